@@ -447,21 +447,97 @@ static mg_verdict second_opinion(const options *o, const mg_graph *a, const mg_g
   return v;
 }
 
-/* MG_OK if a certificate speaks of file[1] and file[2], in this order. */
+/* Gives *program the bounds that g's symbols have: those of one range of it, whose last chunk may go further. */
+static mg_status within_bounds_of(const mg_graph *g, mg_graph **program, mg_error *e) {
+  mg_graph *whole = *program;
+  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
+  if (!whole->n_symbols || whole->n_symbols != g->n_symbols) return MG_OK;
+  for (uint32_t k = 0; k < g->n_symbols; k++) least[k] = g->symbol[k].least, most[k] = g->symbol[k].most;
+  *program = NULL;
+  const mg_status s = mg_within(whole, least, most, program, e);
+  mg_graph_free(whole);
+  return s;
+}
+/* MG_OK if each size of program a is one of the range that a launch at it takes.  Which range that is, and where it ends, changes at
+   the ranges' bounds alone. */
+static mg_status covered(const mg_graph *a, mg_graph *const *range, int n, mg_error *e) {
+  enum { EDGES = 4 * MG_MAX_RANGES };
+  int64_t edge[2][EDGES], value[MG_MAX_SYMBOLS];
+  for (int j = 0; j < 4 * n; j++)
+    for (uint32_t v = 0; v < 2; v++) {
+      const uint32_t k = v < a->n_symbols ? v : 0;
+      const mg_symbol *is = &a->symbol[k], *its = &range[j / 4]->symbol[k];
+      const int64_t at[4] = {its->least - 1, its->least, its->most, its->most + 1};
+      edge[v][j] = at[j % 4] < is->least ? is->least : at[j % 4] > is->most ? is->most : at[j % 4];
+    }
+  for (int i = 0; i < 4 * n; i++)
+    for (int j = 0; j < 4 * n; j++)
+      for (int low = 0; low < 2; low++) {
+        for (uint32_t v = 0; v < a->n_symbols; v++) value[v] = v < 2 ? edge[v][v ? j : i] : low ? a->symbol[v].least : a->symbol[v].most;
+        const mg_graph *g = range[mg_range_of((const mg_graph *const *)range, n, value)];
+        for (uint32_t v = 0; v < a->n_symbols; v++)
+          if (value[v] < g->symbol[v].least || value[v] > g->symbol[v].most)
+            return mg_fail(e, MG_BAD_INPUT, "verify", "%s is in %lld..%lld in '%.60s', and in %lld..%lld in '%.60s', which a launch at %s = %lld takes", a->symbol[v].name, (long long)a->symbol[v].least,
+                           (long long)a->symbol[v].most, a->name, (long long)g->symbol[v].least, (long long)g->symbol[v].most, g->name, a->symbol[v].name, (long long)value[v]);
+      }
+  return MG_OK;
+}
+
+/* MG_OK if a certificate speaks of file[1] and file[2], in this order: of a range, where these have several. */
 static mg_status certificate_is_of(const char *text, size_t n, char **file, mg_error *e) {
-  mg_graph *of[2] = { NULL, NULL };
+  mg_graph *of[2] = { NULL, NULL }, *range[MG_MAX_RANGES];
   mg_status s = mg_certificate_graphs(text, n, &of[0], &of[1], e);
   for (int k = 0; k < 2 && s == MG_OK; k++) {
-    mg_graph *g = NULL;
-    s = mg_parse_file(file[k + 1], NULL, &g, e);
-    if (s == MG_OK && !mg_graph_equal(g, of[k]))
+    int ranges = 0, is = 0, code = 0;
+    size_t size;
+    char *source = read_all(file[k + 1], &size, &code);
+    if (!source) s = mg_fail(e, MG_BAD_INPUT, file[k + 1], "it is not read");
+    if (s == MG_OK) s = mg_parse_all(source, size, file[k + 1], NULL, MG_MAX_RANGES, range, &ranges, e);
+    if (s == MG_OK && !k) s = within_bounds_of(of[k], &range[0], e);
+    for (int j = 0; j < ranges && s == MG_OK; j++) is |= mg_graph_equal(range[j], of[k]);
+    if (s == MG_OK && !is)
       s = mg_fail(e, MG_BAD_INPUT, file[0], "it is no certificate of %.80s: its %s graph is another (%.60s)", file[k + 1], k ? "second" : "first", of[k]->name);
-    mg_graph_free(g);
+    while (ranges > 0) mg_graph_free(range[--ranges]);
+    free(source);
   }
   mg_graph_free(of[0]), mg_graph_free(of[1]);
   return s;
 }
 
+/* The first file's program, within g's bounds, against g, which is range k of the second file, or 0: all of it.  The exit status. */
+static int verify_pair(const options *o, const mg_graph *g, int k, const mg_verify_config *c) {
+  static mg_verify_report r;
+  mg_error e;
+  char lines[4096];
+  const char *reason;
+  mg_graph *program = NULL;
+  mg_status s = mg_parse_file(o->file[0], NULL, &program, &e);
+  if (s == MG_OK) s = within_bounds_of(g, &program, &e);
+  memset(&r, 0, sizeof r);
+  if (s == MG_OK) s = mg_verify(program, g, c, &r, &e);
+  if (c->progress) fputs("\r\033[K", stderr);
+  if (s != MG_OK) {
+    mg_graph_free(program);
+    return report(s, &e);
+  }
+  verdict_lines(lines, sizeof lines, &r, program, g);
+  const mg_verdict v = second_opinion(o, program, g, &r, lines, sizeof lines, &reason);
+  if (k) printf("# range %d: ", k);
+  for (uint32_t j = 0; k && j < g->n_symbols; j++)
+    printf("%s in %lld..%lld%s", g->symbol[j].name, (long long)g->symbol[j].least, (long long)g->symbol[j].most, j + 1 < g->n_symbols ? ", " : "\n");
+  int code = write_all(NULL, NULL, lines);
+  if (!code) code = verdict_code(v);
+  if (code == 1 || code == 2) fault(code == 1 ? MG_NOT_FOUND : MG_UNSUPPORTED, "verify", reason);
+  if (!code && o->certificate && r.verdict != MG_EQUAL) code = fault(MG_UNSUPPORTED, "verify", "no certificate: it would speak of field tests, and the solver alone decided");
+  else if (!code && o->certificate) { /* 0: EQUAL; of the solver alone above */
+    char *text = NULL;
+    s = mg_certificate(program, g, &r, &text, &e);
+    code = s == MG_OK ? write_all(o->certificate, NULL, text) : report(s, &e);
+    mg_string_free(text);
+  }
+  mg_graph_free(program);
+  return code;
+}
 static int do_verify(const options *o) {
   double started = now();
   mg_verify_config c = mg_verify_config_default();
@@ -493,33 +569,29 @@ static int do_verify(const options *o) {
     code = write_all(NULL, lines, o->n_files == 3 ? "# the certificate holds, and is of these two files\n" : "# the certificate holds\n");
     return code ? code : verdict_code(r.verdict);
   }
-  mg_graph *a = NULL, *b = NULL;
+  mg_graph *whole = NULL, *range[MG_MAX_RANGES];
+  int ranges = 0, code = 0;
+  size_t size;
+  char *source = read_all(o->file[1], &size, &code);
+  if (!source) return code;
   if (o->log2_delta < 0) c.log2_delta = o->log2_delta;
   if (o->seeded) c.seed = o->seed;
   c.full_size = o->full;
-  mg_status s = mg_parse_file(o->file[0], NULL, &a, &e);
-  if (s == MG_OK) s = mg_parse_file(o->file[1], NULL, &b, &e);
-  if (s == MG_OK) s = mg_verify(a, b, &c, &r, &e);
-  if (c.progress) fputs("\r\033[K", stderr);
-  int code;
+  mg_status s = mg_parse_file(o->file[0], NULL, &whole, &e);
+  if (s == MG_OK) s = mg_parse_all(source, size, o->file[1], NULL, MG_MAX_RANGES, range, &ranges, &e);
+  int families = s == MG_OK && whole->n_symbols > 0;
+  for (int k = 0; k < ranges; k++) families &= range[k]->n_symbols == whole->n_symbols;
+  if (families) s = covered(whole, range, ranges, &e);
+  if (s == MG_OK && ranges > 1 && o->certificate)
+    s = mg_fail(&e, MG_BAD_INPUT, "verify", "%s has %d ranges, and a certificate is of one: search -o DIR writes one for each", o->file[1], ranges);
   if (s != MG_OK) code = report(s, &e);
-  else {
-    const char *reason;
-    verdict_lines(lines, sizeof lines, &r, a, b);
-    mg_verdict v = second_opinion(o, a, b, &r, lines, sizeof lines, &reason);
-    code = write_all(NULL, NULL, lines);
-    if (!code) code = verdict_code(v);
-    if (code == 1 || code == 2) fault(code == 1 ? MG_NOT_FOUND : MG_UNSUPPORTED, "verify", reason);
-    if (!code && o->certificate && r.verdict != MG_EQUAL) code = fault(MG_UNSUPPORTED, "verify", "no certificate: it would speak of field tests, and the solver alone decided");
-    else if (!code && o->certificate) { /* 0: EQUAL; of the solver alone above */
-      char *text = NULL;
-      s = mg_certificate(a, b, &r, &text, &e);
-      code = s == MG_OK ? write_all(o->certificate, NULL, text) : report(s, &e);
-      mg_string_free(text);
-    }
+  for (int k = 0; k < ranges && s == MG_OK && code != 1; k++) {
+    const int one = verify_pair(o, range[k], ranges > 1 ? k + 1 : 0, &c);
+    code = one == 1 || one > code ? one : code;
   }
-  mg_graph_free(a);
-  mg_graph_free(b);
+  while (ranges > 0) mg_graph_free(range[--ranges]);
+  mg_graph_free(whole);
+  free(source);
   return code;
 }
 
@@ -1392,14 +1464,7 @@ static int check_numerics(const options *o, const mg_graph *g, const char *cu) {
   char lines[1024] = "";
   mg_graph *program = NULL;
   mg_status s = o->program ? mg_parse_file(o->program, NULL, &program, &e) : MG_OK;
-  if (s == MG_OK && program && program->n_symbols && program->n_symbols == g->n_symbols) { /* of the range's bounds */
-    mg_graph *whole = program;
-    int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
-    for (uint32_t k = 0; k < g->n_symbols; k++) least[k] = g->symbol[k].least, most[k] = g->symbol[k].most;
-    program = NULL;
-    s = mg_within(whole, least, most, &program, &e);
-    mg_graph_free(whole);
-  }
+  if (s == MG_OK && program) s = within_bounds_of(g, &program, &e);
   if (s == MG_OK) {
     const mg_graph *yardstick = program ? program : mg_is_program(g) ? g : NULL;
     s = numerics_line(lines, sizeof lines, o, o->time_limit, yardstick, g, cu, &e);

@@ -238,6 +238,23 @@ status 3 "verify of one program" "$m" verify p.mg
 grep -q 'mirage verify A B' err; ok $? "verify of one program: it says that two are compared"
 status 1 "verify --prove: not equal" "$m" verify other.mg best.mg --prove
 status 3 "verify: unlike signatures" "$m" verify p.mg id.mg
+# What the search makes of a size: of bounds that are no whole chunks, and of several ranges.
+printf 'program rows\nsym n in 3..37\ninput X : f16[n, 64]\ninput W : f16[64, 24]\nO = relu(matmul(X, W))\noutput O\n' >rows.mg
+status 0 "search: a size" "$m" search rows.mg --no-measure -o rows
+status 0 "verify: what it found" "$m" verify rows.mg rows/00.mg
+status 0 "verify: its certificate, and both files" "$m" verify rows/00.1.cert rows.mg rows/00.mg
+for r in '1 1..4' '2 5..40'; do printf 'program rows_%s\nsym n in %s\ninput X : f16[n, 64]\ninput W : f16[64, 24]\nO = relu(matmul(X, W))\noutput O\n' $r; done >ranges.mg
+sed 's/3..37/1..37/' rows.mg >from1.mg
+status 0 "verify: ranges" "$m" verify from1.mg ranges.mg
+has '^# range 2: n in 5..40$' "verify: ranges: it says which"
+status 3 "verify: a certificate of ranges" "$m" verify from1.mg ranges.mg --certificate no.cert
+sed 's/n in 5..40/n in 5..36/' ranges.mg >short.mg
+status 3 "verify: ranges that end before the program" "$m" verify from1.mg short.mg
+grep -q 'which a launch at n = 37 takes' err; ok $? "verify: ranges that end before the program: it says where"
+sed 's/n in 1..4/n in 2..4/' ranges.mg >late.mg
+status 3 "verify: ranges that begin behind the program" "$m" verify from1.mg late.mg
+sed '/^program rows_2/,$s/relu/silu/' ranges.mg >silu.mg
+status 1 "verify: ranges, of which the second is wrong" "$m" verify from1.mg silu.mg
 sed 's/delta/dalte/' c.cert >d.cert
 status 3 "verify: a damaged certificate" "$m" verify d.cert
 head -c 300 c.cert >e.cert
