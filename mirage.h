@@ -180,6 +180,9 @@ typedef struct mg_tensor_shape_info { mg_dtype type; int m, n, k; } mg_tensor_sh
 const mg_tensor_shape_info *mg_tensor_shape(mg_dtype t);
 const char *mg_dtype_name(mg_dtype t); /* "f16", "bf16", "f32", "i32" */
 int mg_dtype_bytes(mg_dtype t); /* i32: of an int32_t, wherever indices stand */
+/* x rounded to nearest, ties to even, as the type holds it: denormals, and infinity from half a unit above the largest on. */
+float mg_round_to(mg_dtype t, float x);
+double mg_from_bits(mg_dtype t, uint32_t bits); /* of a float as it is stored */
 
 /* Exact constant num/den, den > 0, in lowest terms, both below 2^31 in magnitude after reduction. */
 typedef struct mg_rational { int64_t num, den; } mg_rational;
@@ -1185,6 +1188,36 @@ const char *mg_dtype_name(mg_dtype t) {
   return (unsigned)t < MG_DTYPE_COUNT ? mg_type_row(t)->name : "?";
 }
 int mg_dtype_bytes(mg_dtype t) { return mg_type_row(t)->bytes; }
+float mg_round_to(mg_dtype t, float x) {
+  const mg_type_info *row = mg_type_row(t);
+  const int cut = 24 - row->digits; /* bits of f32's significand that are lost */
+  uint32_t u, sign;
+  memcpy(&u, &x, 4);
+  if (!cut || x != x) return x;
+  sign = u & 0x80000000u, u &= 0x7FFFFFFFu;
+  if (row->least > -133 && (int)(u >> 23) - 127 < row->least + row->digits - 1) { /* subnormal: multiples of 2^least */
+    const double steps = rint(ldexp(fabs((double)x), -row->least));
+    x = (float)ldexp(steps, row->least);
+    memcpy(&u, &x, 4);
+  } else u = (u + ((1u << (cut - 1)) - 1) + ((u >> cut) & 1)) & ~((1u << cut) - 1);
+  memcpy(&x, &u, 4);
+  if ((double)x > row->most) u = 0x7F800000u;
+  u |= sign;
+  memcpy(&x, &u, 4);
+  return x;
+}
+double mg_from_bits(mg_dtype t, uint32_t bits) {
+  const mg_type_info *row = mg_type_row(t);
+  float f;
+  if (row->bytes == 2 && row->digits != 8) {
+    const int stored = row->digits - 1, special = (int)(0xFFFFu >> row->digits), exponent = (int)(bits >> stored) & special, m = (int)bits & ((1 << stored) - 1);
+    double v = exponent == special ? (m ? NAN : HUGE_VAL) : exponent ? ldexp((1 << stored) + m, exponent - 1 + row->least) : ldexp(m, row->least);
+    return bits & 0x8000 ? -v : v;
+  }
+  if (row->bytes == 2) bits <<= 16;
+  memcpy(&f, &bits, 4);
+  return f;
+}
 
 /* -------------------------------------------------------------------------------------------- >>shapes
    The operator table as data, and the shape rules that its rows name.  A rule sees operand shapes and attribute, with

@@ -6591,18 +6591,6 @@ MGI_FN float mgi_cd_rounded(mg_dtype t, float x, uint32_t *bits) { /* x rounded 
   memcpy(&x, &r, 4);
   return x;
 }
-MGI_FN double mgi_cd_value(mg_dtype t, uint32_t bits) {
-  const mg_type_info *row = mg_type_row(t);
-  float f;
-  if (row->bytes == 2 && row->digits != 8) {
-    const int stored = row->digits - 1, special = (int)(0xFFFFu >> row->digits), exponent = (int)(bits >> stored) & special, m = (int)bits & ((1 << stored) - 1);
-    double v = exponent == special ? (m ? NAN : HUGE_VAL) : exponent ? ldexp((1 << stored) + m, exponent - 1 + row->least) : ldexp(m, row->least);
-    return bits & 0x8000 ? -v : v;
-  }
-  if (row->bytes == 2) bits <<= 16;
-  memcpy(&f, &bits, 4);
-  return f;
-}
 MGI_FN void mgi_cd_put(void *at, mg_dtype t, int64_t k, uint32_t bits) {
   if (mg_dtype_bytes(t) == 4) ((uint32_t *)at)[k] = bits;
   else ((uint16_t *)at)[k] = (uint16_t)bits;
@@ -6979,7 +6967,7 @@ MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, 
   for (int64_t j = 0, n = box ? mg_box_elements(box, shape->rank) : t->out_n[k]; j < n; j++) {
     const int64_t i = box ? mgi_box_place(shape, box, j) : j;
     uint32_t bits = mgi_cd_get(t->out[k], type, i);
-    double want = ((const double *)t->expected[k])[whole ? mgi_box_number(shape, whole, i) : i], got = mgi_cd_value(type, bits), d;
+    double want = ((const double *)t->expected[k])[whole ? mgi_box_number(shape, whole, i) : i], got = mg_from_bits(type, bits), d;
     if (bits == (type == MG_F32 ? 0xFFFFFFFFu : 0xFFFFu)) ++*unwritten;
     if (other) continue;
     if (!(fabs(want) < 1e300)) {
@@ -7310,7 +7298,7 @@ MGI_FN int mgi_check_reals(const mgi_check_task *t, const mgi_tensors *x, int k,
     snprintf(r->difference, sizeof r->difference, "%llu elements of output %s were not written (floats, fiber order %llu)", (unsigned long long)unwritten, o->name, (unsigned long long)order);
   else {
     snprintf(r->difference, sizeof r->difference, "output %.40s over floats: relative error %.3g, not %.3g; worst at %.40s: got %.6g, expected %.6g (fiber order %u)%s", o->name, error, t->tolerance, at,
-             o->dtype == MG_I32 ? (double)(int32_t)mgi_cd_get(x->out[k], MG_I32, worst) : mgi_cd_value(o->dtype, mgi_cd_get(x->out[k], o->dtype, worst)),
+             o->dtype == MG_I32 ? (double)(int32_t)mgi_cd_get(x->out[k], MG_I32, worst) : mg_from_bits(o->dtype, mgi_cd_get(x->out[k], o->dtype, worst)),
              o->dtype == MG_I32 ? (double)((const int32_t *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, worst) : worst] : ((const double *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, worst) : worst], (unsigned)order,
              isinf(error) ? ": overflow?" : "");
     mgi_check_writer(writer, t->g, x, k, worst, r);
@@ -9170,7 +9158,7 @@ MGI_FN int mgi_check_alike(const mgi_check_job *J, int size, int family, double 
       unsigned char raw[2][4];
       if (fread(raw[0], 1, size, f[0]) != size || fread(raw[1], 1, size, f[1]) != size) break;
       for (int j = 0; j < 2; j++) bits[j] = mgi_cd_get(raw[j], o->dtype, 0);
-      const double got = mgi_cd_value(o->dtype, bits[0]), right = mgi_cd_value(o->dtype, bits[1]);
+      const double got = mg_from_bits(o->dtype, bits[0]), right = mg_from_bits(o->dtype, bits[1]);
       if (fabs(right) < 1e300) norm += right * right;
       if (!(fabs(right) < 1e300) || fabs(got - right) <= (size == 2 ? ldexp(1, mg_type_row(o->dtype)->least) : 0)) continue; /* one of the smallest steps */
       difference += got == got ? (got - right) * (got - right) : HUGE_VAL;
@@ -9458,7 +9446,7 @@ MGI_FN mg_status mgi_safe_run(void *user, const float *const *in, float *const *
     const mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;
     for (int64_t i = 0; i < R->x.out_n[k]; i++) {
       const uint32_t number = R->stored[k][i];
-      out[k][i] = !wide || type == MG_F32 ? (float)mgi_cd_value(type, mgi_cd_get(R->x.out[k], type, i)) : number == 0 ? 0.0f : number <= R->wide.values ? R->wide.value[number] : NAN;
+      out[k][i] = !wide || type == MG_F32 ? (float)mg_from_bits(type, mgi_cd_get(R->x.out[k], type, i)) : number == 0 ? 0.0f : number <= R->wide.values ? R->wide.value[number] : NAN;
     }
   }
   return s;
@@ -10506,7 +10494,7 @@ MGI_FN mg_status mgi_gpu_run(void *user, const float *const *in, float *const *o
     if (memcmp(R->job.out[k], R->job.again[k], R->job.out_bytes[k]) || (R->job.launch_pdl && memcmp(R->job.out[k], R->job.pdl[k], R->job.out_bytes[k])))
       return mg_fail(e, MG_NOT_FOUND, R->g->name, "two runs on the same inputs give different outputs");
     const mg_box *b = &R->part.box[R->program->out[k].id]; /* whole blocks, where the program has kernels */
-    for (int64_t i = 0, n = mg_box_elements(b, t->shape.rank); i < n; i++) out[k][i] = (float)mgi_cd_value(t->dtype, mgi_cd_get(R->x.out[k], t->dtype, mgi_box_place(&t->shape, b, i)));
+    for (int64_t i = 0, n = mg_box_elements(b, t->shape.rank); i < n; i++) out[k][i] = (float)mg_from_bits(t->dtype, mgi_cd_get(R->x.out[k], t->dtype, mgi_box_place(&t->shape, b, i)));
   }
   return s;
 }

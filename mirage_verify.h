@@ -866,8 +866,6 @@ typedef struct mg_family {
   char name[96];             /* "X scaled by 2^14" */
 } mg_family;
 
-/* x rounded to nearest, ties to even, as the type holds it: denormals, and infinity from half a unit above the largest on. */
-float mg_round_to(mg_dtype t, float x);
 /* One in the last place of the type at magnitude x. */
 double mg_unit_at(mg_dtype t, double x);
 
@@ -4872,24 +4870,6 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
    Sums of f32: 64 terms at a time, then the sums of these.  So neither the last bits of one long chain nor the exactness of
    a wider sum is held against a kernel. */
 
-float mg_round_to(mg_dtype t, float x) {
-  const mg_type_info *row = mg_type_row(t);
-  const int cut = 24 - row->digits; /* bits of f32's significand that are lost */
-  uint32_t u, sign;
-  memcpy(&u, &x, 4);
-  if (!cut || x != x) return x;
-  sign = u & 0x80000000u, u &= 0x7FFFFFFFu;
-  if (row->least > -133 && (int)(u >> 23) - 127 < row->least + row->digits - 1) { /* subnormal: multiples of 2^least */
-    const double steps = rint(ldexp(fabs((double)x), -row->least));
-    x = (float)ldexp(steps, row->least);
-    memcpy(&u, &x, 4);
-  } else u = (u + ((1u << (cut - 1)) - 1) + ((u >> cut) & 1)) & ~((1u << cut) - 1);
-  memcpy(&x, &u, 4);
-  if ((double)x > row->most) u = 0x7F800000u;
-  u |= sign;
-  memcpy(&x, &u, 4);
-  return x;
-}
 
 double mg_unit_at(mg_dtype t, double x) {
   const mg_type_info *row = mg_type_row(t);

@@ -949,7 +949,7 @@ static void conversions(void **state) {
   for (uint32_t h = 0; h < 65536; h++)
     for (int t = 0; t < 2; t++) {
       mg_dtype type = t ? MG_BF16 : MG_F16;
-      double v = mgi_cd_value(type, h), w = mgi_cd_value(type, h + 1);
+      double v = mg_from_bits(type, h), w = mg_from_bits(type, h + 1);
       uint32_t got = f(2 + t, h);
       float wide;
       memcpy(&wide, &got, 4);
