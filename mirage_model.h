@@ -2731,13 +2731,13 @@ static int mgi_order_of(mgi_parting *P) {
 }
 
 /* ---- pieces.  The interval of places from..to - 1 as a piece, with its values; 0: it passes a limit that only grows. */
-typedef struct mgi_cut {
+typedef struct mgi_interval {
   mg_piece p;
   mg_piece_node node[MGI_MOST_OPS];
   uint16_t operand[4 * MGI_MOST_OPS];
   uint32_t n_operands, n_in, in[MG_MAX_IN], out[MG_MAX_OUT];
-} mgi_cut;
-static int mgi_cut_operand(const mgi_parting *P, mgi_cut *C, uint32_t v, uint32_t from, uint16_t *is) {
+} mgi_interval;
+static int mgi_cut_operand(const mgi_parting *P, mgi_interval *C, uint32_t v, uint32_t from, uint16_t *is) {
   const uint32_t m = P->maker[v];
   uint32_t k = 0;
   if (m && P->place[m - 1] > from) { /* by the operator there */
@@ -2750,7 +2750,7 @@ static int mgi_cut_operand(const mgi_parting *P, mgi_cut *C, uint32_t v, uint32_
   *is = (uint16_t)k;
   return 1;
 }
-static int mgi_cut_of(const mgi_parting *P, uint32_t from, uint32_t to, mgi_cut *C) {
+static int mgi_cut_of(const mgi_parting *P, uint32_t from, uint32_t to, mgi_interval *C) {
   memset(&C->p, 0, sizeof C->p);
   C->n_operands = C->n_in = 0;
   if (to - from > (uint32_t)P->cfg.max_ops) return 0;
@@ -2846,7 +2846,7 @@ static double mgi_program_price(const mg_graph *g, const mg_machine *m, int *ker
   return good ? us : -1;
 }
 /* What an interval costs; MGI_NO_PRICE where it is no piece. */
-static double mgi_cut_price(mgi_parting *P, const mgi_cut *C, int alone) {
+static double mgi_cut_price(mgi_parting *P, const mgi_interval *C, int alone) {
   const mg_model_list *l = P->l;
   int64_t at[2][MG_MODEL_MAX_SYMBOLS];
   double us = 0;
@@ -2900,7 +2900,7 @@ static void mgi_regroup_launch(mgi_regroup_state *G, const mgi_parting *P, uint3
   for (int k = 0; k < run->n_out; k++) to->out[k] = mgi_regroup_value(G, P, run->out[k], run->from);
   if (run->scratch) to->scratch = mgi_regroup_value(G, P, run->scratch, run->from);
 }
-static void mgi_regroup_cut(mgi_regroup_state *G, const mgi_parting *P, uint32_t from, uint32_t to, mgi_cut *C) {
+static void mgi_regroup_cut(mgi_regroup_state *G, const mgi_parting *P, uint32_t from, uint32_t to, mgi_interval *C) {
   mg_model_list *l = G->L.l;
   const mg_step *step = P->l->launch[P->atom[P->order[to - 1]].launch].from;
   uint32_t piece = 0;
@@ -2917,7 +2917,7 @@ static void mgi_regroup_cut(mgi_regroup_state *G, const mgi_parting *P, uint32_t
 }
 /* The cuts of places a..b - 1, a region, of which the piece up to place k begins at cut[k]; best[b] is what they cost.
    Where costs are the same, the last piece is the shorter one. */
-static void mgi_parting_cuts(mgi_parting *P, uint32_t a, uint32_t b, mgi_cut *C, double *best, uint32_t *cut) {
+static void mgi_parting_cuts(mgi_parting *P, uint32_t a, uint32_t b, mgi_interval *C, double *best, uint32_t *cut) {
   for (uint32_t k = a; k <= b; k++) best[k] = k == a ? 0 : 2 * MGI_NO_PRICE, cut[k] = a;
   for (uint32_t from = a; from < b; from++)
     for (uint32_t to = from + 1; to <= b && mgi_cut_of(P, from, to, C) && P->e->status == MG_OK; to++) {
@@ -2930,7 +2930,7 @@ static void mgi_regroup_all(mgi_regroup_state *G, mgi_parting *P) {
   double *best = (double *)malloc((P->n_atoms + 1) * sizeof *best);
   uint32_t *cut = (uint32_t *)malloc((P->n_atoms + 1) * sizeof *cut);
   uint32_t *at = (uint32_t *)malloc((P->n_atoms + 1) * sizeof *at);
-  mgi_cut *C = (mgi_cut *)malloc(sizeof *C);
+  mgi_interval *C = (mgi_interval *)malloc(sizeof *C);
   if (!best || !cut || !at || !C) mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for a partition");
   for (uint32_t a = 0, b; a < P->n_atoms && P->e->status == MG_OK && mgi_listing(&G->L); a = b) {
     b = a + 1;
