@@ -3300,7 +3300,7 @@ MGI_FN void mgi_chains_of_any(const mg_flat *k, mg_chains *c) {
   memset(c, 0, sizeof *c);
 }
 MGI_FN int mgi_plan_written(const mg_graph *b) {
-  static const int key[] = { MG_PLAN_STAGES, MG_PLAN_WARPS_M, MG_PLAN_WARPS_N, MG_PLAN_WARPS_K };
+  static const mg_plan_key key[] = { MG_PLAN_STAGES, MG_PLAN_WARPS_M, MG_PLAN_WARPS_N, MG_PLAN_WARPS_K };
   int written = 0;
   for (int k = 0; k < 4; k++) written |= mg_plan_says(b, key[k], NULL) >= 0;
   return written;
