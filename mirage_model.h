@@ -33,9 +33,10 @@
      }
 
    CONTENTS (search for the tag)
-     >>model  >>modelbuild  >>modeltext  >>modellist  >>modelparts  >>modelrun  >>modelplan  declarations
-     >>making  >>reading  >>writing  >>listing  >>pieces  >>statements  >>partition  >>running  >>planning
-                                                                                              implementation
+     >>model  >>modelbuild  >>modeltext  >>modellist  >>modelparts  >>modelweights  >>modelrun
+     >>modelplan                                                                              declarations
+     >>making  >>reading  >>writing  >>listing  >>pieces  >>statements  >>partition  >>weights  >>running
+     >>planning                                                                               implementation
 
    CONFIGURATION
      That of mirage.h; there is no other.
@@ -45,7 +46,9 @@
        sym n in 1..64                               # a size that comes with the launch
        sym p in 1..8192 device                      # one that lives in device memory
        input X : bf16[n, 4096]
+       input C : bf16[1, 128] = cos at p-1 base 10000 # a table of a rotary embedding, or sin: see mg_model_table
        weight W[32] : bf16[4096, 6144]              # one for each of 32 layers
+       weight V[2] : bf16[64, 96] from "h.{l}.q", "h.{l}.k" transposed # where it is in files: see mg_model_from
        state K[32], V[32] : bf16[n, 8, p, 128]
        fn norm(A : bf16[a, b], G : bf16[b]) : bf16[a, b] {
          return rms_norm(A, G, eps=1e-5)            # operators of mirage.h's table; they nest
@@ -77,9 +80,9 @@
 
    DOES NOT, in this version
      Take an update, a launch of its own, into a piece: it is a copy.  Treat `device` symbols otherwise than those that
-     come with the launch.  Run on a GPU, capture graphs, read weights from files.  Run foreign
-     kernels: they are parsed, checked and planned; evaluating one takes a function of the caller's, else
-     MG_UNSUPPORTED.  What a foreign kernel changes in place (`: bf16[n, 64], in K`) is a state.
+     come with the launch.  Run on a GPU, capture graphs.  Run foreign kernels: they are parsed, checked and planned;
+     evaluating one takes a function of the caller's, else MG_UNSUPPORTED.  What a foreign kernel changes in place
+     (`: bf16[n, 64], in K`) is a state.
      Check the body of a function that nobody calls. */
 #ifndef MIRAGE_MODEL_H
 #define MIRAGE_MODEL_H
@@ -102,6 +105,7 @@ enum {
   MG_MODEL_MAX_SYMBOLS = 8,
   MG_MODEL_MAX_DECLS = 1024,   /* inputs, weights, states; as many functions */
   MG_MODEL_MAX_PARAMS = 32,
+  MG_MODEL_MAX_PARTS = 8,      /* tensors of a file that one weight is made of */
   MG_MODEL_MAX_LAYERS = 4096,  /* of a weight or state, and turns of a loop */
   MG_MODEL_MAX_STEPS = 1 << 16 /* statements that one list runs through, loops and calls written out */
 };
@@ -176,6 +180,11 @@ typedef struct mg_model_decl {
   mg_value_kind kind;
   int64_t count; /* 0: one; else one for each layer */
   mg_signature as;
+  int n_from, transposed;                  /* weight: see mg_model_from; n_from 0: of its own name */
+  const char *from[MG_MODEL_MAX_PARTS];
+  char table;                              /* input: 'c' cosines, 's' sines, as mg_model_table says; 0: none */
+  const mg_extent *at;
+  int64_t base;
   struct mg_model_decl *next;
 } mg_model_decl;
 
@@ -210,6 +219,12 @@ void mg_model_free(mg_model *m);
 void mg_model_symbol_new(mg_model *m, const char *name, int64_t least, int64_t most, int device);
 void mg_model_declare(mg_model *m, mg_value_kind kind, const char *name, int64_t count, mg_dtype type, int rank,
                       const mg_extent *const *dim);
+/* What the weight of that name is in files: tensors one behind another along their first dimension, then, if asked,
+   with their last two dimensions swapped.  In the names {l} stands for the layer, where there are several. */
+void mg_model_from(mg_model *m, const char *weight, int n, const char *const *from, int transposed);
+/* The input is a rotary embedding's table: element [i, j] of [rows, width] is the cosine (kind 'c') or sine ('s') of
+   (at + i) base^(-2 (j mod width/2) / width). */
+void mg_model_table(mg_model *m, const char *input, char kind, const mg_extent *at, int64_t base);
 
 const mg_extent *mg_extent_int(mg_model *m, int64_t n);
 const mg_extent *mg_extent_name(mg_model *m, const char *name);
@@ -270,6 +285,8 @@ typedef struct mg_value {
   int rank;
   mg_size dim[MG_MAX_RANK];
   mg_size bytes;      /* MADE: all of it */
+  const mg_model_decl *decl; /* NULL: MADE */
+  mg_size at;         /* of a table's first row */
 } mg_value;
 
 /* One operator of a piece. */
@@ -356,23 +373,57 @@ mg_status mg_model_partition(const mg_model_list *l, const mg_partition_config *
 /* Decides, for all sizes, that a partition composes to its list: every operator, update and foreign kernel is taken as
    a function of which nothing is known, and outputs and states are the same terms.  MG_NOT_FOUND says which is not. */
 mg_status mg_model_partition_check(const mg_model_list *partition, mg_error *e);
+/* ------------------------------------------------------------------------------------------- >>modelweights
+   Tensors of safetensors files.  Files are mapped, not read: nobody may cut one short while it is open.  A header is
+   checked as a whole: its form and length, every tensor's type, shape and place, and that they fill the file without
+   a gap or an overlap. */
+
+typedef struct mg_stored {
+  const char *name, *type;   /* "BF16" */
+  int rank;
+  int64_t dim[8];
+  const unsigned char *data; /* row-major, little-endian */
+  uint64_t bytes;
+  uint32_t file;
+} mg_stored;
+typedef struct mg_weights mg_weights;
+
+/* A file, a file model.safetensors.index.json that names several, or a directory with that or one model.safetensors. */
+mg_status mg_weights_open(const char *path, mg_weights **out, mg_error *e);
+/* A file that is in memory, and stays there as long as it is used; `where` names it in errors. */
+mg_status mg_weights_of(const void *bytes, size_t n, const char *where, mg_weights **out, mg_error *e);
+void mg_weights_close(mg_weights *w);
+uint32_t mg_weights_count(const mg_weights *w);
+const mg_stored *mg_weights_at(const mg_weights *w, uint32_t k); /* by name, ascending */
+const mg_stored *mg_weights_find(const mg_weights *w, const char *name); /* NULL: it is not there */
+/* Every weight of the list, at these values of the symbols, is there with its shape, as its text says.  The stored type
+   is the weight's, or a float type that holds less; or F32, which is rounded to nearest.  rounded: NULL, or how many
+   weights are. */
+mg_status mg_weights_fit(const mg_weights *w, const mg_model_list *l, const int64_t *sym, int *rounded, mg_error *e);
+/* Weight v as doubles, dense row-major.  mg_weights_fit was MG_OK. */
+void mg_weights_read(const mg_weights *w, const mg_model_list *l, uint32_t v, double *to);
 
 /* ----------------------------------------------------------------------------------------------- >>modelrun
    Reference evaluation: the list in float64, in order; nothing is rounded to its type. */
 
 /* Where values are.  `data` is by value, dense row-major doubles: inputs and outputs at the sizes of the last step,
-   weights at theirs, states at those of `room`. */
+   weights at theirs, states at those of `room`.  With `weights` they are read from there, whenever a launch needs one:
+   data has NULL for them. */
 typedef struct mg_model_data {
   const mg_model_list *l;
+  const mg_weights *weights;
   double **data;
   int64_t room[MG_MODEL_MAX_SYMBOLS];
   uint64_t seed;
 } mg_model_data;
-enum { MG_MODEL_MAX_ELEMENTS = 1 << 26 }; /* that one step holds; MG_LIMIT beyond */
+enum { MG_MODEL_MAX_ELEMENTS = 1 << 26 }; /* that weights and states, or one step, hold, of 8 bytes; MG_LIMIT beyond */
 
 /* Random weights and states; of states, room for these values of the symbols. */
 mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, mg_model_data **out,
                             mg_error *e);
+/* Weights of files, which stay open as long as the data lives; states are 0. */
+mg_status mg_model_data_open(const mg_model_list *l, const int64_t *room, const mg_weights *w, mg_model_data **out,
+                             mg_error *e);
 void mg_model_data_free(mg_model_data *d);
 
 /* A foreign kernel's launch: operands and results dense, sizes as the text gives them. */
@@ -391,6 +442,8 @@ typedef struct mg_model_config {
   const struct mg_model_plan *plan;   /* NULL: every value has memory of its own; else the plan's arena is used */
   uint64_t order; /* with a plan: 0: as listed; else the seed of an order that its dependences allow */
   double work;                        /* scalar operations that a step may take; 0: 2^36; MG_LIMIT beyond */
+  double elements;                    /* that it may hold; 0: MG_MODEL_MAX_ELEMENTS; MG_LIMIT beyond */
+  void (*progress)(void *user, uint32_t launch, uint32_t n); /* NULL, or called before each of n launches */
   /* NULL: MG_UNSUPPORTED where one is launched. */
   mg_status (*foreign)(void *user, const mg_foreign_call *c, mg_error *e);
   void *user;
@@ -451,10 +504,16 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e);
 #ifndef MIRAGE_MODEL_IMPLEMENTED
 #define MIRAGE_MODEL_IMPLEMENTED
 
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -497,7 +556,8 @@ static int mgi_type_word(const char *s) {
 }
 static int mgi_model_word(const char *s) { /* what is no name in a model */
   static const char *const words[] = {"model",  "sym",    "input",  "weight", "state", "fn",     "for",     "match",
-                                      "update", "extern", "return", "output", "floor", "ceil",   "scratch", "device"};
+                                      "update", "extern", "return", "output", "floor", "ceil",   "scratch", "device",
+                                      "from",   "transposed"};
   for (size_t k = 0; k < sizeof words / sizeof *words; k++)
     if (!strcmp(s, words[k])) return 1;
   return mgi_type_word(s);
@@ -608,6 +668,49 @@ void mg_model_declare(mg_model *m, mg_value_kind kind, const char *name, int64_t
   }
   d->kind = kind, d->count = count, d->as.state = kind == MG_VALUE_STATE;
   *m->last_decl = d, m->last_decl = &d->next;
+}
+
+/* A kernel's, file's or tensor's name, as it stands in quotes. */
+static const char *mgi_model_quote(mg_model *m, const char *s) {
+  size_t n = s ? strlen(s) : 0, k = 0;
+  while (k < n && s[k] >= ' ' && s[k] <= '~' && s[k] != '"' && s[k] != '\\') k++;
+  if (n && n <= 200 && k == n) return mgi_model_copy(m, s);
+  mgi_model_err(m, MG_BAD_INPUT, "expected 1 to 200 printable characters without quotes and backslashes");
+  return NULL;
+}
+static mg_model_decl *mgi_decl_of(mg_model *m, mg_value_kind kind, const char *name) {
+  mg_model_decl *d = mgi_model_good(m) ? m->decls : NULL;
+  while (d && (strcmp(d->as.name, name) || d->kind != kind)) d = d->next;
+  if (!d)
+    mgi_model_err(m, MG_BAD_INPUT, "expected %s, found '%.64s'", kind == MG_VALUE_WEIGHT ? "a weight" : "an input",
+                  name);
+  return d;
+}
+void mg_model_from(mg_model *m, const char *weight, int n, const char *const *from, int transposed) {
+  mg_model_decl *d = mgi_decl_of(m, MG_VALUE_WEIGHT, weight);
+  if (!d) return;
+  if (n < 1 || n > MG_MODEL_MAX_PARTS || d->n_from)
+    mgi_model_err(m, MG_BAD_INPUT, "a weight is made of 1 to %d tensors, said once", MG_MODEL_MAX_PARTS);
+  if (transposed && d->as.rank < 2)
+    mgi_model_err(m, MG_BAD_INPUT, "'%s' has one dimension: it is not transposed", weight);
+  for (int k = 0; k < n && mgi_model_good(m); k++) {
+    const char *brace = from[k] ? strpbrk(from[k], "{}") : NULL;
+    const int layer = brace && !strncmp(brace, "{l}", 3) && !strpbrk(brace + 3, "{}");
+    if ((brace || d->count) && !(layer && d->count))
+      mgi_model_err(m, MG_BAD_INPUT, d->count ? "expected one {l}, the layer, in the name '%.100s'"
+                                              : "'%.100s': there are no layers of '%.64s'", from[k], weight);
+    d->from[k] = mgi_model_quote(m, from[k]);
+  }
+  d->n_from = n, d->transposed = transposed;
+}
+void mg_model_table(mg_model *m, const char *input, char kind, const mg_extent *at, int64_t base) {
+  mg_model_decl *d = at ? mgi_decl_of(m, MG_VALUE_INPUT, input) : NULL;
+  if (!d) return;
+  if ((kind != 'c' && kind != 's') || base < 1 || d->as.rank != 2 || d->as.type == MG_I32) {
+    mgi_model_err(m, MG_BAD_INPUT, "a table is cos or sin, with a base of 1 or more, in floats of [rows, width]");
+    return;
+  }
+  d->table = kind, d->at = at, d->base = base;
 }
 
 static mg_extent *mgi_extent_new(mg_model *m, char kind) {
@@ -803,14 +906,6 @@ mg_step *mg_step_call(mg_model *m, int n, const char *const *name, const char *f
   if (s) s->fn = f;
   return s;
 }
-/* A kernel's or file's name, as it stands in quotes. */
-static const char *mgi_model_quote(mg_model *m, const char *s) {
-  size_t n = s ? strlen(s) : 0, k = 0;
-  while (k < n && s[k] >= ' ' && s[k] <= '~' && s[k] != '"' && s[k] != '\\') k++;
-  if (n && n <= 200 && k == n) return mgi_model_copy(m, s);
-  mgi_model_err(m, MG_BAD_INPUT, "expected 1 to 200 printable characters without quotes and backslashes");
-  return NULL;
-}
 mg_step *mg_step_foreign(mg_model *m, int n, const char *const *name, int library, const char *symbol,
                          const char *file) {
   mg_step *s = mgi_step_new(m, MG_STEP_FOREIGN, n, name);
@@ -895,7 +990,8 @@ void mg_model_output(mg_model *m, const mg_expr *value) {
    Recursive descent over mirage.h's words (mgi_next); every piece is handed to the builder, whose error ends the parse.
      model     = "model" NAME { sym | declare | fn | statement | "output" value {"," value} }
      sym       = "sym" NAME "in" INT ".." INT ["device"]
-     declare   = ("input" | "weight" | "state") NAME ["[" INT "]"] {"," ..} ":" type
+     declare   = ("input" | "weight" | "state") NAME ["[" INT "]"] {"," ..} ":" type [from | table]
+     from      = "from" QUOTED {"," QUOTED} ["transposed"]       table = "=" ("cos" | "sin") "at" size "base" INT
      type      = dtype "[" size {"," size} "]"
      fn        = "fn" NAME "(" NAME ":" ["state"] type {"," ..} ")" ":" type {"," type} "{" {statement} "}"
      statement = NAME {"," NAME} "=" (expr | fn "(" [expr {"," expr}] ")" | foreign)
@@ -1251,6 +1347,29 @@ static void mgi_read_declaration(mgi_reader *R, mg_value_kind kind) {
   const mg_dtype type = mgi_read_type(R, &rank, dim);
   for (int k = 0; k < n && mgi_well(R); k++)
     mgi_back(R, line[k], column[k]), mg_model_declare(R->m, kind, name[k], count[k], type, rank, dim);
+  mgi_here(R);
+  if (mgi_accept(P, "from")) {
+    char text[MG_MODEL_MAX_PARTS][201];
+    const char *from[MG_MODEL_MAX_PARTS];
+    int parts = 0;
+    do {
+      if (parts == MG_MODEL_MAX_PARTS) { mgi_perr(P, MG_LIMIT, "at most %d tensors", MG_MODEL_MAX_PARTS); return; }
+      from[parts] = text[parts];
+      if (!mgi_read_quoted(R, text[parts++])) return;
+    } while (mgi_accept(P, ","));
+    const int transposed = mgi_accept(P, "transposed");
+    if (mgi_well(R) && n > 1) mgi_model_err(R->m, MG_BAD_INPUT, "one weight comes 'from' tensors, found %d names", n);
+    if (mgi_well(R)) mg_model_from(R->m, name[0], parts, from, transposed);
+  } else if (mgi_accept(P, "=")) {
+    const char of = mgi_is(P, "sin") ? 's' : 'c';
+    if (!mgi_is(P, "cos") && !mgi_is(P, "sin")) { mgi_expected(P, "cos or sin"); return; }
+    mgi_next(P), mgi_expect(P, "at");
+    const mg_extent *at = mgi_read_size(R);
+    mgi_expect(P, "base");
+    const int64_t base = mgi_int(P, "a base");
+    for (int k = 0; k < n && mgi_well(R); k++) mg_model_table(R->m, name[k], of, at, base);
+  }
+  mgi_well(R);
 }
 static void mgi_read_symbol(mgi_reader *R) {
   mgi_parser *P = &R->P;
@@ -1440,7 +1559,14 @@ mg_status mg_model_print(const mg_model *m, char **out, mg_error *e) {
   for (const mg_model_decl *d = m->decls; d; d = d->next) {
     mgi_putf(&t, "%s %s", kind[d->kind], d->as.name);
     if (d->count) mgi_putf(&t, "[%lld]", (long long)d->count);
-    mgi_puts(&t, " : "), mgi_write_type(&t, &d->as), mgi_puts(&t, "\n");
+    mgi_puts(&t, " : "), mgi_write_type(&t, &d->as);
+    for (int k = 0; k < d->n_from; k++) mgi_putf(&t, "%s\"%s\"", k ? ", " : " from ", d->from[k]);
+    if (d->transposed) mgi_puts(&t, " transposed");
+    if (d->table) {
+      mgi_putf(&t, " = %s at ", d->table == 'c' ? "cos" : "sin"), mgi_write_size(&t, d->at, 0);
+      mgi_putf(&t, " base %lld", (long long)d->base);
+    }
+    mgi_puts(&t, "\n");
   }
   for (const mg_function *f = m->functions; f; f = f->next) {
     mgi_putf(&t, "fn %s(", f->name);
@@ -2443,7 +2569,8 @@ static void mgi_list_decls(mgi_lister *L) {
   for (const mg_model_decl *d = L->m->decls; d && mgi_listing(L); d = d->next) {
     mg_value v;
     if (!mgi_value_signed(L, &d->as, &v)) return;
-    v.kind = d->kind;
+    v.kind = d->kind, v.decl = d;
+    if (d->table && !(v.at = mgi_extent_size(L, d->at))) return;
     const uint32_t first = L->l->n_values;
     for (int64_t k = 0; k < (d->count ? d->count : 1) && mgi_listing(L); k++) {
       v.layer = d->count ? k : -1;
@@ -3128,6 +3255,477 @@ mg_status mg_model_partition_check(const mg_model_list *p, mg_error *e) {
   free(T.term), free(T.operand), free(T.slot), free(node), free(is[0]), free(is[1]);
   return s;
 }
+/* -------------------------------------------------------------------------------------------------- >>weights
+   A safetensors file: 8 bytes, how long its header is; the header, JSON; the tensors' bytes.
+     {"__metadata__": {..}, "a name": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [0, 12]}, ..}
+   Of JSON there is what that and an index take: values that nobody asks for are skipped, nested MGI_MAX_NEST deep. */
+
+enum { MGI_STORED = 1 << 20, MGI_WEIGHT_FILES = 1024, MGI_HEADER_BYTES = 100 << 20 };
+
+struct mg_weights {
+  mg_graph *arena;
+  mg_stored *stored;
+  uint32_t n, cap, n_files;
+  struct { const char *name; void *map; size_t bytes; } file[MGI_WEIGHT_FILES];
+};
+
+typedef struct mgi_json {
+  const char *p, *end, *from;
+  mg_weights *w;
+  const char *where;
+  mg_error *e;
+  mg_status s;
+} mgi_json;
+
+/* The first error, at the byte that comes next. */
+static int mgi_json_fail(mgi_json *J, mg_status s, const char *fmt, ...) {
+  char msg[sizeof J->e->msg];
+  va_list ap;
+  if (J->s != MG_OK) return 0;
+  va_start(ap, fmt);
+  vsnprintf(msg, sizeof msg, fmt, ap);
+  va_end(ap);
+  J->s = mg_fail(J->e, s, J->where, "byte %zu: %s", (size_t)(J->p - J->from), msg);
+  return 0;
+}
+static int mgi_json_expected(mgi_json *J, const char *what) {
+  if (J->p == J->end) return mgi_json_fail(J, MG_BAD_INPUT, "expected %s, found the end", what);
+  if (*J->p < ' ' || *J->p > '~') return mgi_json_fail(J, MG_BAD_INPUT, "expected %s, found byte 0x%02x", what,
+                                                       (unsigned char)*J->p);
+  return mgi_json_fail(J, MG_BAD_INPUT, "expected %s, found '%c'", what, *J->p);
+}
+static void mgi_json_space(mgi_json *J) {
+  while (J->p < J->end && (*J->p == ' ' || *J->p == '\t' || *J->p == '\n' || *J->p == '\r')) J->p++;
+}
+static int mgi_json_is(mgi_json *J, char c) { /* 1 if c comes next, which is read then */
+  mgi_json_space(J);
+  if (J->s != MG_OK || J->p == J->end || *J->p != c) return 0;
+  J->p++;
+  return 1;
+}
+static int mgi_json_need(mgi_json *J, char c) {
+  const char what[] = {'\'', c, '\'', 0};
+  return mgi_json_is(J, c) || mgi_json_expected(J, what);
+}
+/* One of a list or an object comes next; `first` is 1 before the first. */
+static int mgi_json_more(mgi_json *J, char close, int *first) {
+  if (J->s != MG_OK) return 0;
+  if (mgi_json_is(J, close)) return 0;
+  if (!*first && !mgi_json_need(J, ',')) return 0;
+  *first = 0;
+  return 1;
+}
+/* A copy of the string that comes next; "" and an error where there is none.  keep 0: it is skipped. */
+static const char *mgi_json_string(mgi_json *J, int keep) {
+  if (!mgi_json_need(J, '"')) return "";
+  const char *from = J->p;
+  size_t n = 0;
+  for (; J->p < J->end && *J->p != '"'; J->p++, n++) {
+    if ((unsigned char)*J->p < ' ') { mgi_json_expected(J, "a character of a string"); return ""; }
+    if (*J->p == '\\' && ++J->p == J->end) break;
+  }
+  if (J->p == J->end) { mgi_json_expected(J, "'\"'"); return ""; }
+  char *to = keep ? (char *)mgi_arena(J->w->arena, n + 1, J->e) : NULL;
+  if (keep && !to) J->s = J->e->status;
+  for (size_t k = 0; to && k < n; k++) {
+    if (*from == '\\' && *++from != '"' && *from != '\\' && *from != '/') {
+      mgi_json_fail(J, MG_UNSUPPORTED, "expected one of \\\", \\\\ and \\/ in a name, found another escape");
+      return "";
+    }
+    to[k] = *from++;
+  }
+  J->p++;
+  return to ? to : "";
+}
+static int64_t mgi_json_count(mgi_json *J) { /* 0 to 2^62 */
+  int64_t n = 0;
+  mgi_json_space(J);
+  if (J->s != MG_OK) return 0;
+  if (J->p == J->end || *J->p < '0' || *J->p > '9') return mgi_json_expected(J, "a whole number");
+  while (J->p < J->end && *J->p >= '0' && *J->p <= '9') {
+    n = n * 10 + (*J->p++ - '0');
+    if (n > (int64_t)1 << 58) return mgi_json_fail(J, MG_BAD_INPUT, "expected a number below 2^58");
+  }
+  return n;
+}
+static void mgi_json_skip(mgi_json *J, int depth) {
+  int first = 1;
+  if (depth > MGI_MAX_NEST) mgi_json_fail(J, MG_LIMIT, "values nest at most %d deep", MGI_MAX_NEST);
+  if (mgi_json_is(J, '{'))
+    while (mgi_json_more(J, '}', &first)) mgi_json_string(J, 0), mgi_json_need(J, ':'), mgi_json_skip(J, depth + 1);
+  else if (mgi_json_is(J, '['))
+    while (mgi_json_more(J, ']', &first)) mgi_json_skip(J, depth + 1);
+  else if (mgi_json_is(J, '"')) J->p--, mgi_json_string(J, 0);
+  else { /* a number, true, false, null */
+    const char *from = J->p;
+    while (J->p < J->end && (isalnum((unsigned char)*J->p) || *J->p == '+' || *J->p == '-' || *J->p == '.')) J->p++;
+    if (J->p == from) mgi_json_expected(J, "a value");
+  }
+}
+
+/* The types that files have, by name, and the one of a weight that is the same. */
+static int mgi_stored_bits(const char *type, mg_dtype *is) {
+  static const struct { const char *name; int bits; int is; } rows[] = {
+      {"BF16", 16, MG_BF16}, {"F16", 16, MG_F16}, {"F32", 32, MG_F32}, {"I32", 32, MG_I32}, {"F64", 64, -1},
+      {"BOOL", 8, -1},       {"U8", 8, -1},       {"I8", 8, -1},       {"I16", 16, -1},     {"U16", 16, -1},
+      {"U32", 32, -1},       {"I64", 64, -1},     {"U64", 64, -1},     {"F8_E5M2", 8, -1},  {"F8_E4M3", 8, -1},
+      {"F8_E8M0", 8, -1},    {"C64", 64, -1}};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+    if (!strcmp(rows[k].name, type)) {
+      *is = rows[k].is < 0 ? MG_DTYPE_COUNT : (mg_dtype)rows[k].is;
+      return rows[k].bits;
+    }
+  return 0;
+}
+static int mgi_stored_by_name(const void *a, const void *b) {
+  return strcmp(((const mg_stored *)a)->name, ((const mg_stored *)b)->name);
+}
+static int mgi_stored_by_place(const void *a, const void *b) {
+  const mg_stored *x = (const mg_stored *)a, *y = (const mg_stored *)b;
+  if (x->data != y->data) return x->data < y->data ? -1 : 1;
+  return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+static mg_status mgi_weights_new(const char *where, mg_weights **out, mg_error *e) {
+  mg_graph *arena = mg_program_new("weights", NULL);
+  *out = arena ? (mg_weights *)mgi_alloc(arena->root, sizeof **out) : NULL;
+  if (*out) return (*out)->arena = arena, MG_OK;
+  mg_graph_free(arena);
+  return mg_fail(e, MG_NO_MEMORY, where, "no memory for the list of tensors");
+}
+static void mgi_json_open(mgi_json *J, mg_weights *w, const char *text, size_t n, const char *where, mg_error *e) {
+  memset(e, 0, sizeof *e);
+  J->p = J->from = text, J->end = text + n, J->w = w, J->where = where, J->e = e, J->s = MG_OK;
+}
+/* What comes behind a tensor's name; its place is counted from `data` on. */
+static void mgi_read_stored(mgi_json *J, mg_stored *t, const unsigned char *data, uint64_t n) {
+  int first = 1, seen = 0;
+  int64_t elements = 1, from = 0, to = 0;
+  mg_dtype is;
+  mgi_json_need(J, '{');
+  while (mgi_json_more(J, '}', &first)) {
+    const char *key = mgi_json_string(J, 1);
+    int one = 1;
+    const int bit = !strcmp(key, "dtype") ? 1 : !strcmp(key, "shape") ? 2 : !strcmp(key, "data_offsets") ? 4 : 0;
+    if (J->s == MG_OK && (!bit || (seen & bit)))
+      mgi_json_fail(J, MG_BAD_INPUT, "'%.64s': expected dtype, shape and data_offsets once, found '%.40s'", t->name,
+                    key);
+    mgi_json_need(J, ':'), seen |= bit;
+    if (bit == 1) t->type = mgi_json_string(J, 1);
+    if (bit == 2 && mgi_json_need(J, '['))
+      while (mgi_json_more(J, ']', &one)) {
+        const int64_t d = mgi_json_count(J);
+        if (t->rank == 8) { mgi_json_fail(J, MG_LIMIT, "'%.64s': more than 8 dimensions", t->name); break; }
+        t->dim[t->rank++] = d;
+        if (d && elements > ((int64_t)1 << 56) / d) {
+          mgi_json_fail(J, MG_BAD_INPUT, "'%.64s' has more than 2^56 elements", t->name);
+          break;
+        }
+        elements *= d;
+      }
+    if (bit == 4)
+      mgi_json_need(J, '['), from = mgi_json_count(J), mgi_json_need(J, ','), to = mgi_json_count(J),
+                             mgi_json_need(J, ']');
+  }
+  if (J->s != MG_OK) return;
+  const int bits = t->type ? mgi_stored_bits(t->type, &is) : 0;
+  if (seen != 7) mgi_json_fail(J, MG_BAD_INPUT, "'%.64s': expected dtype, shape and data_offsets", t->name);
+  else if (!bits) mgi_json_fail(J, MG_UNSUPPORTED, "'%.64s': unknown type '%.20s'", t->name, t->type);
+  else if (from > to || (uint64_t)to > n)
+    mgi_json_fail(J, MG_BAD_INPUT, "'%.64s': expected a place within the file's %llu bytes of data, found %lld to %lld",
+                  t->name, (unsigned long long)n, (long long)from, (long long)to);
+  else if (to - from != elements * (bits / 8))
+    mgi_json_fail(J, MG_BAD_INPUT, "'%.64s': expected %lld bytes, found %lld to %lld", t->name,
+                  (long long)(elements * (bits / 8)), (long long)from, (long long)to);
+  else t->data = data + from, t->bytes = (uint64_t)(to - from);
+}
+/* Adds the tensors of a file. */
+static mg_status mgi_weights_add(mg_weights *w, const void *bytes, size_t n, const char *where, mg_error *e) {
+  const unsigned char *b = (const unsigned char *)bytes;
+  uint64_t header = 0;
+  const uint32_t before = w->n;
+  int first = 1;
+  mgi_json J;
+  for (int k = 0; k < 8 && n >= 8; k++) header |= (uint64_t)b[k] << 8 * k;
+  if (n < 8 || header > n - 8 || header > MGI_HEADER_BYTES)
+    return mg_fail(e, MG_BAD_INPUT, where, n < 8 ? "expected a safetensors file, found %llu bytes" :
+                   "expected a header within the file and 100 MiB, found one of %llu bytes",
+                   (unsigned long long)(n < 8 ? n : header));
+  mgi_json_open(&J, w, (const char *)b + 8, (size_t)header, where, e);
+  const unsigned char *data = b + 8 + header;
+  const uint64_t left = n - 8 - header;
+  mgi_json_need(&J, '{');
+  while (mgi_json_more(&J, '}', &first)) {
+    if (w->n == w->cap) {
+      const uint32_t cap = w->cap ? 2 * w->cap : 64;
+      mg_stored *to = cap > MGI_STORED ? NULL : (mg_stored *)realloc(w->stored, cap * sizeof *to);
+      if (!to)
+        return mg_fail(e, cap > MGI_STORED ? MG_LIMIT : MG_NO_MEMORY, where, "no room for more than %u tensors", w->n);
+      w->stored = to, w->cap = cap;
+    }
+    mg_stored *t = &w->stored[w->n];
+    memset(t, 0, sizeof *t);
+    t->name = mgi_json_string(&J, 1), t->file = w->n_files;
+    mgi_json_need(&J, ':');
+    if (!strcmp(t->name, "__metadata__")) { mgi_json_skip(&J, 0); continue; }
+    mgi_read_stored(&J, t, data, left);
+    if (J.s == MG_OK) w->n++;
+  }
+  mgi_json_space(&J);
+  if (J.s == MG_OK && J.p < J.end) mgi_json_expected(&J, "the end of the header");
+  if (J.s != MG_OK) return J.s;
+  const unsigned char *end = data;
+  if (w->n > before) qsort(w->stored + before, w->n - before, sizeof *w->stored, mgi_stored_by_place);
+  for (uint32_t k = before; k < w->n; k++) {
+    const mg_stored *t = &w->stored[k];
+    if (t->data != end)
+      return mg_fail(e, MG_BAD_INPUT, where,
+                     "'%.64s' begins at byte %lld of the data: expected %lld, behind the tensor before it", t->name,
+                     (long long)(t->data - data), (long long)(end - data));
+    end += t->bytes;
+  }
+  if ((uint64_t)(end - data) != left)
+    return mg_fail(e, MG_BAD_INPUT, where, "its tensors have %lld bytes: expected the %lld behind the header",
+                   (long long)(end - data), (long long)left);
+  return MG_OK;
+}
+/* All files are added: tensors by name. */
+static mg_status mgi_weights_sort(mg_weights *w, const char *where, mg_error *e) {
+  if (w->n) qsort(w->stored, w->n, sizeof *w->stored, mgi_stored_by_name);
+  for (uint32_t k = 1; k < w->n; k++)
+    if (!strcmp(w->stored[k].name, w->stored[k - 1].name))
+      return mg_fail(e, MG_BAD_INPUT, where, "two tensors are named '%.100s'", w->stored[k].name);
+  return MG_OK;
+}
+mg_status mg_weights_of(const void *bytes, size_t n, const char *where, mg_weights **out, mg_error *e) {
+  mg_error local;
+  mg_weights *w;
+  if (!e) e = &local;
+  *out = NULL;
+  mg_status s = mgi_weights_new(where, &w, e);
+  if (s == MG_OK) s = mgi_weights_add(w, bytes, n, where, e);
+  if (s == MG_OK) s = mgi_weights_sort(w, where, e);
+  if (s == MG_OK) *out = w;
+  else mg_weights_close(w);
+  return s;
+}
+/* Maps a file, which is the last then; its name is DIR/NAME, or NAME where dir is empty. */
+static mg_status mgi_weights_map(mg_weights *w, const char *dir, const char *name, mg_error *e) {
+  char path[4096];
+  struct stat st;
+  const int fits = snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/" : "", name) < (int)sizeof path;
+  const int f = fits ? open(path, O_RDONLY | O_NONBLOCK) : -1;
+  if (f < 0)
+    return mg_fail(e, MG_BAD_INPUT, path, "cannot be opened: %s", fits ? strerror(errno) : "the name is too long");
+  char *copy = (char *)mgi_arena(w->arena, strlen(path) + 1, e);
+  const int known = !fstat(f, &st) && S_ISREG(st.st_mode) && st.st_size > 0;
+  void *map = known && copy ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, f, 0) : MAP_FAILED;
+  close(f);
+  if (!copy) return e->status;
+  if (map == MAP_FAILED)
+    return mg_fail(e, MG_BAD_INPUT, path, known ? "cannot be mapped: %s" : "expected a file that is not empty",
+                   strerror(errno));
+  w->file[w->n_files].name = strcpy(copy, path), w->file[w->n_files].map = map;
+  w->file[w->n_files++].bytes = (size_t)st.st_size;
+  return MG_OK;
+}
+/* An index, which is mapped as the last file: {"metadata": .., "weight_map": {"a name": "a file", ..}}. */
+static mg_status mgi_weights_index(mg_weights *w, const char *dir, mg_error *e) {
+  const uint32_t index = w->n_files - 1;
+  const char *where = w->file[index].name;
+  mg_status s = w->file[index].bytes <= MGI_HEADER_BYTES
+                    ? MG_OK
+                    : mg_fail(e, MG_BAD_INPUT, where, "an index has at most 100 MiB");
+  for (int pass = 0; pass < 2 && s == MG_OK; pass++) { /* the files; then, which tensor is where */
+    mgi_json J;
+    int first = 1, one = 1, seen = 0;
+    mgi_json_open(&J, w, (const char *)w->file[index].map, w->file[index].bytes, where, e);
+    mgi_json_need(&J, '{');
+    while (mgi_json_more(&J, '}', &first)) {
+      const char *key = mgi_json_string(&J, 1);
+      mgi_json_need(&J, ':');
+      if (strcmp(key, "weight_map")) { mgi_json_skip(&J, 0); continue; }
+      if (seen++) mgi_json_fail(&J, MG_BAD_INPUT, "expected one weight_map");
+      mgi_json_need(&J, '{');
+      while (mgi_json_more(&J, '}', &one)) {
+        const char *name = mgi_json_string(&J, 1);
+        mgi_json_need(&J, ':');
+        const char *file = mgi_json_string(&J, 1);
+        const size_t n = strlen(file);
+        uint32_t k = w->n_files;
+        if (J.s != MG_OK) break;
+        if (!n || strchr(file, '/')) {
+          mgi_json_fail(&J, MG_BAD_INPUT, "expected a file's name, found '%.64s'", file);
+          break;
+        }
+        while (k > index + 1) {
+          const char *is = w->file[k - 1].name;
+          if (strlen(is) >= n && !strcmp(is + strlen(is) - n, file) &&
+              (strlen(is) == n || is[strlen(is) - n - 1] == '/'))
+            break;
+          k--;
+        }
+        if (!pass && k == index + 1) {
+          if (w->n_files == MGI_WEIGHT_FILES) mgi_json_fail(&J, MG_LIMIT, "at most %d files", MGI_WEIGHT_FILES);
+          else if ((J.s = mgi_weights_map(w, dir, file, e)) == MG_OK) {
+            const uint32_t last = w->n_files - 1;
+            J.s = mgi_weights_add(w, w->file[last].map, w->file[last].bytes, w->file[last].name, e);
+          }
+        }
+        const mg_stored *t = pass ? mg_weights_find(w, name) : NULL;
+        if (pass && (!t || t->file != k))
+          mgi_json_fail(&J, MG_BAD_INPUT, "'%.64s' is not in %.64s", name, file);
+      }
+    }
+    mgi_json_space(&J);
+    if (J.s == MG_OK && J.p < J.end) mgi_json_expected(&J, "the end of the index");
+    if (J.s == MG_OK && !seen) mgi_json_expected(&J, "a weight_map");
+    s = J.s;
+    if (s == MG_OK && !pass) s = mgi_weights_sort(w, where, e);
+  }
+  return s;
+}
+mg_status mg_weights_open(const char *path, mg_weights **out, mg_error *e) {
+  static const char *const names[] = {"model.safetensors.index.json", "model.safetensors"};
+  mg_error local;
+  mg_weights *w;
+  struct stat st;
+  char dir[4096];
+  const char *name = path, *slash = strrchr(path, '/');
+  if (!e) e = &local;
+  *out = NULL;
+  snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) : 0, path);
+  if (strlen(path) >= sizeof dir) return mg_fail(e, MG_BAD_INPUT, "weights", "the name is too long");
+  if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+    char both[sizeof dir + 32];
+    snprintf(dir, sizeof dir, "%s", path);
+    for (int k = 0; k < 2 && name == path; k++) {
+      snprintf(both, sizeof both, "%s/%s", dir, names[k]);
+      if (!stat(both, &st)) name = names[k];
+    }
+    if (name == path) return mg_fail(e, MG_BAD_INPUT, path, "expected %s or %s in it", names[0], names[1]);
+  } else if (slash == path) snprintf(dir, sizeof dir, "/.");
+  const size_t n = strlen(name);
+  mg_status s = mgi_weights_new(path, &w, e);
+  if (s == MG_OK) s = mgi_weights_map(w, dir, name == path && slash ? slash + 1 : name, e);
+  if (s == MG_OK && n > 5 && !strcmp(name + n - 5, ".json")) s = mgi_weights_index(w, dir, e);
+  else if (s == MG_OK) {
+    s = mgi_weights_add(w, w->file[0].map, w->file[0].bytes, w->file[0].name, e);
+    if (s == MG_OK) s = mgi_weights_sort(w, w->file[0].name, e);
+  }
+  if (s == MG_OK) *out = w;
+  else mg_weights_close(w);
+  return s;
+}
+void mg_weights_close(mg_weights *w) {
+  if (!w) return;
+  for (uint32_t k = 0; k < w->n_files; k++) munmap(w->file[k].map, w->file[k].bytes);
+  free(w->stored);
+  mg_graph_free(w->arena);
+}
+uint32_t mg_weights_count(const mg_weights *w) { return w->n; }
+const mg_stored *mg_weights_at(const mg_weights *w, uint32_t k) { return &w->stored[k]; }
+const mg_stored *mg_weights_find(const mg_weights *w, const char *name) {
+  mg_stored key;
+  memset(&key, 0, sizeof key);
+  key.name = name;
+  return w->n ? (const mg_stored *)bsearch(&key, w->stored, w->n, sizeof key, mgi_stored_by_name) : NULL;
+}
+
+/* How many tensors weight v is made of, and the k-th one's name. */
+static int mgi_weight_parts(const mg_value *v) { return v->decl->n_from ? v->decl->n_from : 1; }
+static const char *mgi_weight_part(const mg_value *v, int k, char name[240]) {
+  const char *from = v->decl->n_from ? v->decl->from[k] : NULL, *layer = from ? strstr(from, "{l}") : NULL;
+  if (layer) snprintf(name, 240, "%.*s%lld%s", (int)(layer - from), from, (long long)v->layer, layer + 3);
+  else if (from) snprintf(name, 240, "%s", from);
+  else if (v->layer >= 0) snprintf(name, 240, "%s.%lld", v->name, (long long)v->layer);
+  else snprintf(name, 240, "%s", v->name);
+  return name;
+}
+/* Weight v of this shape, as files have it: its last two sizes swapped where it is transposed. */
+static mg_shape mgi_weight_stored(const mg_value *v, const mg_shape *shape) {
+  mg_shape want = *shape;
+  const int r = want.rank;
+  if (v->decl->transposed) want.dim[r - 1] = shape->dim[r - 2], want.dim[r - 2] = shape->dim[r - 1];
+  return want;
+}
+static mg_status mgi_weight_fits(const mg_weights *w, const mg_model_list *l, const mg_value *v, const mg_shape *shape,
+                                 int *rounded, mg_error *e) {
+  const mg_shape want = mgi_weight_stored(v, shape);
+  char name[240], where[96];
+  int64_t rows = 0;
+  const int parts = mgi_weight_parts(v);
+  snprintf(where, sizeof where, "%.60s:%d:%d", l->m->where ? l->m->where : l->m->name, v->decl->as.line,
+           v->decl->as.column);
+  for (int k = 0; k < parts; k++) {
+    const mg_stored *t = mg_weights_find(w, mgi_weight_part(v, k, name));
+    mg_dtype is = MG_DTYPE_COUNT;
+    if (!t)
+      return mg_fail(e, MG_BAD_INPUT, where, "weight '%s': no tensor of the files is named '%.150s'", v->name, name);
+    mgi_stored_bits(t->type, &is);
+    if (is != v->type && !(is < MG_DTYPE_COUNT && is != MG_I32 && v->type == MG_F32) &&
+        !(is == MG_F32 && v->type != MG_I32))
+      return mg_fail(e, MG_BAD_INPUT, where, "weight '%s', '%.120s': expected %s%s, found %s", v->name, name,
+                     mg_dtype_name(v->type), v->type == MG_I32 ? "" : " or F32", t->type);
+    if (rounded && !k && is != v->type && is == MG_F32) ++*rounded;
+    if (t->rank != want.rank)
+      return mg_fail(e, MG_BAD_INPUT, where, "weight '%s', '%.120s': expected %d dimensions, found %d", v->name, name,
+                     want.rank, t->rank);
+    for (int d = 1; d < want.rank; d++)
+      if (t->dim[d] != want.dim[d])
+        return mg_fail(e, MG_BAD_INPUT, where, "weight '%s', '%.120s' dimension %d: expected %lld, found %lld", v->name,
+                       name, d, (long long)want.dim[d], (long long)t->dim[d]);
+    if (t->dim[0] > want.dim[0] - rows || (k + 1 == parts && t->dim[0] != want.dim[0] - rows))
+      return mg_fail(e, MG_BAD_INPUT, where, "weight '%s', '%.120s' dimension 0: expected %lld%s, found %lld", v->name,
+                     name, (long long)(want.dim[0] - rows), k + 1 == parts ? "" : " or less", (long long)t->dim[0]);
+    rows += t->dim[0];
+  }
+  return MG_OK;
+}
+mg_status mg_weights_fit(const mg_weights *w, const mg_model_list *l, const int64_t *sym, int *rounded, mg_error *e) {
+  mg_status s = MG_OK;
+  if (rounded) *rounded = 0;
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+    mg_shape shape;
+    if (l->value[v].kind != MG_VALUE_WEIGHT) continue;
+    s = mg_value_shape(l, &l->value[v], sym, &shape, e);
+    if (s == MG_OK) s = mgi_weight_fits(w, l, &l->value[v], &shape, rounded, e);
+  }
+  return s;
+}
+static double mgi_stored_value(const mg_stored *t, mg_dtype is, mg_dtype as, int64_t k) {
+  const unsigned char *p = t->data + k * mg_dtype_bytes(is);
+  uint32_t bits = (uint32_t)p[0] | (uint32_t)p[1] << 8;
+  if (mg_dtype_bytes(is) == 4) bits |= (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+  if (is == MG_I32) return (double)(int32_t)bits;
+  const double x = mg_from_bits(is, bits);
+  return is == as || as == MG_F32 ? x : (double)mg_round_to(as, (float)x);
+}
+void mg_weights_read(const mg_weights *w, const mg_model_list *l, uint32_t v, double *to) {
+  const mg_value *is = &l->value[v];
+  char name[240];
+  int64_t all = 0, at = 0;
+  for (int k = 0; k < mgi_weight_parts(is); k++) all += mg_weights_find(w, mgi_weight_part(is, k, name))->dim[0];
+  for (int k = 0; k < mgi_weight_parts(is); k++) {
+    const mg_stored *t = mg_weights_find(w, mgi_weight_part(is, k, name));
+    int64_t n = 1;
+    mg_dtype type = is->type;
+    for (int d = 0; d < t->rank; d++) n *= t->dim[d];
+    mgi_stored_bits(t->type, &type);
+    if (!is->decl->transposed) {
+      for (int64_t i = 0; i < n; i++) *to++ = mgi_stored_value(t, type, is->type, i);
+      continue;
+    }
+    /* [.., rows, columns] becomes [.., columns, rows]; of two dimensions the parts' rows stand side by side. */
+    const int64_t columns = t->dim[t->rank - 1], rows = t->dim[t->rank - 2], width = t->rank == 2 ? all : rows;
+    for (int64_t m = 0; rows && columns && m < n / (rows * columns); m++)
+      for (int64_t j = 0; j < columns; j++)
+        for (int64_t i = 0; i < rows; i++)
+          to[m * rows * columns + j * width + at + i] =
+              mgi_stored_value(t, type, is->type, (m * rows + i) * columns + j);
+    if (t->rank == 2) at += rows;
+    else to += n;
+  }
+}
 
 /* -------------------------------------------------------------------------------------------------- >>running
    A step makes sure of everything first: symbols, checks, shapes, room, pieces at these sizes, memory, work.  Then it
@@ -3153,15 +3751,19 @@ static double mgi_poison(void) {
 }
 static int mgi_same_bits(double a, double b) { return !memcmp(&a, &b, sizeof a); }
 
-mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, mg_model_data **out,
-                            mg_error *e) {
+/* 1 if the data holds the value itself. */
+static int mgi_data_holds(const mg_value *v, const mg_weights *w) {
+  return v->kind == MG_VALUE_STATE || (v->kind == MG_VALUE_WEIGHT && !w);
+}
+static mg_status mgi_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, const mg_weights *w,
+                              mg_model_data **out, mg_error *e) {
   mg_model_data *d = (mg_model_data *)calloc(1, sizeof *d);
   mg_status s = MG_OK;
   int64_t total = 0;
   *out = NULL;
   if (d) d->data = (double **)calloc(l->n_values, sizeof *d->data);
   if (!d || !d->data) { free(d); return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the data"); }
-  d->l = l, d->seed = seed;
+  d->l = l, d->seed = seed, d->weights = w;
   for (int k = 0; k < l->m->n_symbols && s == MG_OK; k++) {
     const mg_model_symbol *y = &l->m->symbol[k];
     d->room[k] = room[k];
@@ -3169,21 +3771,37 @@ mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_
       s = mg_fail(e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", y->name, (long long)y->least,
                   (long long)y->most, (long long)room[k]);
   }
+  if (s == MG_OK && w) s = mg_weights_fit(w, l, room, NULL, e);
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) { /* how much, before any of it */
+    mg_shape shape;
+    if (!mgi_data_holds(&l->value[v], w)) continue;
+    s = mg_value_shape(l, &l->value[v], room, &shape, e);
+    if (s == MG_OK) total += mg_shape_elements(&shape); /* at most 2^40 each */
+  }
+  if (s == MG_OK && total > MG_MODEL_MAX_ELEMENTS)
+    s = mg_fail(e, MG_LIMIT, l->m->name, "%s of %lld elements take %lld bytes in float64: at most %lld are evaluated",
+                w ? "states" : "weights and states", (long long)total, (long long)total * 8,
+                (long long)MG_MODEL_MAX_ELEMENTS * 8);
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     mg_shape shape;
-    if (l->value[v].kind != MG_VALUE_WEIGHT && l->value[v].kind != MG_VALUE_STATE) continue;
+    if (!mgi_data_holds(&l->value[v], w)) continue;
     s = mg_value_shape(l, &l->value[v], room, &shape, e);
     const int64_t n = s == MG_OK ? mg_shape_elements(&shape) : 0;
-    if (s == MG_OK && (total += n) > MG_MODEL_MAX_ELEMENTS)
-      s = mg_fail(e, MG_LIMIT, l->m->name, "weights and states of more than %d elements are not evaluated",
-                  MG_MODEL_MAX_ELEMENTS);
-    if (s == MG_OK && !(d->data[v] = (double *)malloc((size_t)n * sizeof(double))))
+    if (s == MG_OK && !(d->data[v] = (double *)calloc((size_t)n, sizeof(double))))
       s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for '%s'", l->value[v].name);
-    if (s == MG_OK) mgi_draw_all(d->data[v], n, seed, v, l->value[v].type == MG_I32);
+    if (s == MG_OK && !w) mgi_draw_all(d->data[v], n, seed, v, l->value[v].type == MG_I32);
   }
   if (s == MG_OK) *out = d;
   else mg_model_data_free(d);
   return s;
+}
+mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, mg_model_data **out,
+                            mg_error *e) {
+  return mgi_data_new(l, room, seed, NULL, out, e);
+}
+mg_status mg_model_data_open(const mg_model_list *l, const int64_t *room, const mg_weights *w, mg_model_data **out,
+                             mg_error *e) {
+  return mgi_data_new(l, room, 0, w, out, e);
 }
 void mg_model_data_free(mg_model_data *d) {
   if (!d) return;
@@ -3260,6 +3878,10 @@ static mg_status mgi_read_value_of(mgi_running *S, const mg_launch *a, uint32_t 
       to[k] = S->d->data[v][at];
       for (int d = is->rank - 1; d >= 0 && ++i[d] == S->shape[v].dim[d]; d--) i[d] = 0;
     }
+    return MG_OK;
+  }
+  if (is->kind == MG_VALUE_WEIGHT && S->d->weights) {
+    mg_weights_read(S->d->weights, S->l, v, to);
     return MG_OK;
   }
   if (is->kind != MG_VALUE_MADE || !S->arena) {
@@ -3404,6 +4026,7 @@ static int mgi_launch_before(const mg_model_plan *p, const mg_launch *a, const m
 static mg_status mgi_launch_run(mgi_running *S, uint32_t k) {
   const mg_launch *a = &S->launch[k];
   const mg_model_plan *p = S->cfg->plan;
+  if (S->cfg->progress) S->cfg->progress(S->cfg->user, k, S->n_launches);
   mg_status s = a->kind == MG_LAUNCH_PIECE    ? mgi_launch_piece(S, a)
                 : a->kind == MG_LAUNCH_UPDATE ? mgi_launch_update(S, a)
                                               : mgi_launch_foreign(S, a);
@@ -3451,6 +4074,7 @@ static mg_status mgi_step_prepare(mgi_running *S) {
   mg_status s = MG_OK;
   char text[64];
   double total = 0, work = 0;
+  const double room = S->cfg->elements > 0 ? S->cfg->elements : (double)MG_MODEL_MAX_ELEMENTS;
   for (int k = 0; k < l->m->n_symbols; k++)
     if (S->sym[k] < l->m->symbol[k].least || S->sym[k] > l->m->symbol[k].most)
       return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", l->m->symbol[k].name,
@@ -3502,9 +4126,10 @@ static mg_status mgi_step_prepare(mgi_running *S) {
     for (int j = 0; j < a->n_out; j++) memcpy(all[j].hi, S->shape[a->out[j]].dim, sizeof all[j].hi);
     if ((s = mg_part_of(g, all, &part, S->e)) != MG_OK) break;
     work += part.work;
-    if (part.elements + total > MG_MODEL_MAX_ELEMENTS)
-      s = mg_fail(S->e, MG_LIMIT, l->m->name, "a step of %.3g elements is not evaluated: at most %d",
-                  part.elements + total, MG_MODEL_MAX_ELEMENTS);
+    if (part.elements + total > room)
+      s = mg_fail(S->e, MG_LIMIT, l->m->name,
+                  "a step of %.3g elements, %.3g bytes in float64, is not evaluated: at most %.3g",
+                  part.elements + total, 8 * (part.elements + total), room * 8);
     mg_part_free(&part);
     for (int j = 0; j < a->n_in; j++)
       if (g->tensors[g->in[j].id].dtype == MG_I32 && mg_index_bound(g, g->in[j]) < S->bound[a->in[j]])
@@ -3515,6 +4140,19 @@ static mg_status mgi_step_prepare(mgi_running *S) {
     s = mg_fail(S->e, MG_LIMIT, l->m->name, "a step of %.3g operations is not evaluated: at most %.3g", work, most);
   return s;
 }
+/* What mg_model_table says of input v. */
+static mg_status mgi_table_fill(const mgi_running *S, uint32_t v, double *to) {
+  const mg_value *is = &S->l->value[v];
+  const int64_t rows = S->shape[v].dim[0], width = S->shape[v].dim[1];
+  int64_t at = 0;
+  const mg_status s = mg_size_at(S->l->sizes, is->at, S->sym, &at, S->e);
+  for (int64_t k = 0; k < rows * width && s == MG_OK; k++) {
+    const int64_t j = width < 2 ? 0 : k % width % (width / 2);
+    const double angle = (double)(at + k / width) * pow((double)is->decl->base, -2.0 * (double)j / (double)width);
+    to[k] = is->decl->table == 'c' ? cos(angle) : sin(angle);
+  }
+  return s;
+}
 /* Memory of a step: inputs, and what is made. */
 static mg_status mgi_step_memory(mgi_running *S) {
   const mg_model_list *l = S->l;
@@ -3522,14 +4160,20 @@ static mg_status mgi_step_memory(mgi_running *S) {
   mg_status s = MG_OK;
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     const size_t n = (size_t)mg_shape_elements(&S->shape[v]);
-    const int input = l->value[v].kind == MG_VALUE_INPUT;
-    if (input && !S->cfg->inputs && !S->d->data[v])
+    const int input = l->value[v].kind == MG_VALUE_INPUT, table = input && l->value[v].decl->table;
+    if (input && !table && !S->cfg->inputs && !S->d->data[v])
       return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "input '%s' is not there", l->value[v].name);
-    if ((!input || !S->cfg->inputs) && (l->value[v].kind != MG_VALUE_MADE || p)) continue;
+    if (input && !S->cfg->inputs && l->value[v].type == MG_I32)
+      for (size_t k = 0; k < n; k++)
+        if (!(S->d->data[v][k] >= 0 && S->d->data[v][k] < (double)S->bound[v]))
+          return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "input '%s' element %zu: expected 0 to %lld, found %.17g",
+                         l->value[v].name, k, (long long)S->bound[v] - 1, S->d->data[v][k]);
+    if ((!input || (!S->cfg->inputs && !table)) && (l->value[v].kind != MG_VALUE_MADE || p)) continue;
     double *x = (double *)malloc(n * sizeof *x);
     if (!x) return mg_fail(S->e, MG_NO_MEMORY, l->m->name, "no memory for '%s'", l->value[v].name);
     if (!input) { S->made[v] = x; continue; }
-    mgi_draw_all(x, (int64_t)n, S->cfg->inputs, v, l->value[v].type == MG_I32 ? S->bound[v] : 0);
+    if (!table) mgi_draw_all(x, (int64_t)n, S->cfg->inputs, v, l->value[v].type == MG_I32 ? S->bound[v] : 0);
+    else s = mgi_table_fill(S, v, x);
     free(S->d->data[v]);
     S->d->data[v] = x;
   }
