@@ -350,6 +350,8 @@ mg_status mg_piece_at(const mg_model_list *l, uint32_t k, const int64_t *sym, mg
 mg_status mg_piece_family(const mg_model_list *l, uint32_t k, mg_graph **out, mg_error *e);
 /* The extents of a value there; MG_BAD_INPUT where one is none. */
 mg_status mg_value_shape(const mg_model_list *l, const mg_value *v, const int64_t *sym, mg_shape *out, mg_error *e);
+/* Below which the elements of an i32 value have to lie there, as it picks rows: the least of what its readers have. */
+mg_status mg_value_bound(const mg_model_list *l, uint32_t v, const int64_t *sym, int64_t *bound, mg_error *e);
 /* An input, weight or state; 0: none. */
 uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer);
 
@@ -2151,6 +2153,31 @@ mg_status mg_piece_at(const mg_model_list *l, uint32_t k, const int64_t *sym, mg
 
 mg_status mg_piece_family(const mg_model_list *l, uint32_t k, mg_graph **out, mg_error *e) {
   return mgi_piece_build(l, &l->piece[k], NULL, out, e);
+}
+
+/* Lowers bound[v] of every value v that launch a picks rows by; g is its piece. */
+static void mgi_launch_bounds(const mg_launch *a, const mg_graph *g, int64_t *bound) {
+  for (int j = 0; j < a->n_in; j++)
+    if (g->tensors[g->in[j].id].dtype == MG_I32 && mg_index_bound(g, g->in[j]) < bound[a->in[j]])
+      bound[a->in[j]] = mg_index_bound(g, g->in[j]);
+}
+mg_status mg_value_bound(const mg_model_list *l, uint32_t v, const int64_t *sym, int64_t *bound, mg_error *e) {
+  int64_t *all = (int64_t *)malloc(l->n_values * sizeof *all);
+  mg_status s = all ? MG_OK : mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for bounds");
+  for (uint32_t k = 0; k < l->n_values && s == MG_OK; k++) all[k] = INT32_MAX;
+  for (uint32_t k = 0; k < l->n_launches && s == MG_OK; k++) {
+    const mg_launch *a = &l->launch[k];
+    mg_graph *g = NULL;
+    int reads = 0;
+    for (int j = 0; j < a->n_in; j++) reads |= a->in[j] == v;
+    if (!reads || a->kind != MG_LAUNCH_PIECE) continue;
+    s = mg_piece_at(l, a->piece, sym, &g, e);
+    if (s == MG_OK) mgi_launch_bounds(a, g, all);
+    mg_graph_free(g);
+  }
+  if (s == MG_OK) *bound = all[v];
+  free(all);
+  return s;
 }
 
 static uint64_t mgi_piece_mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x100000001b3u ^ (h >> 29); }
@@ -4131,9 +4158,7 @@ static mg_status mgi_step_prepare(mgi_running *S) {
                   "a step of %.3g elements, %.3g bytes in float64, is not evaluated: at most %.3g",
                   part.elements + total, 8 * (part.elements + total), room * 8);
     mg_part_free(&part);
-    for (int j = 0; j < a->n_in; j++)
-      if (g->tensors[g->in[j].id].dtype == MG_I32 && mg_index_bound(g, g->in[j]) < S->bound[a->in[j]])
-        S->bound[a->in[j]] = mg_index_bound(g, g->in[j]);
+    mgi_launch_bounds(a, g, S->bound);
   }
   const double most = S->cfg->work > 0 ? S->cfg->work : 68719476736.0;
   if (s == MG_OK && work > most)

@@ -68,15 +68,19 @@ static const char usage[] =
     "       mirage model eval FILE --sym n=2 [--sym ..] [--steps K] [--seed N]\n"
     "                                               K steps (1) in float64, weights, states and inputs at random; symbols of\n"
     "                                               the kind `device` grow by one a step; compared with a run in the plan's memory\n"
+    "       mirage model run FILE --weights DIR|FILE|--random SEED [--tokens 5,17,3] [--steps K] --sym n=1 [--sym ..]\n"
+    "                                               K steps in float64 on the CPU, weights of safetensors files or at random;\n"
+    "                                               the tokens are what its input of type i32 holds step after step, then what\n"
+    "                                               its output of that type says; without them inputs are at random\n"
     "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
 
 typedef struct options {
   const mg_machine *machine; /* of --machine: row.m; `arch` is its architecture then */
   mg_machine_file row;
-  const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program;
+  const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program, *weights, *tokens;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps, steps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_syms;
@@ -168,7 +172,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -181,7 +185,7 @@ static const struct option long_options[] = {
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
     {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
     {"machine", required_argument, NULL, O_MACHINE}, {"json", no_argument, NULL, O_JSON},
-    {"sym", required_argument, NULL, O_SYM}, {"steps", required_argument, NULL, O_STEPS}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
+    {"sym", required_argument, NULL, O_SYM}, {"steps", required_argument, NULL, O_STEPS}, {"weights", required_argument, NULL, O_WEIGHTS}, {"random", required_argument, NULL, O_RANDOM}, {"tokens", required_argument, NULL, O_TOKENS}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -259,6 +263,9 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_DELTA: ok = parse_delta(optarg, &o->log2_delta); break;
       case O_CERT: o->certificate = optarg; break;
       case O_STEPS: ok = number(optarg, 1, 1 << 20, &o->steps, range); break;
+      case O_WEIGHTS: o->weights = optarg; break;
+      case O_RANDOM: ok = number(optarg, 0, INT64_MAX, &v, range), o->seed = (uint64_t)v, o->random = 1; break;
+      case O_TOKENS: o->tokens = optarg; break;
       case O_REPS: ok = number(optarg, 1, 100000, &o->reps, range); break;
       case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops, range); break;
       case O_CHECKPOINT: o->checkpoint = optarg; break;
@@ -1658,12 +1665,12 @@ static mg_status model_sizes(const options *o, const mg_model *m, int64_t *value
   }
   return named == o->n_syms ? MG_OK : mg_fail(e, MG_BAD_INPUT, o->file[1], "--sym: expected each of the %d symbols once", m->n_symbols);
 }
-/* Prints a step's outputs; MG_NOT_FOUND where those of both runs are not the same bits. */
-static mg_status model_outputs(const mg_model_data *const d[2], const int64_t *sym, mg_error *e) {
-  const mg_model_list *l = d[0]->l;
+/* Prints a step's outputs; MG_NOT_FOUND where those of a second run, if there is one, are not the same bits. */
+static mg_status model_outputs(const mg_model_data *first, const mg_model_data *second, const int64_t *sym, mg_error *e) {
+  const mg_model_list *l = first->l;
   for (int k = 0; k < l->m->n_outputs; k++) {
     const mg_value *v = &l->value[l->output[k]];
-    const double *x = d[0]->data[l->output[k]];
+    const double *x = first->data[l->output[k]];
     mg_shape shape;
     double square = 0;
     const mg_status s = mg_value_shape(l, v, sym, &shape, e);
@@ -1672,12 +1679,18 @@ static mg_status model_outputs(const mg_model_data *const d[2], const int64_t *s
     for (int64_t i = 0; i < n; i++) square += x[i] * x[i];
     printf("  %s : %s[", v->name, mg_dtype_name(v->type));
     for (int j = 0; j < shape.rank; j++) printf("%s%lld", j ? ", " : "", (long long)shape.dim[j]);
-    printf("], norm %.9g, first", sqrt(square));
-    for (int64_t i = 0; i < n && i < 4; i++) printf(" %.6g", x[i]);
+    if (v->type == MG_I32) printf("],");
+    else printf("], norm %.9g, first", sqrt(square));
+    for (int64_t i = 0; i < n && i < (v->type == MG_I32 ? 16 : 4); i++) printf(" %.6g", x[i]);
     putchar('\n');
-    if (memcmp(x, d[1]->data[l->output[k]], (size_t)n * sizeof *x)) return mg_fail(e, MG_NOT_FOUND, l->m->name, "'%s' is another in the plan's memory", v->name);
+    if (second && memcmp(x, second->data[l->output[k]], (size_t)n * sizeof *x)) return mg_fail(e, MG_NOT_FOUND, l->m->name, "'%s' is another in the plan's memory", v->name);
   }
   return MG_OK;
+}
+static void model_step_line(const mg_model *m, int64_t t, const int64_t *sym) {
+  printf("step %lld:", (long long)t);
+  for (int k = 0; k < m->n_symbols; k++) printf(" %s=%lld", m->symbol[k].name, (long long)sym[k]);
+  putchar('\n');
 }
 static int model_eval(const options *o, const mg_model_list *l, const mg_model_plan *p) {
   const mg_model *m = l->m;
@@ -1697,20 +1710,132 @@ static int model_eval(const options *o, const mg_model_list *l, const mg_model_p
       s = mg_model_step(d[k], sym, &c, &e);
     }
     if (s != MG_OK) break;
-    printf("step %lld:", (long long)t);
-    for (int k = 0; k < m->n_symbols; k++) printf(" %s=%lld", m->symbol[k].name, (long long)sym[k]);
-    putchar('\n');
-    const mg_model_data *const both[2] = {d[0], d[1]};
-    s = model_outputs(both, sym, &e);
+    model_step_line(m, t, sym);
+    s = model_outputs(d[0], d[1], sym, &e);
     for (int k = 0; k < m->n_symbols; k++) sym[k] += m->symbol[k].device;
   }
   if (s == MG_OK) printf("the same bits in the plan's memory; seed %llu\n", (unsigned long long)seed);
   mg_model_data_free(d[0]), mg_model_data_free(d[1]);
   return s == MG_OK ? 0 : report(s, &e);
 }
+/* "5,17,3": how many, -1 if that is no list of token numbers.  *list is the caller's. */
+static int64_t model_tokens(const char *text, double **list) {
+  int64_t n = 0;
+  *list = (double *)malloc((strlen(text) / 2 + 1) * sizeof **list);
+  for (const char *p = text; *list; p++) {
+    char *end;
+    if (*p < '0' || *p > '9') return -1;
+    (*list)[n++] = (double)strtoll(p, &end, 10);
+    if (!*end) return n;
+    if (*end != ',') return -1;
+    p = end;
+  }
+  return -1;
+}
+typedef struct model_runner {
+  const mg_model_list *l;
+  mg_model_data *d;
+  uint32_t input, output; /* values: where tokens go, and come from; 0: none */
+  double *token;
+  int64_t n, at;          /* tokens that are given; that were taken */
+  int64_t step;
+  double shown;           /* when the line of progress was last written */
+} model_runner;
+static void model_progress(void *user, uint32_t launch, uint32_t n) {
+  model_runner *R = (model_runner *)user;
+  const double now = (double)clock() / CLOCKS_PER_SEC;
+  if (now - R->shown < 0.2) return;
+  R->shown = now;
+  fprintf(stderr, "\r\033[Kstep %lld: launch %u of %u; its weights are read as it comes", (long long)R->step, launch, n);
+  fflush(stderr);
+}
+/* The elements of a value at these sizes; -1 on an error. */
+static int64_t model_elements(const mg_model_list *l, uint32_t v, const int64_t *sym, mg_error *e) {
+  mg_shape shape;
+  return mg_value_shape(l, &l->value[v], sym, &shape, e) == MG_OK ? mg_shape_elements(&shape) : -1;
+}
+/* Where the tokens go, and that there are enough for all steps. */
+static mg_status model_inputs(model_runner *R, const options *o, const int64_t *first, int64_t *steps, mg_error *e) {
+  const mg_model_list *l = R->l;
+  const char *where = o->file[1];
+  int64_t sym[MG_MODEL_MAX_SYMBOLS], need = 0;
+  for (int k = l->m->n_outputs; k-- > 0;)
+    if (l->value[l->output[k]].type == MG_I32) R->output = l->output[k];
+  for (uint32_t v = l->n_values; v-- > 1;)
+    if (l->value[v].kind == MG_VALUE_INPUT && l->value[v].type == MG_I32) R->input = v;
+  if (!o->tokens) return *steps = o->steps ? o->steps : 1, R->input = 0, MG_OK;
+  if ((R->n = model_tokens(o->tokens, &R->token)) < 0) return mg_fail(e, MG_BAD_INPUT, "--tokens", "'%.60s' is no list of tokens, as in 5,17,3", o->tokens);
+  if (!R->input) return mg_fail(e, MG_BAD_INPUT, where, "--tokens: no input has the type i32");
+  for (uint32_t v = 1; v < l->n_values; v++)
+    if (l->value[v].kind == MG_VALUE_INPUT && v != R->input && !l->value[v].decl->table)
+      return mg_fail(e, MG_BAD_INPUT, where, "--tokens: nothing says what input '%s' holds", l->value[v].name);
+  int64_t bound = 0;
+  const mg_status s = mg_value_bound(l, R->input, first, &bound, e);
+  if (s != MG_OK) return s;
+  for (int64_t k = 0; k < R->n; k++)
+    if (R->token[k] >= (double)bound)
+      return mg_fail(e, MG_BAD_INPUT, where, "--tokens: '%s' takes 0 to %lld, found %.0f", l->value[R->input].name, (long long)bound - 1, R->token[k]);
+  memcpy(sym, first, sizeof sym);
+  for (int64_t t = 0; o->steps ? t < o->steps : need < R->n; t++, ++*steps) {
+    const int64_t n = model_elements(l, R->input, sym, e);
+    if (n < 0) return e->status;
+    if (need < R->n && need + n > R->n) return mg_fail(e, MG_BAD_INPUT, where, "--tokens: step %lld takes %lld for '%s', found %lld", (long long)t, (long long)n, l->value[R->input].name, (long long)(R->n - need));
+    if (need >= R->n && (!R->output || model_elements(l, R->output, sym, e) != n))
+      return mg_fail(e, MG_BAD_INPUT, where, "--tokens: expected %lld more: no output says what step %lld takes", (long long)n, (long long)t);
+    need += n;
+    for (int k = 0; k < l->m->n_symbols; k++) sym[k] += l->m->symbol[k].device;
+  }
+  return MG_OK;
+}
+static mg_status model_token_step(model_runner *R, const int64_t *sym, mg_error *e) {
+  const int64_t n = R->input ? model_elements(R->l, R->input, sym, e) : 0;
+  if (!n) return MG_OK;
+  double *to = (double *)malloc((size_t)n * sizeof *to);
+  if (!to) return mg_fail(e, MG_NO_MEMORY, R->l->m->name, "no memory for tokens");
+  memcpy(to, R->at < R->n ? R->token + R->at : R->d->data[R->output], (size_t)n * sizeof *to);
+  free(R->d->data[R->input]);
+  R->d->data[R->input] = to, R->at += n;
+  return MG_OK;
+}
+static int model_run(const options *o, const mg_model_list *l) {
+  const mg_model *m = l->m;
+  int64_t sym[MG_MODEL_MAX_SYMBOLS] = {0}, room[MG_MODEL_MAX_SYMBOLS], steps = 0;
+  model_runner R;
+  mg_weights *w = NULL;
+  mg_model_config c;
+  mg_error e;
+  int rounded = 0;
+  memset(&R, 0, sizeof R), memset(&c, 0, sizeof c);
+  R.l = l;
+  if (!o->weights == !o->random) return fault(MG_BAD_INPUT, "model", "run takes --weights DIR or --random SEED");
+  mg_status s = model_sizes(o, m, sym, &e);
+  if (s == MG_OK) s = model_inputs(&R, o, sym, &steps, &e);
+  for (int k = 0; k < m->n_symbols; k++) room[k] = sym[k] + (m->symbol[k].device ? steps - 1 : 0);
+  if (s == MG_OK && o->weights) s = mg_weights_open(o->weights, &w, &e);
+  if (s == MG_OK) s = w ? mg_model_data_open(l, room, w, &R.d, &e) : mg_model_data_new(l, room, o->seed, &R.d, &e);
+  if (s == MG_OK && w) s = mg_weights_fit(w, l, room, &rounded, &e);
+  if (isatty(2)) c.progress = model_progress, c.user = &R;
+  c.elements = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 16; /* half of the memory */
+  for (; R.step < steps && s == MG_OK; R.step++) {
+    c.inputs = R.input ? 0 : o->seed + 1 + (uint64_t)R.step;
+    s = model_token_step(&R, sym, &e);
+    if (s == MG_OK) s = mg_model_step(R.d, sym, &c, &e);
+    if (c.progress) fprintf(stderr, "\r\033[K");
+    if (s != MG_OK) break;
+    if (!R.step) printf("model %s, evaluated in float64 on the CPU; no kernel was launched\n", m->name);
+    if (!R.step && w) printf("weights: %s, %u tensors; %d rounded from F32 to their type\n", o->weights, mg_weights_count(w), rounded);
+    else if (!R.step) printf("weights at random, seed %llu; the states too\n", (unsigned long long)o->seed);
+    if (!R.step && !o->tokens) printf("inputs that no text says at random\n");
+    model_step_line(m, R.step, sym);
+    s = model_outputs(R.d, NULL, sym, &e);
+    for (int k = 0; k < m->n_symbols; k++) sym[k] += m->symbol[k].device;
+  }
+  free(R.token), mg_model_data_free(R.d), mg_weights_close(w);
+  return s == MG_OK ? 0 : report(s, &e);
+}
 static int do_model(const options *o) {
   const char *what = o->file[0];
-  const int print = !strcmp(what, "print"), plan = !strcmp(what, "plan"), eval = !strcmp(what, "eval");
+  const int print = !strcmp(what, "print"), plan = !strcmp(what, "plan"), eval = !strcmp(what, "eval"), run = !strcmp(what, "run");
   mg_model *m = NULL;
   mg_model_list *l = NULL;
   mg_model_plan *p = NULL;
@@ -1718,19 +1843,21 @@ static int do_model(const options *o) {
   size_t n;
   int code = 0;
   char *out = NULL, msg[120];
-  if (!print && !plan && !eval) {
-    snprintf(msg, sizeof msg, "expected print, plan or eval, found '%.60s'", what);
+  if (!print && !plan && !eval && !run) {
+    snprintf(msg, sizeof msg, "expected print, plan, eval or run, found '%.60s'", what);
     return fault(MG_BAD_INPUT, "model", msg);
   }
-  if (!eval && (o->n_syms || o->steps || o->seeded)) return fault(MG_BAD_INPUT, "model", "--sym, --steps and --seed belong to model eval");
+  if (!eval && !run && (o->n_syms || o->steps)) return fault(MG_BAD_INPUT, "model", "--sym and --steps belong to model eval and run");
+  if (!eval && o->seeded) return fault(MG_BAD_INPUT, "model", "--seed belongs to model eval");
+  if (!run && (o->weights || o->random || o->tokens)) return fault(MG_BAD_INPUT, "model", "--weights, --random and --tokens belong to model run");
   char *text = read_all(o->file[1], &n, &code);
   if (!text) return code;
   mg_status s = mg_model_parse(text, n, o->file[1], NULL, &m, &e);
   if (s == MG_OK) s = mg_model_list_of(m, &l, &e);
-  if (s == MG_OK && !print) s = mg_model_plan_of(l, &p, &e);
-  if (s == MG_OK && !eval) s = print ? mg_model_print(m, &out, &e) : mg_model_plan_print(p, &out, &e);
+  if (s == MG_OK && !print && !run) s = mg_model_plan_of(l, &p, &e);
+  if (s == MG_OK && !eval && !run) s = print ? mg_model_print(m, &out, &e) : mg_model_plan_print(p, &out, &e);
   if (s != MG_OK) code = report(s, &e);
-  else code = eval ? model_eval(o, l, p) : write_all(NULL, NULL, out);
+  else code = eval ? model_eval(o, l, p) : run ? model_run(o, l) : write_all(NULL, NULL, out);
   mg_string_free(out), free(text);
   mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
   return code;
@@ -1748,7 +1875,7 @@ int main(int argc, char **argv) {
       {"run", 1, 200, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, "o", do_calibrate},
       {"import", 1, 1, "o", do_import},
-      {"model", 2, 2, "sym steps seed", do_model},
+      {"model", 2, 2, "sym steps seed weights random tokens", do_model},
   };
   options o;
   if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);

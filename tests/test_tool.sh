@@ -73,7 +73,35 @@ status 3 "model eval past a bound" "$m" model eval $models/tiny.mgm --sym n=2 --
 status 3 "model eval without a size" "$m" model eval $models/tiny.mgm --sym n=2
 status 3 "model eval of what is too large" "$m" model eval $models/llama3_8b.mgm --sym n=1 --sym p=1
 status 2 "model eval of foreign kernels" "$m" model eval ../../tests/corpus/model/foreign.mgm --sym n=1 --sym p=1
-status 3 "model of another word" "$m" model run $models/tiny.mgm
+status 3 "model of another word" "$m" model go $models/tiny.mgm
+status 3 "model run without weights" "$m" model run $models/tiny.mgm --sym n=1 --sym p=1
+status 0 "model run" "$m" model run $models/tiny.mgm --random 3 --tokens 1,2,3 --steps 5 --sym n=1 --sym p=1
+has 'no kernel was launched$' "model run: says where it was computed"
+has '^step 4: n=1 p=5$' "model run: goes on with its own tokens"
+status 3 "model run of an unknown token" "$m" model run $models/tiny.mgm --random 3 --tokens 1,50 --sym n=1 --sym p=1
+[ ! -s out ] && grep -q "'T' takes 0 to 49, found 50" err; ok $? "model run of an unknown token: nothing runs"
+status 3 "model run of too few tokens" "$m" model run $models/tiny.mgm --random 3 --tokens 1,2,3 --sym n=2 --sym p=1
+status 3 "model run of too many steps" "$m" model run $models/tiny.mgm --random 3 --steps 33 --sym n=1 --sym p=1
+cat >w.mgm <<'END'
+model w
+sym n in 1..4
+input T : i32[n]
+weight E[1] : bf16[3, 2] from "e.{l}"
+weight W : f32[2, 3] from "q", "k" transposed
+Y = matmul(cast(gather(E[0], T), f32), W)
+output Y
+END
+header='{"e.0":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]},"k":{"dtype":"BF16","shape":[1,2],"data_offsets":[24,28]},"q":{"dtype":"F32","shape":[2,2],"data_offsets":[28,44]}}'
+one='\0\0\200\77' two='\0\0\0\100'
+{ printf "\\$(printf %o ${#header})\0\0\0\0\0\0\0%s" "$header"; printf "$one$one$one$two$two$one\200\77\0\100$one$two$two$one"; } >w.safetensors
+status 0 "model run with weights" "$m" model run w.mgm --weights w.safetensors --tokens 1,2 --sym n=2
+has '^weights: w.safetensors, 3 tensors; 1 rounded from F32 to their type$' "model run with weights: what was read"
+has ' first 5 4 5 4$' "model run with weights: their product" # [1, 2] and [2, 1] by [1, 2], [2, 1], [1, 2]
+mkdir -p empty
+status 3 "model run of a directory without weights" "$m" model run w.mgm --weights empty --sym n=2
+status 3 "model run of others' weights" "$m" model run $models/tiny.mgm --weights w.safetensors --sym n=1 --sym p=1
+grep -q "tiny.mgm:9:8: weight 'E': no tensor of the files is named 'model.embed_tokens.weight'" err; ok $? "model run of others' weights: which is missing"
+status 2 "model run of foreign kernels" "$m" model run ../../tests/corpus/model/foreign.mgm --random 1 --sym n=1 --sym p=1
 status 3 "model plan of a program" "$m" model plan p.mg
 status 3 "model plan with sizes" "$m" model plan $models/tiny.mgm --sym n=1
 status 3 "a shape that does not fit" "$m" print bad.mg
