@@ -390,8 +390,9 @@ typedef struct mg_stored {
 } mg_stored;
 typedef struct mg_weights mg_weights;
 
-/* A file, a file model.safetensors.index.json that names several, or a directory with that or one model.safetensors. */
-mg_status mg_weights_open(const char *path, mg_weights **out, mg_error *e);
+/* All tensors of n paths: each a file, an index (.json) of several beside it, or a directory with a
+   model.safetensors.index.json or a model.safetensors. */
+mg_status mg_weights_open(int n, const char *const *path, mg_weights **out, mg_error *e);
 /* A file that is in memory, and stays there as long as it is used; `where` names it in errors. */
 mg_status mg_weights_of(const void *bytes, size_t n, const char *where, mg_weights **out, mg_error *e);
 void mg_weights_close(mg_weights *w);
@@ -3611,17 +3612,13 @@ static mg_status mgi_weights_index(mg_weights *w, const char *dir, mg_error *e) 
   }
   return s;
 }
-mg_status mg_weights_open(const char *path, mg_weights **out, mg_error *e) {
+static mg_status mgi_weights_path(mg_weights *w, const char *path, mg_error *e) {
   static const char *const names[] = {"model.safetensors.index.json", "model.safetensors"};
-  mg_error local;
-  mg_weights *w;
   struct stat st;
   char dir[4096];
   const char *name = path, *slash = strrchr(path, '/');
-  if (!e) e = &local;
-  *out = NULL;
-  snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) : 0, path);
   if (strlen(path) >= sizeof dir) return mg_fail(e, MG_BAD_INPUT, "weights", "the name is too long");
+  snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) : 0, path);
   if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
     char both[sizeof dir + 32];
     snprintf(dir, sizeof dir, "%s", path);
@@ -3631,14 +3628,21 @@ mg_status mg_weights_open(const char *path, mg_weights **out, mg_error *e) {
     }
     if (name == path) return mg_fail(e, MG_BAD_INPUT, path, "expected %s or %s in it", names[0], names[1]);
   } else if (slash == path) snprintf(dir, sizeof dir, "/.");
+  if (w->n_files == MGI_WEIGHT_FILES) return mg_fail(e, MG_LIMIT, path, "at most %d files", MGI_WEIGHT_FILES);
   const size_t n = strlen(name);
-  mg_status s = mgi_weights_new(path, &w, e);
-  if (s == MG_OK) s = mgi_weights_map(w, dir, name == path && slash ? slash + 1 : name, e);
-  if (s == MG_OK && n > 5 && !strcmp(name + n - 5, ".json")) s = mgi_weights_index(w, dir, e);
-  else if (s == MG_OK) {
-    s = mgi_weights_add(w, w->file[0].map, w->file[0].bytes, w->file[0].name, e);
-    if (s == MG_OK) s = mgi_weights_sort(w, w->file[0].name, e);
-  }
+  const mg_status s = mgi_weights_map(w, dir, name == path && slash ? slash + 1 : name, e);
+  if (s != MG_OK || (n > 5 && !strcmp(name + n - 5, ".json"))) return s != MG_OK ? s : mgi_weights_index(w, dir, e);
+  const uint32_t k = w->n_files - 1;
+  return mgi_weights_add(w, w->file[k].map, w->file[k].bytes, w->file[k].name, e);
+}
+mg_status mg_weights_open(int n, const char *const *path, mg_weights **out, mg_error *e) {
+  mg_error local;
+  mg_weights *w;
+  if (!e) e = &local;
+  *out = NULL;
+  mg_status s = mgi_weights_new("weights", &w, e);
+  for (int k = 0; k < n && s == MG_OK; k++) s = mgi_weights_path(w, path[k], e);
+  if (s == MG_OK) s = mgi_weights_sort(w, n ? path[n - 1] : "weights", e);
   if (s == MG_OK) *out = w;
   else mg_weights_close(w);
   return s;

@@ -68,23 +68,26 @@ static const char usage[] =
     "       mirage model eval FILE --sym n=2 [--sym ..] [--steps K] [--seed N]\n"
     "                                               K steps (1) in float64, weights, states and inputs at random; symbols of\n"
     "                                               the kind `device` grow by one a step; compared with a run in the plan's memory\n"
-    "       mirage model run FILE --weights DIR|FILE|--random SEED [--tokens 5,17,3] [--steps K] --sym n=1 [--sym ..]\n"
+    "       mirage model run FILE --weights DIR|FILE [--weights ..]|--random SEED [--tokens 5,17,3] [--steps K] --sym n=1 [--sym ..]\n"
     "                                               K steps in float64 on the CPU, weights of safetensors files or at random;\n"
     "                                               the tokens are what its input of type i32 holds step after step, then what\n"
-    "                                               its output of that type says; without them inputs are at random\n"
+    "                                               its output of that type says; without them inputs are at random; symbols\n"
+    "                                               of the kind `device` grow by the tokens of a sequence a step\n"
     "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
 
 typedef struct options {
   const mg_machine *machine; /* of --machine: row.m; `arch` is its architecture then */
   mg_machine_file row;
-  const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program, *weights, *tokens;
+  const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program, *tokens;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps, steps;
   int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_syms;
   const char *sym[MG_MODEL_MAX_SYMBOLS]; /* "n=37" */
+  int n_weights;
+  const char *weights[8];
   int n_files;
   char **file;
 } options;
@@ -263,7 +266,10 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_DELTA: ok = parse_delta(optarg, &o->log2_delta); break;
       case O_CERT: o->certificate = optarg; break;
       case O_STEPS: ok = number(optarg, 1, 1 << 20, &o->steps, range); break;
-      case O_WEIGHTS: o->weights = optarg; break;
+      case O_WEIGHTS:
+        if (o->n_weights == 8) snprintf(range, sizeof range, "ninth path that is taken"), ok = 0;
+        else o->weights[o->n_weights++] = optarg;
+        break;
       case O_RANDOM: ok = number(optarg, 0, INT64_MAX, &v, range), o->seed = (uint64_t)v, o->random = 1; break;
       case O_TOKENS: o->tokens = optarg; break;
       case O_REPS: ok = number(optarg, 1, 100000, &o->reps, range); break;
@@ -1738,6 +1744,7 @@ typedef struct model_runner {
   uint32_t input, output; /* values: where tokens go, and come from; 0: none */
   double *token;
   int64_t n, at;          /* tokens that are given; that were taken */
+  int64_t grow;           /* of symbols of the kind `device` a step: tokens of a sequence, the last size of the input */
   int64_t step;
   double shown;           /* when the line of progress was last written */
 } model_runner;
@@ -1763,6 +1770,10 @@ static mg_status model_inputs(model_runner *R, const options *o, const int64_t *
     if (l->value[l->output[k]].type == MG_I32) R->output = l->output[k];
   for (uint32_t v = l->n_values; v-- > 1;)
     if (l->value[v].kind == MG_VALUE_INPUT && l->value[v].type == MG_I32) R->input = v;
+  mg_shape shape;
+  R->grow = 1;
+  if (R->input && mg_value_shape(l, &l->value[R->input], first, &shape, e) != MG_OK) return e->status;
+  if (R->input && shape.rank > 1) R->grow = shape.dim[shape.rank - 1];
   if (!o->tokens) return *steps = o->steps ? o->steps : 1, R->input = 0, MG_OK;
   if ((R->n = model_tokens(o->tokens, &R->token)) < 0) return mg_fail(e, MG_BAD_INPUT, "--tokens", "'%.60s' is no list of tokens, as in 5,17,3", o->tokens);
   if (!R->input) return mg_fail(e, MG_BAD_INPUT, where, "--tokens: no input has the type i32");
@@ -1783,7 +1794,7 @@ static mg_status model_inputs(model_runner *R, const options *o, const int64_t *
     if (need >= R->n && (!R->output || model_elements(l, R->output, sym, e) != n))
       return mg_fail(e, MG_BAD_INPUT, where, "--tokens: expected %lld more: no output says what step %lld takes", (long long)n, (long long)t);
     need += n;
-    for (int k = 0; k < l->m->n_symbols; k++) sym[k] += l->m->symbol[k].device;
+    for (int k = 0; k < l->m->n_symbols; k++) sym[k] += l->m->symbol[k].device * R->grow;
   }
   return MG_OK;
 }
@@ -1807,11 +1818,11 @@ static int model_run(const options *o, const mg_model_list *l) {
   int rounded = 0;
   memset(&R, 0, sizeof R), memset(&c, 0, sizeof c);
   R.l = l;
-  if (!o->weights == !o->random) return fault(MG_BAD_INPUT, "model", "run takes --weights DIR or --random SEED");
+  if (!o->n_weights == !o->random) return fault(MG_BAD_INPUT, "model", "run takes --weights DIR or --random SEED");
   mg_status s = model_sizes(o, m, sym, &e);
   if (s == MG_OK) s = model_inputs(&R, o, sym, &steps, &e);
-  for (int k = 0; k < m->n_symbols; k++) room[k] = sym[k] + (m->symbol[k].device ? steps - 1 : 0);
-  if (s == MG_OK && o->weights) s = mg_weights_open(o->weights, &w, &e);
+  for (int k = 0; k < m->n_symbols; k++) room[k] = sym[k] + (m->symbol[k].device ? (steps - 1) * R.grow : 0);
+  if (s == MG_OK && o->n_weights) s = mg_weights_open(o->n_weights, o->weights, &w, &e);
   if (s == MG_OK) s = w ? mg_model_data_open(l, room, w, &R.d, &e) : mg_model_data_new(l, room, o->seed, &R.d, &e);
   if (s == MG_OK && w) s = mg_weights_fit(w, l, room, &rounded, &e);
   if (isatty(2)) c.progress = model_progress, c.user = &R;
@@ -1823,12 +1834,12 @@ static int model_run(const options *o, const mg_model_list *l) {
     if (c.progress) fprintf(stderr, "\r\033[K");
     if (s != MG_OK) break;
     if (!R.step) printf("model %s, evaluated in float64 on the CPU; no kernel was launched\n", m->name);
-    if (!R.step && w) printf("weights: %s, %u tensors; %d rounded from F32 to their type\n", o->weights, mg_weights_count(w), rounded);
+    if (!R.step && w) printf("weights: %s%s, %u tensors; %d rounded from F32 to their type\n", o->weights[0], o->n_weights > 1 ? " and others" : "", mg_weights_count(w), rounded);
     else if (!R.step) printf("weights at random, seed %llu; the states too\n", (unsigned long long)o->seed);
     if (!R.step && !o->tokens) printf("inputs that no text says at random\n");
     model_step_line(m, R.step, sym);
     s = model_outputs(R.d, NULL, sym, &e);
-    for (int k = 0; k < m->n_symbols; k++) sym[k] += m->symbol[k].device;
+    for (int k = 0; k < m->n_symbols; k++) sym[k] += m->symbol[k].device * R.grow;
   }
   free(R.token), mg_model_data_free(R.d), mg_weights_close(w);
   return s == MG_OK ? 0 : report(s, &e);
@@ -1849,7 +1860,7 @@ static int do_model(const options *o) {
   }
   if (!eval && !run && (o->n_syms || o->steps)) return fault(MG_BAD_INPUT, "model", "--sym and --steps belong to model eval and run");
   if (!eval && o->seeded) return fault(MG_BAD_INPUT, "model", "--seed belongs to model eval");
-  if (!run && (o->weights || o->random || o->tokens)) return fault(MG_BAD_INPUT, "model", "--weights, --random and --tokens belong to model run");
+  if (!run && (o->n_weights || o->random || o->tokens)) return fault(MG_BAD_INPUT, "model", "--weights, --random and --tokens belong to model run");
   char *text = read_all(o->file[1], &n, &code);
   if (!text) return code;
   mg_status s = mg_model_parse(text, n, o->file[1], NULL, &m, &e);

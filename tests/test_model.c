@@ -1,4 +1,4 @@
-/* Tests of mirage_model.h: text, shapes, evaluation against a decoder in plain C, plan and its mutants.
+/* Tests of mirage_model.h: text, shapes, plan and its mutants; tests/test_models.c has what models compute.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_model.c -o build/test_model -lcmocka -lm -lpthread -ldl && build/test_model */
 #define MIRAGE_IMPLEMENTATION
 #include "../mirage_model.h"
@@ -261,144 +261,6 @@ static void test_memory(void **state) {
   }
   assert_true(failed > 50);
   mg_model_free(m);
-}
-
-/* ---- a decoder in plain C, written from the text of examples/models/tiny.mgm alone */
-
-enum { LAYERS = 2, WIDTH = 64, GROUPS = 2, PER = 2, HEAD = 16, INNER = 96, WORDS = 50, ROOM_N = 4, ROOM_P = 32 };
-typedef struct decoder {
-  const double *e, *g[2], *h[2], *wq[2], *wk[2], *wv[2], *wo[2], *wa[2], *wb[2], *wc[2], *f;
-  double k[2][ROOM_N][GROUPS][ROOM_P][HEAD], v[2][ROOM_N][GROUPS][ROOM_P][HEAD];
-} decoder;
-
-static void dense(const double *x, const double *w, int in, int out, double *y) {
-  for (int j = 0; j < out; j++) {
-    y[j] = 0;
-    for (int i = 0; i < in; i++) y[j] += x[i] * w[i * out + j];
-  }
-}
-static void normed(const double *x, const double *g, double *y) {
-  double s = 0;
-  for (int i = 0; i < WIDTH; i++) s += x[i] * x[i];
-  for (int i = 0; i < WIDTH; i++) y[i] = x[i] / sqrt(s / WIDTH + 1e-5) * g[i];
-}
-static void rotated(double *x, const double *c, const double *s) {
-  double y[HEAD];
-  for (int i = 0; i < HEAD; i++) y[i] = x[i] * c[i] + (i < HEAD / 2 ? -x[i + HEAD / 2] : x[i - HEAD / 2]) * s[i];
-  memcpy(x, y, sizeof y);
-}
-static void decode(decoder *D, int token, int row, int p, const double *c, const double *s, double *logits) {
-  double x[WIDTH], a[WIDTH], q[WIDTH], kv[GROUPS * HEAD], o[WIDTH], t[WIDTH], u[INNER], w[INNER];
-  for (int i = 0; i < WIDTH; i++) x[i] = D->e[token * WIDTH + i];
-  for (int l = 0; l < LAYERS; l++) {
-    normed(x, D->g[l], a);
-    dense(a, D->wq[l], WIDTH, WIDTH, q);
-    for (int h = 0; h < GROUPS * PER; h++) rotated(q + h * HEAD, c, s);
-    dense(a, D->wk[l], WIDTH, GROUPS * HEAD, kv);
-    for (int g = 0; g < GROUPS; g++)
-      rotated(kv + g * HEAD, c, s), memcpy(D->k[l][row][g][p - 1], kv + g * HEAD, HEAD * sizeof *kv);
-    dense(a, D->wv[l], WIDTH, GROUPS * HEAD, kv);
-    for (int g = 0; g < GROUPS; g++) memcpy(D->v[l][row][g][p - 1], kv + g * HEAD, HEAD * sizeof *kv);
-    for (int h = 0; h < GROUPS * PER; h++) {
-      const int g = h / PER;
-      double score[ROOM_P], sum = 0;
-      for (int j = 0; j < p; j++) {
-        score[j] = 0;
-        for (int i = 0; i < HEAD; i++) score[j] += q[h * HEAD + i] * D->k[l][row][g][j][i];
-        sum += score[j] = exp(score[j] / 4);
-      }
-      for (int i = 0; i < HEAD; i++) {
-        o[h * HEAD + i] = 0;
-        for (int j = 0; j < p; j++) o[h * HEAD + i] += score[j] / sum * D->v[l][row][g][j][i];
-      }
-    }
-    dense(o, D->wo[l], WIDTH, WIDTH, t);
-    for (int i = 0; i < WIDTH; i++) x[i] += t[i];
-    normed(x, D->h[l], a);
-    dense(a, D->wa[l], WIDTH, INNER, u), dense(a, D->wb[l], WIDTH, INNER, w);
-    for (int i = 0; i < INNER; i++) u[i] = u[i] / (1 + exp(-u[i])) * w[i];
-    dense(u, D->wc[l], INNER, WIDTH, t);
-    for (int i = 0; i < WIDTH; i++) x[i] += t[i];
-  }
-  normed(x, D->f, a);
-  for (int j = 0; j < WORDS; j++) {
-    logits[j] = 0;
-    for (int i = 0; i < WIDTH; i++) logits[j] += a[i] * D->e[j * WIDTH + i];
-  }
-}
-static double *data(const mg_model_data *d, const char *name, int layer) {
-  const uint32_t v = mg_value_find(d->l, name, layer);
-  assert_int_not_equal(v, 0);
-  return d->data[v];
-}
-
-/* How far logits are off, of at most *largest, over eight steps from three tokens in the cache on, which are at
-   random. */
-static double decoder_off(const char *text, double *largest) {
-  static decoder D;
-  const int64_t room[2] = {ROOM_N, 12};
-  mg_model *m = model_of(text);
-  mg_model_list *l = list_of(m);
-  mg_model_data *d = data_of(l, room);
-  double worst = 0;
-  *largest = 0;
-  D.e = data(d, "E", -1), D.f = data(d, "F", -1);
-  for (int k = 0; k < LAYERS; k++) {
-    D.g[k] = data(d, "G", k), D.h[k] = data(d, "H", k), D.wq[k] = data(d, "Wq", k), D.wk[k] = data(d, "Wk", k),
-    D.wv[k] = data(d, "Wv", k);
-    D.wo[k] = data(d, "Wo", k), D.wa[k] = data(d, "Wa", k), D.wb[k] = data(d, "Wb", k), D.wc[k] = data(d, "Wc", k);
-    for (int r = 0; r < ROOM_N; r++)
-      for (int g = 0; g < GROUPS; g++)
-        for (int p = 0; p < 12; p++)
-          for (int i = 0; i < HEAD; i++) {
-            const size_t at = (size_t)(((r * GROUPS + g) * 12 + p) * HEAD + i);
-            D.k[k][r][g][p][i] = data(d, "K", k)[at], D.v[k][r][g][p][i] = data(d, "V", k)[at];
-          }
-  }
-  for (int t = 0; t < 8; t++) {
-    mg_model_config c;
-    memset(&c, 0, sizeof c);
-    c.inputs = 100 + (uint64_t)t;
-    const int64_t sym[2] = {3, 4 + t};
-    step(d, sym, &c);
-    const double *logits = d->data[l->output[0]], *next = d->data[l->output[1]];
-    for (int r = 0; r < 3; r++) {
-      double want[WORDS];
-      int best = 0;
-      decode(&D, (int)data(d, "T", -1)[r], r, 4 + t, data(d, "C", -1), data(d, "S", -1), want);
-      for (int j = 0; j < WORDS; j++) {
-        const double off = fabs(want[j] - logits[r * WORDS + j]);
-        if (off > worst) worst = off;
-        if (fabs(want[j]) > *largest) *largest = fabs(want[j]);
-        if (want[j] > want[best]) best = j;
-      }
-      if ((int)next[r] != best) worst += 1;
-    }
-  }
-  mg_model_data_free(d), mg_model_list_free(l), mg_model_free(m);
-  return worst;
-}
-/* The same; and what is almost the same model is not. */
-static void test_decoder(void **state) {
-  static const char *const mutants[][2] = {{"eps=1e-5", "eps=1e-4"},         {"1/4", "1/5"},
-                                           {"Wk[l], Wv[l]", "Wv[l], Wk[l]"}, {"K at p-1", "K at 0"},
-                                           {"V at p-1", "V at floor(p/2)"},  {"K[l], V[l])", "K[0], V[l])"},
-                                           {"Wa[l], Wb[l]", "Wb[l], Wa[l]"}, {"C, S, K[l]", "S, C, K[l]"},
-                                           {"G[l], H[l]", "H[l], G[l]"}};
-  static char text[1 << 16];
-  const char *whole = text_of(files[0]);
-  double largest;
-  double off = decoder_off(whole, &largest);
-  (void)state;
-  print_message("tiny: 8 steps, logits up to %.3g, worst difference %.3g\n", largest, off);
-  assert_true(largest > 1 && off < 1e-9);
-  for (size_t k = 0; k < sizeof mutants / sizeof *mutants; k++) {
-    const char *at = strstr(whole, mutants[k][0]);
-    assert_non_null(at);
-    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - whole), whole, mutants[k][1], at + strlen(mutants[k][0]));
-    off = decoder_off(text, &largest);
-    if (!(off > 1e-6)) fail_msg("%s for %s: off by %g", mutants[k][1], mutants[k][0], off);
-  }
 }
 
 /* ---- the plan */
@@ -761,7 +623,7 @@ static void test_partition(void **state) {
   }
 }
 /* What the shortest path finds is the least of all cuts, tried one by one. */
-static double least_of(mgi_parting *P, uint32_t a, uint32_t b, mgi_cut *C) {
+static double least_of(mgi_parting *P, uint32_t a, uint32_t b, mgi_interval *C) {
   double least = a == b ? 0 : 2 * MGI_NO_PRICE;
   for (uint32_t to = a + 1; to <= b; to++) {
     const double us = mgi_cut_of(P, a, to, C) ? mgi_cut_price(P, C, to == a + 1) : MGI_NO_PRICE;
@@ -778,7 +640,7 @@ static void test_least_cuts(void **state) {
       "E = add(D, A) F = matmul(transpose(E, [1, 0]), X) G = matmul(X, F) O = sum(G, dim=1) output O"};
   double best[64];
   uint32_t cut[64];
-  static mgi_cut C;
+  static mgi_interval C;
   (void)state;
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
     mg_model *m = model_of(texts[k]);
@@ -898,10 +760,9 @@ static void test_partition_mutants(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_text),    cmocka_unit_test(test_builder), cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_limits),  cmocka_unit_test(test_memory),  cmocka_unit_test(test_decoder),
-      cmocka_unit_test(test_relax),   cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),
-      cmocka_unit_test(test_mutants), cmocka_unit_test(test_scratch), cmocka_unit_test(test_launches),
-      cmocka_unit_test(test_orders),  cmocka_unit_test(test_partition), cmocka_unit_test(test_least_cuts),
-      cmocka_unit_test(test_partition_mutants)};
+      cmocka_unit_test(test_limits),  cmocka_unit_test(test_memory),  cmocka_unit_test(test_relax),
+      cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),   cmocka_unit_test(test_mutants),
+      cmocka_unit_test(test_scratch), cmocka_unit_test(test_launches), cmocka_unit_test(test_orders),
+      cmocka_unit_test(test_partition), cmocka_unit_test(test_least_cuts), cmocka_unit_test(test_partition_mutants)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
