@@ -323,7 +323,7 @@ typedef struct mg_launch {
   mg_size size[MG_MODEL_MAX_SYMBOLS]; /* FOREIGN */
 } mg_launch;
 
-/* What is to hold where the symbols have values, and could not be shown for all: dimension `dim` of a value is `want`. */
+/* What is to hold where the symbols have values, and could not be shown for all: dimension `dim` is `want`. */
 typedef struct mg_size_check { const char *name; int dim; mg_size have, want; const mg_step *from; } mg_size_check;
 
 typedef struct mg_model_list {
@@ -359,14 +359,15 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer);
    The partition: the same model as a list of pieces that a search takes, each of operators of several statements and
    layers.  Updates, foreign kernels and what mirage.h has no family for stand between them; an operator may always be
    a piece by itself.  Everything below the list, evaluation and plan among it, takes a partition as it takes a list.
-   A piece's cost is what its kernels take at least: one for each product whose operand another product has to be
-   finished for, a launch each, its tensors moved once, its operations.  Of all ways to cut, within the limits, the sum
-   over the pieces is the least, at the symbols' values given, or at their least and at their greatest together. */
+   A piece's cost is what its kernels take at least: another one where what a product makes is contracted or taken
+   apart, and for results of another shape; a launch each, its tensors moved once, its operations.  Of all ways to cut,
+   within the limits, the sum over the pieces is the least, at the symbols' values given, or at their least and at their
+   greatest together. */
 
 typedef struct mg_partition_config {
   const mg_machine *machine; /* NULL: the first row of the table */
   const int64_t *sym;        /* the values of the symbols that are priced; NULL: the least, and the greatest */
-  int max_kernels;           /* a piece is of at most so many kernels by the count above; 0: 1 */
+  int max_kernels;           /* a piece is of at most so many kernels by the count above; 0: 3 */
   int max_ops;               /* operators of a piece, as they are written; 0: 24, at most 64 */
 } mg_partition_config;
 
@@ -461,9 +462,9 @@ typedef struct mg_model_config {
 mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_config *cfg, mg_error *e);
 
 /* Runs a list and another of the same model, which may have a plan and hooks of its own, for some steps on random
-   weights and inputs of `seed`, with room for the last.  Symbols that live in device memory grow by one a step.  *off is
-   the largest distance of an element of an output or a state, over the largest magnitude there; 0: the same bits.  of:
-   what it is an element of. */
+   weights and inputs of `seed`, with room for the last.  Symbols that live in device memory grow by one a step.  off is
+   the largest distance of an element of an output or a state, over the largest magnitude there; 0: the same bits.
+   of: what it is an element of. */
 typedef struct mg_model_distance { double off; const char *of; int steps; } mg_model_distance;
 mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const int64_t *sym, int steps, uint64_t seed,
                            const mg_model_config *of_a, const mg_model_config *of_b, mg_model_distance *d, mg_error *e);
@@ -1822,7 +1823,8 @@ static uint32_t mgi_resolve(mgi_lister *L, const mg_expr *x, const mgi_binding *
 
 /* --------------------------------------------------------------------------------------------------- >>pieces
    What a statement's operators make: shapes by the table's rules, over sizes instead of numbers, then the piece as a
-   program in mirage.h's text form at given values, which mirage.h parses: what it refuses is refused here in its words. */
+   program in mirage.h's text form, at given values or as a family, which mirage.h parses: what it refuses is refused
+   here in its words. */
 
 /* The rule of a row, as its column `shape` names it. */
 enum {
@@ -2095,7 +2097,8 @@ static int mgi_piece_has(const mg_model_list *l, const mg_piece *p, int s) {
   for (int k = 0; k < p->n_in; k++)
     for (int d = 0; d < p->in[k].rank && !has; d++) {
       char *text = NULL;
-      has = mg_size_print(l->sizes, p->in[k].dim[d], &text, NULL) == MG_OK && mgi_size_names(text, l->m->symbol[s].name);
+      if (mg_size_print(l->sizes, p->in[k].dim[d], &text, NULL) == MG_OK)
+        has = mgi_size_names(text, l->m->symbol[s].name);
       mg_string_free(text);
     }
   return has;
@@ -2662,6 +2665,8 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer) 
 /* ------------------------------------------------------------------------------------------------ >>partition
    1. An atom is an operator, an update or a foreign kernel, with the values that it reads and makes: those of the list,
       and one for what an operator makes within a statement.  A piece with a user's row of unknown shape is one atom.
+      A reshape moves nothing: each operator that reads one has its own, and nobody stores it for several; but that of a
+      state is read as the state stands then, and one that adds or drops ones stays with what it is of.
    2. Atoms are put in an order that the dependences allow, in which updates and foreign kernels come as late, and
       together, as they can; what weights alone decide comes right before its first reader.  What stands between them
       is a region.
@@ -2679,15 +2684,19 @@ typedef struct mgi_atom {
   uint32_t out;      /* of a node: its value */
   uint32_t waits;    /* atoms before it that have not been placed */
   int lazy;          /* of weights alone */
+  int own;           /* a reshape of its reader's own: it comes right before that */
 } mgi_atom;
 typedef struct mgi_edge { uint32_t from, to; } mgi_edge;
+/* A value that a reshape makes: of what, and whether it has the atom that is not an operator's own. */
+typedef struct mgi_moved { int is, placed; uint32_t launch, node, from; } mgi_moved;
 typedef struct mgi_parting {
   const mg_model_list *l;
   mg_partition_config cfg;
   mgi_atom *atom;
-  uint32_t n_atoms, n_operands, n_values, n_edges, cap_edges, cap_values, cap_operands;
+  uint32_t n_atoms, n_operands, n_values, n_edges, cap_edges, cap_values, cap_moved, cap_operands;
   uint32_t *operand;
   mg_value *value;      /* the list's, then those within statements */
+  mgi_moved *moved;     /* by value */
   uint32_t *maker;      /* by value: 1 + the atom that makes it */
   uint32_t *order;      /* atoms as they are placed */
   uint32_t *place;      /* by atom, once placed: 1 + where */
@@ -2709,44 +2718,85 @@ static int mgi_parting_room(mgi_parting *P, void **p, uint32_t n, uint32_t *cap,
   *p = q, *cap = want;
   return 1;
 }
-static int mgi_parting_operand(mgi_parting *P, uint32_t v) {
-  if (!mgi_parting_room(P, (void **)&P->operand, P->n_operands, &P->cap_operands, sizeof *P->operand)) return 0;
-  P->operand[P->n_operands++] = v;
-  return 1;
-}
-static mgi_atom *mgi_atom_new(mgi_parting *P, uint32_t launch, uint32_t node) {
+/* An atom of these operands. */
+static mgi_atom *mgi_atom_new(mgi_parting *P, uint32_t launch, uint32_t node, const uint32_t *in, uint32_t n_in) {
   if (P->n_atoms == MGI_ATOMS) {
     mg_fail(P->e, MG_LIMIT, P->l->m->name, "a model of more than %d operators is not cut", MGI_ATOMS);
     return NULL;
   }
-  mgi_atom *a = &P->atom[P->n_atoms++];
+  mgi_atom *a = &P->atom[P->n_atoms];
   memset(a, 0, sizeof *a);
-  a->launch = launch, a->node = node, a->in = P->n_operands;
+  a->launch = launch, a->node = node, a->in = P->n_operands, a->n_in = n_in;
+  for (uint32_t j = 0; j < n_in; j++) {
+    if (!mgi_parting_room(P, (void **)&P->operand, P->n_operands, &P->cap_operands, sizeof *P->operand)) return NULL;
+    P->operand[P->n_operands++] = in[j];
+  }
+  P->n_atoms++;
   return a;
 }
-/* The atoms of a launch of a piece: node k makes value first + k, the last one the launch's own. */
+/* A value like another; 0: no memory. */
+static uint32_t mgi_parting_value(mgi_parting *P, const mg_value *like, const char *name) {
+  if (!mgi_parting_room(P, (void **)&P->value, P->n_values, &P->cap_values, sizeof *P->value)) return 0;
+  if (!mgi_parting_room(P, (void **)&P->moved, P->n_values, &P->cap_moved, sizeof *P->moved)) return 0;
+  memset(&P->moved[P->n_values], 0, sizeof *P->moved);
+  P->value[P->n_values] = *like;
+  P->value[P->n_values].name = name;
+  return P->n_values++;
+}
+/* What to read in the place of value v: itself, or, of a reshape that has no atom yet, one of its own for an operator,
+   or the one for all others; 0 on an error. */
+static uint32_t mgi_parting_read(mgi_parting *P, uint32_t v, int own) {
+  if (!P->moved[v].is || (!own && P->moved[v].placed)) return v;
+  const mgi_moved m = P->moved[v];
+  const uint32_t from = mgi_parting_read(P, m.from, 1);
+  const mg_value like = P->value[v];
+  const uint32_t to = own && from ? mgi_parting_value(P, &like, like.name) : v;
+  mgi_atom *a = from && to ? mgi_atom_new(P, m.launch, m.node, &from, 1) : NULL;
+  if (!a) return 0;
+  if (!own) P->moved[v].placed = 1;
+  a->own = own;
+  return a->out = to;
+}
+/* 1 if a reshape does more than to add or drop sizes of 1. */
+static int mgi_parting_splits(const mgi_parting *P, const mg_value *a, const mg_value *b) {
+  int64_t n;
+  int i = 0, j = 0;
+  for (;; i++, j++) {
+    while (i < a->rank && mgi_size_number(P->l->sizes, a->dim[i], &n) && n == 1) i++;
+    while (j < b->rank && mgi_size_number(P->l->sizes, b->dim[j], &n) && n == 1) j++;
+    if (i == a->rank || j == b->rank) return i < a->rank || j < b->rank;
+    if (a->dim[i] != b->dim[j]) return 1;
+  }
+}
+/* The atoms of a launch of a piece: every node makes a value, the last one the launch's own. */
 static int mgi_atoms_of_piece(mgi_parting *P, uint32_t launch) {
   const mg_launch *run = &P->l->launch[launch];
   const mg_piece *p = &P->l->piece[run->piece];
-  const uint32_t first = P->n_values;
+  uint32_t in[MGI_PIECE_NODES], made[MGI_PIECE_NODES];
   for (uint32_t k = 0; k < p->n_nodes; k++) {
     const mg_piece_node *node = &p->node[k];
-    const int end = k + 1 == p->n_nodes;
-    mgi_atom *a = mgi_atom_new(P, launch, k);
-    if (!a || !mgi_parting_room(P, (void **)&P->value, P->n_values, &P->cap_values, sizeof *P->value)) return 0;
-    for (uint32_t j = 0; j < node->n_operands; j++) {
-      const uint16_t is = node->operand[j];
-      if (!mgi_parting_operand(P, is < MG_MAX_IN ? run->in[is] : first + is - MG_MAX_IN)) return 0;
+    const mg_opcode op = mg_op_find(node->op->name, strlen(node->op->name));
+    for (uint32_t j = 0; j < node->n_operands; j++)
+      in[j] = node->operand[j] < MG_MAX_IN ? run->in[node->operand[j]] : made[node->operand[j] - MG_MAX_IN];
+    made[k] = k + 1 == p->n_nodes ? run->out[0] : mgi_parting_value(P, &node->out, node->op->name);
+    if (!made[k]) return 0;
+    if (op == MG_OP_RESHAPE && P->value[in[0]].kind != MG_VALUE_STATE &&
+        mgi_parting_splits(P, &P->value[in[0]], &node->out)) {
+      mgi_moved *m = &P->moved[made[k]];
+      m->is = 1, m->launch = launch, m->node = k, m->from = in[0];
+      continue;
     }
-    a->n_in = node->n_operands;
-    a->out = end ? run->out[0] : P->n_values;
-    P->value[P->n_values] = node->out;
-    P->value[P->n_values++].name = node->op->name;
+    for (uint32_t j = 0; j < node->n_operands; j++)
+      if (!(in[j] = mgi_parting_read(P, in[j], 1))) return 0;
+    mgi_atom *a = mgi_atom_new(P, launch, k, in, node->n_operands);
+    if (!a) return 0;
+    a->out = made[k];
   }
   return 1;
 }
 static int mgi_atoms_of(mgi_parting *P) {
   const mg_model_list *l = P->l;
+  uint32_t in[MG_MODEL_MAX_PARAMS];
   for (uint32_t k = 0; k < l->n_launches; k++) {
     const mg_launch *run = &l->launch[k];
     const mg_piece *p = run->kind == MG_LAUNCH_PIECE ? &l->piece[run->piece] : NULL;
@@ -2754,12 +2804,12 @@ static int mgi_atoms_of(mgi_parting *P) {
     for (uint32_t j = 0; split && j < p->n_nodes; j++) split = p->node[j].out.type != MG_DTYPE_COUNT;
     if (split && !mgi_atoms_of_piece(P, k)) return 0;
     if (split) continue;
-    mgi_atom *a = mgi_atom_new(P, k, UINT32_MAX);
-    if (!a) return 0;
     for (int j = 0; j < run->n_in; j++)
-      if (!mgi_parting_operand(P, run->in[j])) return 0;
-    a->n_in = (uint32_t)run->n_in;
+      if (!mgi_parting_read(P, in[j] = run->in[j], 0)) return 0;
+    if (!mgi_atom_new(P, k, UINT32_MAX, in, (uint32_t)run->n_in)) return 0;
   }
+  for (int k = 0; k < l->m->n_outputs; k++)
+    if (!mgi_parting_read(P, l->output[k], 0)) return 0;
   return 1;
 }
 
@@ -2781,6 +2831,11 @@ static uint32_t mgi_atom_out(const mgi_parting *P, uint32_t a, int k) {
   if (P->atom[a].node != UINT32_MAX) return k ? 0 : P->atom[a].out;
   return k < run->n_out ? run->out[k] : 0;
 }
+/* Atom `to` waits for what makes value v, or, where that is a reshape of its own, what that reads. */
+static int mgi_edge_of_value(mgi_parting *P, uint32_t v, uint32_t to) {
+  while (P->maker[v] && P->atom[P->maker[v] - 1].own) v = P->operand[P->atom[P->maker[v] - 1].in];
+  return !P->maker[v] || mgi_edge_add(P, P->maker[v] - 1, to);
+}
 /* A value waits for its maker; a reader of a state for its last writer, a writer for all readers since. */
 static int mgi_edges(mgi_parting *P) {
   uint32_t *writer = (uint32_t *)calloc(P->n_values, sizeof *writer), *reader = NULL, n_readers = 0, cap = 0;
@@ -2791,7 +2846,7 @@ static int mgi_edges(mgi_parting *P) {
     for (uint32_t j = 0; j < P->atom[a].n_in && good; j++) {
       const uint32_t v = P->operand[P->atom[a].in + j], from = P->maker[v];
       lazy &= P->value[v].kind == MG_VALUE_WEIGHT || (from && P->atom[from - 1].lazy);
-      if (from) good = mgi_edge_add(P, from - 1, a);
+      good = mgi_edge_of_value(P, v, a);
       if (P->value[v].kind != MG_VALUE_STATE || !good) continue;
       if (writer[v] && writer[v] - 1 != a) good = mgi_edge_add(P, writer[v] - 1, a);
       if (good && (good = mgi_parting_room(P, (void **)&reader, n_readers + 1, &cap, sizeof *reader)))
@@ -2841,15 +2896,15 @@ static uint32_t mgi_heap_take(uint32_t *heap, uint32_t *n) {
 static int mgi_atom_apart(const mgi_parting *P, uint32_t a) {
   return P->atom[a].node == UINT32_MAX && P->l->launch[P->atom[a].launch].kind != MG_LAUNCH_PIECE;
 }
-/* Places atom a, after what weights alone decide and it reads, by their numbers, as makers have less; who waits for
-   nothing more goes on a heap: 0 of operators, 1 of what stands between regions. */
+/* Places atom a, after its own reshapes and what weights alone decide and it reads, by their numbers, as makers have
+   less; who waits for nothing more goes on a heap: 0 of operators, 1 of what stands between regions. */
 static void mgi_place(mgi_parting *P, uint32_t a, uint32_t *n, uint32_t *heap[2], uint32_t count[2]) {
   const uint32_t from = *n;
   P->place[a] = 1, P->order[(*n)++] = a;
   for (uint32_t k = from; k < *n; k++)
     for (uint32_t j = 0; j < P->atom[P->order[k]].n_in; j++) {
       const uint32_t m = P->maker[P->operand[P->atom[P->order[k]].in + j]];
-      if (!m || P->place[m - 1] || !P->atom[m - 1].lazy) continue;
+      if (!m || P->place[m - 1] || !(P->atom[m - 1].lazy || P->atom[m - 1].own)) continue;
       P->place[m - 1] = 1, P->order[(*n)++] = m - 1;
     }
   for (uint32_t k = from + 1; k < *n; k++)
@@ -2863,7 +2918,7 @@ static void mgi_place(mgi_parting *P, uint32_t a, uint32_t *n, uint32_t *heap[2]
     for (uint32_t j = P->first_edge[x]; j < P->first_edge[x + 1]; j++) {
       const uint32_t to = P->edge[j].to;
       const int apart = mgi_atom_apart(P, to);
-      if (!--P->atom[to].waits) mgi_heap_put(heap[apart], &count[apart], to);
+      if (!--P->atom[to].waits && !P->atom[to].own) mgi_heap_put(heap[apart], &count[apart], to);
     }
   }
 }
@@ -2875,7 +2930,7 @@ static int mgi_order_of(mgi_parting *P) {
   if (!good) mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for a partition");
   for (uint32_t a = 0; a < P->n_atoms && good; a++) {
     const int apart = mgi_atom_apart(P, a);
-    if (!P->atom[a].waits && !P->atom[a].lazy) mgi_heap_put(heap[apart], &count[apart], a);
+    if (!P->atom[a].waits && !P->atom[a].lazy && !P->atom[a].own) mgi_heap_put(heap[apart], &count[apart], a);
   }
   for (int which = 0; good && count[0] + count[1]; which = !which)
     while (count[which]) mgi_place(P, mgi_heap_take(heap[which], &count[which]), &n, heap, count);
@@ -2885,7 +2940,8 @@ static int mgi_order_of(mgi_parting *P) {
   return good;
 }
 
-/* ---- pieces.  The interval of places from..to - 1 as a piece, with its values; 0: it passes a limit that only grows. */
+/* ---- pieces.  The interval of places from..to - 1 as a piece, with its values; 0: it passes a limit that only
+   grows. */
 typedef struct mgi_interval {
   mg_piece p;
   mg_piece_node node[MGI_MOST_OPS];
@@ -2933,72 +2989,103 @@ static int mgi_cut_of(const mgi_parting *P, uint32_t from, uint32_t to, mgi_inte
   return 1;
 }
 
-/* ---- cost.  By tensor of a program: the kernel that makes it, and what of it has to be finished before another
-   contraction reads it: 2 a product, 1 one of batches, which a block may have whole rows of; 0 neither. */
+/* ---- cost.  A program's kernels, by what may be in one: an operator begins another kernel where it contracts, or
+   takes apart, what a product or a gather in it has to finish before; and so do results of different shapes. */
+enum { MGI_HELD_NOT, MGI_HELD_BATCH /* a product whose rows one block may have whole */, MGI_HELD };
+typedef struct mgi_kernels {
+  const mg_graph *g;
+  int *at, *held; /* by tensor: the level of the kernel that makes it; what of it is to be finished */
+  int *need;      /* by tensor: of the kernel at hand */
+} mgi_kernels;
 static int mgi_batched(const mg_graph *g, mg_tensor t) {
   const mg_shape *s = &g->tensors[t.id].shape;
   for (int d = 0; d + 2 < s->rank; d++)
     if (s->dim[d] > 1) return 1;
   return 0;
 }
+/* 1 if both have the same extents but for ones. */
+static int mgi_same_rows(const mg_shape *a, const mg_shape *b) {
+  int i = 0, j = 0;
+  for (;; i++, j++) {
+    while (i < a->rank && a->dim[i] == 1) i++;
+    while (j < b->rank && b->dim[j] == 1) j++;
+    if (i == a->rank || j == b->rank) return i == a->rank && j == b->rank;
+    if (a->dim[i] != b->dim[j]) return 0;
+  }
+}
+static void mgi_kernels_op(mgi_kernels *K, const mg_op_node *o) {
+  const mg_graph *g = K->g;
+  const int product = o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL;
+  const int joins = product || o->code == MG_OP_SUM || o->code == MG_OP_MAX || o->code == MG_OP_ARGMAX;
+  const int batched = product && mgi_batched(g, o->out[0]);
+  int at = 0, has = MGI_HELD_NOT, moves = 0;
+  for (int j = 0; j < o->n_in; j++)
+    if (K->at[o->in[j].id] > at) at = K->at[o->in[j].id];
+  for (int j = 0; j < o->n_in; j++)
+    if (K->at[o->in[j].id] == at && K->held[o->in[j].id] > has) has = K->held[o->in[j].id];
+  if (!joins && !mg_op_row(o->code)->elementwise && o->code != MG_OP_GATHER)
+    moves = o->code != MG_OP_RESHAPE ||
+            !mgi_same_rows(&g->tensors[o->in[0].id].shape, &g->tensors[o->out[0].id].shape);
+  if ((joins && (has == MGI_HELD || (has == MGI_HELD_BATCH && product && !batched))) || (moves && has))
+    at++, has = MGI_HELD_NOT;
+  if (product || o->code == MG_OP_GATHER) has = batched ? MGI_HELD_BATCH : MGI_HELD;
+  for (int j = 0; j < o->n_out; j++) K->at[o->out[j].id] = at, K->held[o->out[j].id] = has;
+}
+/* 1 if tensor t is stored: an output, or read by kernels of another level. */
+static int mgi_kernels_store(const mgi_kernels *K, uint32_t t) {
+  const mg_graph *g = K->g;
+  int stored = 0;
+  for (uint32_t j = 0; j < g->n_out; j++) stored |= g->out[j].id == t;
+  for (uint32_t k = 1; k < g->n_ops && !stored; k++)
+    for (int j = 0; j < g->ops[k].n_in; j++) stored |= g->ops[k].in[j].id == t && K->at[g->ops[k].out[0].id] > K->at[t];
+  return stored && g->tensors[t].op;
+}
+/* The kernel that stores t and what else of its level has its rows; 0 if it is another such one's.  Microseconds. */
+static double mgi_kernel_price(const mgi_kernels *K, uint32_t t, const mg_machine *m) {
+  const mg_graph *g = K->g;
+  const int level = K->at[t];
+  double bytes = 0, flops = 0;
+  for (uint32_t b = 1; b < g->n_tensors; b++) {
+    K->need[b] = K->at[b] == level && mgi_same_rows(&g->tensors[b].shape, &g->tensors[t].shape) &&
+                 mgi_kernels_store(K, b);
+    if (K->need[b] && b < t) return 0;
+    if (K->need[b]) bytes += (double)mg_shape_elements(&g->tensors[b].shape) * mg_dtype_bytes(g->tensors[b].dtype);
+  }
+  for (uint32_t k = g->n_ops; k-- > 1;) { /* operands are by operators before it */
+    const mg_op_node *o = &g->ops[k];
+    const mg_shape *s = &g->tensors[o->in[0].id].shape, *out = &g->tensors[o->out[0].id].shape;
+    if (!K->need[o->out[0].id] || K->at[o->out[0].id] != level) continue;
+    if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL)
+      flops += 2.0 * (double)mg_shape_elements(out) * (double)s->dim[s->rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
+    for (int j = 0; j < o->n_in; j++) {
+      const mg_tensor_info *in = &g->tensors[o->in[j].id];
+      const int inside = in->op && K->at[o->in[j].id] == level;
+      /* of a gather's rows those that are asked for */
+      const mg_shape *read = o->code == MG_OP_GATHER && !j ? out : &in->shape;
+      if (!K->need[o->in[j].id] && !inside && !in->fill)
+        bytes += (double)mg_shape_elements(read) * mg_dtype_bytes(in->dtype);
+      K->need[o->in[j].id] = 1;
+    }
+  }
+  const double moved = bytes / (m->dram_gbps * 1e3), computed = flops / (m->tensor_tflops * 1e6);
+  return m->launch_us + (moved > computed ? moved : computed);
+}
 /* Microseconds of a program's kernels, and in *kernels how many; negative: no memory. */
 static double mgi_program_price(const mg_graph *g, const mg_machine *m, int *kernels) {
-  int *level = (int *)calloc(2 * (size_t)g->n_tensors, sizeof *level), *held = level + g->n_tensors, most = 0;
-  double us = 0, *bytes = NULL, *flops = NULL;
-  if (!level) return -1;
-  for (uint32_t k = 1; k < g->n_ops; k++) {
-    const mg_op_node *o = &g->ops[k];
-    const int product = o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL;
-    const int joins = product || o->code == MG_OP_SUM || o->code == MG_OP_MAX || o->code == MG_OP_ARGMAX;
-    const int batched = product && mgi_batched(g, o->out[0]);
-    int at = 0, has = 0;
-    for (int j = 0; j < o->n_in; j++)
-      if (level[o->in[j].id] > at) at = level[o->in[j].id];
-    for (int j = 0; j < o->n_in; j++)
-      if (level[o->in[j].id] == at && held[o->in[j].id] > has) has = held[o->in[j].id];
-    if (joins && (has == 2 || (has == 1 && product && !batched))) at++, has = 0;
-    if (product) has = batched ? 1 : 2;
-    for (int j = 0; j < o->n_out; j++) level[o->out[j].id] = at, held[o->out[j].id] = has;
-    if (at > most) most = at;
+  mgi_kernels K;
+  double us = 0;
+  memset(&K, 0, sizeof K);
+  K.g = g, K.at = (int *)calloc(3 * (size_t)g->n_tensors, sizeof *K.at);
+  if (!K.at) return -1;
+  K.held = K.at + g->n_tensors, K.need = K.held + g->n_tensors;
+  for (uint32_t k = 1; k < g->n_ops; k++) mgi_kernels_op(&K, &g->ops[k]);
+  *kernels = 0;
+  for (uint32_t t = 1; t < g->n_tensors; t++) {
+    const double one = mgi_kernels_store(&K, t) ? mgi_kernel_price(&K, t, m) : 0;
+    us += one, *kernels += one > 0;
   }
-  *kernels = most + 1;
-  bytes = (double *)calloc(2 * (size_t)*kernels, sizeof *bytes), flops = bytes ? bytes + *kernels : NULL;
-  for (uint32_t t = 1; t < g->n_tensors && bytes; t++) { /* read by each kernel that has it not, written by its own */
-    const double has = (double)mg_shape_elements(&g->tensors[t].shape) * mg_dtype_bytes(g->tensors[t].dtype);
-    const uint32_t own = g->tensors[t].op;
-    int written = 0;
-    for (uint32_t j = 0; j < g->n_out; j++) written |= g->out[j].id == t;
-    for (int at = 0; at <= most; at++) {
-      double read = 0;
-      for (uint32_t k = 1; k < g->n_ops; k++) {
-        const mg_op_node *o = &g->ops[k];
-        for (int j = 0; j < o->n_in; j++) {
-          if (o->in[j].id != t || level[o->out[0].id] != at || (own && level[t] == at)) continue;
-          double part = has;
-          if (o->code == MG_OP_GATHER && !j)
-            part = (double)mg_shape_elements(&g->tensors[o->out[0].id].shape) * mg_dtype_bytes(g->tensors[t].dtype);
-          if (part > read) read = part;
-        }
-      }
-      bytes[at] += g->tensors[t].fill ? 0 : read;
-      written |= own && read > 0;
-    }
-    if (written && own) bytes[level[t]] += has;
-  }
-  for (uint32_t k = 1; k < g->n_ops && bytes; k++) {
-    const mg_op_node *o = &g->ops[k];
-    if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) continue;
-    const mg_shape *s = &g->tensors[o->in[0].id].shape;
-    flops[level[o->out[0].id]] += 2.0 * (double)mg_shape_elements(&g->tensors[o->out[0].id].shape) *
-                                  (double)s->dim[s->rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
-  }
-  for (int at = 0; at <= most && bytes; at++) {
-    const double moved = bytes[at] / (m->dram_gbps * 1e3), computed = flops[at] / (m->tensor_tflops * 1e6);
-    us += m->launch_us + (moved > computed ? moved : computed);
-  }
-  const int good = bytes != NULL;
-  free(level), free(bytes);
-  return good ? us : -1;
+  free(K.at);
+  return us;
 }
 /* What an interval costs; MGI_NO_PRICE where it is no piece. */
 static double mgi_cut_price(mgi_parting *P, const mgi_interval *C, int alone) {
@@ -3033,7 +3120,10 @@ static double mgi_cut_price(mgi_parting *P, const mgi_interval *C, int alone) {
 }
 
 /* ---- the list of the pieces. */
-typedef struct mgi_regroup_state { mgi_lister L; uint32_t *is; } mgi_regroup_state; /* by value of the partitioner: the new list's */
+typedef struct mgi_regroup_state {
+  mgi_lister L;
+  uint32_t *is; /* by value of the partitioner: the new list's */
+} mgi_regroup_state;
 static uint32_t mgi_regroup_value(mgi_regroup_state *G, const mgi_parting *P, uint32_t v, const mg_step *from) {
   if (!G->is[v]) G->is[v] = mgi_value_new(&G->L, &P->value[v], from->line, from->column);
   return G->is[v];
@@ -3099,8 +3189,8 @@ static void mgi_regroup_all(mgi_regroup_state *G, mgi_parting *P) {
   free(best), free(cut), free(at), free(C);
 }
 static void mgi_parting_close(mgi_parting *P) {
-  free(P->value), free(P->atom), free(P->operand), free(P->maker), free(P->last), free(P->order), free(P->place);
-  free(P->edge), free(P->first_edge), free(P->known), free(P->price);
+  free(P->value), free(P->moved), free(P->atom), free(P->operand), free(P->maker), free(P->last), free(P->order);
+  free(P->place), free(P->edge), free(P->first_edge), free(P->known), free(P->price);
 }
 /* Atoms in their order; *e is the partitioner's, and clear. */
 static mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const mg_partition_config *cfg, mg_error *e) {
@@ -3108,7 +3198,7 @@ static mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const 
   P->l = l, P->e = e;
   if (cfg) P->cfg = *cfg;
   if (!P->cfg.machine) P->cfg.machine = mg_machine_at(0);
-  if (!P->cfg.max_kernels) P->cfg.max_kernels = 1;
+  if (!P->cfg.max_kernels) P->cfg.max_kernels = 3;
   if (!P->cfg.max_ops) P->cfg.max_ops = 24;
   if (l->whole || P->cfg.max_ops < 1 || P->cfg.max_ops > MGI_MOST_OPS || P->cfg.max_kernels < 1)
     return mg_fail(e, MG_BAD_INPUT, l->m->name, "expected a model's list, 1 to %d operators and 1 kernel or more",
@@ -3117,13 +3207,15 @@ static mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const 
     if (P->cfg.sym[k] < l->m->symbol[k].least || P->cfg.sym[k] > l->m->symbol[k].most)
       return mg_fail(e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", l->m->symbol[k].name,
                      (long long)l->m->symbol[k].least, (long long)l->m->symbol[k].most, (long long)P->cfg.sym[k]);
-  P->n_values = l->n_values, P->cap_values = l->n_values + 256;
+  P->n_values = l->n_values, P->cap_values = P->cap_moved = l->n_values + 256;
   P->value = (mg_value *)malloc(P->cap_values * sizeof *P->value);
+  P->moved = (mgi_moved *)calloc(P->cap_moved, sizeof *P->moved);
   P->atom = (mgi_atom *)malloc(MGI_ATOMS * sizeof *P->atom);
-  if (!P->value || !P->atom) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
+  if (!P->value || !P->moved || !P->atom) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
   memcpy(P->value, l->value, l->n_values * sizeof *P->value);
   if (!mgi_atoms_of(P)) return e->status;
-  P->maker = (uint32_t *)calloc(P->n_values, sizeof *P->maker), P->last = (uint32_t *)calloc(P->n_values, sizeof *P->last);
+  P->maker = (uint32_t *)calloc(P->n_values, sizeof *P->maker);
+  P->last = (uint32_t *)calloc(P->n_values, sizeof *P->last);
   P->order = (uint32_t *)calloc(P->n_atoms + 1, sizeof *P->order);
   P->place = (uint32_t *)calloc(P->n_atoms + 1, sizeof *P->place);
   P->first_edge = (uint32_t *)calloc(P->n_atoms + 2, sizeof *P->first_edge);
@@ -3179,8 +3271,8 @@ mg_status mg_model_partition(const mg_model_list *l, const mg_partition_config *
 }
 
 /* ---- the check.  A term is what a value is, as a tree of operators of which nothing is known but that equal operands
-   give equal results: inputs, weights and states at first, calls, updates, results of foreign kernels.  Equal terms have
-   one number, over both lists. */
+   give equal results: inputs, weights and states at first, calls, updates, results of foreign kernels.  Equal terms
+   have one number, over both lists. */
 typedef struct mgi_term_node {
   char kind;      /* 'v' value k; 'o' operator; 'u' update along k from `at` on; 'f' result k of a foreign kernel */
   const void *of; /* 'o': a node of a piece; 'f': the statement */
@@ -3265,7 +3357,8 @@ mg_status mg_model_partition_check(const mg_model_list *p, mg_error *e) {
   }
   if (terms < (uint32_t)1 << 30 && operands < (uint32_t)1 << 30) {
     T.slots = (uint32_t)(2 * terms);
-    T.term = (mgi_term_node *)calloc(terms, sizeof *T.term), T.operand = (uint32_t *)calloc(operands, sizeof *T.operand);
+    T.term = (mgi_term_node *)calloc(terms, sizeof *T.term);
+    T.operand = (uint32_t *)calloc(operands, sizeof *T.operand);
     T.slot = (uint32_t *)calloc(T.slots, sizeof *T.slot);
   }
   node = (uint32_t *)calloc(MGI_PIECE_NODES + MGI_MOST_OPS, sizeof *node);
@@ -4132,8 +4225,8 @@ static mg_status mgi_step_prepare(mgi_running *S) {
       char where[96];
       snprintf(where, sizeof where, "%.60s:%d:%d", l->m->where ? l->m->where : l->m->name, c->from->line,
                c->from->column);
-      s = mg_fail(S->e, MG_BAD_INPUT, where, "match: '%s' dimension %d: expected %s = %lld, found %lld", c->name, c->dim,
-                  mgi_size_text(l->sizes, c->want, text, sizeof text), (long long)want, (long long)have);
+      s = mg_fail(S->e, MG_BAD_INPUT, where, "match: '%s' dimension %d: expected %s = %lld, found %lld", c->name,
+                  c->dim, mgi_size_text(l->sizes, c->want, text, sizeof text), (long long)want, (long long)have);
     }
   }
   for (uint32_t k = 0; k < S->n_launches && s == MG_OK; k++) {
@@ -4294,7 +4387,8 @@ static void mgi_model_off(const double *a, const double *b, int64_t n, const cha
   if (off > d->off) d->off = off, d->of = of;
 }
 mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const int64_t *sym, int steps, uint64_t seed,
-                           const mg_model_config *of_a, const mg_model_config *of_b, mg_model_distance *out, mg_error *e) {
+                           const mg_model_config *of_a, const mg_model_config *of_b, mg_model_distance *out,
+                           mg_error *e) {
   const mg_model_list *const l[2] = {a, b};
   const mg_model_config *const of[2] = {of_a, of_b};
   int64_t at[MG_MODEL_MAX_SYMBOLS], room[MG_MODEL_MAX_SYMBOLS];
