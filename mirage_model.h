@@ -34,9 +34,9 @@
 
    CONTENTS (search for the tag)
      >>model  >>modelbuild  >>modeltext  >>modellist  >>modelparts  >>modelweights  >>modelrun
-     >>modelplan                                                                              declarations
+     >>modelplan  >>modelfound                                                                declarations
      >>making  >>reading  >>writing  >>listing  >>pieces  >>statements  >>partition  >>weights  >>running
-     >>planning                                                                               implementation
+     >>planning  >>found                                                                      implementation
 
    CONFIGURATION
      That of mirage.h; there is no other.
@@ -496,6 +496,62 @@ mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e);
 /* Launches, storages, total. */
 mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e);
 
+#ifdef MIRAGE_SEARCH_H
+/* ------------------------------------------------------------------------------------------------ >>modelfound
+   The search of a partition's pieces, each once; this is there where mirage_search.h was included before.  A piece is
+   searched as a family of its symbols, for all sizes, or at sizes that are given, and for these alone.  Nothing but
+   what mirage_verify.h says EQUAL of is a result; a piece that has none stands as it is written, each operator a
+   kernel.  Time is divided over the pieces, what one leaves goes to those behind it. */
+
+typedef struct mg_found_piece {
+  mg_graph *program;         /* what was searched; NULL: the piece is no family, and no sizes are given */
+  int n;                     /* its ranges (mg_range_of); 1 where it has no symbols */
+  mg_graph *graph[MG_MAX_RANGES];
+  mg_verify_report report[MG_MAX_RANGES];
+  uint32_t launches;         /* of it in a step */
+  int kernels[2];            /* of one launch, and microseconds by the model, at the sizes priced */
+  double us[2];
+  int written;               /* 1: it stands as it is written */
+  int kept;                  /* 1: from cfg.keep, and verified anew */
+  int complete;              /* 1: no limit cut the search short */
+  char why[256];             /* why it stands as written, or what was kept was not taken; else empty */
+} mg_found_piece;
+typedef struct mg_model_found {
+  const mg_model_list *l;
+  int sized;                 /* 1: at sizes given */
+  int n_at;                  /* sizes priced: those given, or the symbols' least and greatest */
+  int64_t at[2][MG_MODEL_MAX_SYMBOLS];
+  mg_found_piece *piece;
+  double us[2];              /* of a step without foreign kernels and updates */
+  double seconds;
+} mg_model_found;
+
+typedef struct mg_model_search_config {
+  mg_search_config search;   /* time_limit_s is for everything together; no checkpoint */
+  mg_verify_config verify;
+  const int64_t *sym;        /* the symbols' values, or NULL: for all of them */
+  const char *keep;          /* NULL, or a directory that is there: what is found stands in files, one a piece, as text;
+                                what is there is verified, and taken.  An interrupt keeps what it cut short from it */
+  int no_search;             /* 1: what is not kept stands as it is written */
+  void *user;
+  void (*progress)(void *user, const mg_model_found *found, uint32_t piece); /* NULL, or called before each piece */
+} mg_model_search_config;
+mg_model_search_config mg_model_search_config_default(void);
+
+/* l: a partition.  MG_OK whenever every piece stands at least as it is written.  *out is to be freed before l. */
+mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *cfg, mg_model_found *out, mg_error *e);
+void mg_model_found_free(mg_model_found *f);
+/* The graph of piece k where the symbols have these values, without symbols. */
+mg_status mg_model_found_at(const mg_model_found *f, uint32_t k, const int64_t *sym, mg_graph **out, mg_error *e);
+/* A table: by piece its launches, kernels, microseconds, verdict; the sums. */
+mg_status mg_model_found_print(const mg_model_found *f, char **out, mg_error *e);
+/* The chain: what is proved, bounded or only measured, of each piece and of the whole; *equal: every piece is EQUAL. */
+mg_status mg_model_chain_print(const mg_model_found *f, int *equal, char **out, mg_error *e);
+/* mg_model_config's hook `piece`: evaluates what was found; user: a mg_model_found. */
+mg_status mg_model_found_run(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym, const void *const *in,
+                             void *const *out, mg_error *e);
+#endif
+
 #endif /* MIRAGE_DEVICE_ONLY */
 #ifdef __cplusplus
 }
@@ -511,6 +567,7 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e);
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -4626,6 +4683,398 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
   mgi_putf(&t, "arena, storages at multiples of %d: ", MG_MODEL_ALIGN), mgi_write_bytes(&t, l, p->total);
   return mgi_text_done(&t, out, "mg_model_plan_print", e);
 }
+
+#ifdef MIRAGE_SEARCH_H
+/* ---------------------------------------------------------------------------------------------------- >>found
+   One piece after the other: what is kept, else a search, else as it is written.  A file of `keep` is named by the
+   piece's hash, and holds its ranges behind comments, as `mirage search` writes them; the piece itself is not in it:
+   what it says is verified against the piece at hand. */
+
+mg_model_search_config mg_model_search_config_default(void) {
+  mg_model_search_config c;
+  memset(&c, 0, sizeof c);
+  c.search = mg_search_config_default(), c.verify = mg_verify_config_default();
+  return c;
+}
+void mg_model_found_free(mg_model_found *f) {
+  if (!f) return;
+  for (uint32_t k = 0; f->piece && k < f->l->n_pieces; k++) {
+    for (int j = 0; j < f->piece[k].n; j++) mg_graph_free(f->piece[k].graph[j]);
+    mg_graph_free(f->piece[k].program);
+  }
+  free(f->piece);
+  f->piece = NULL;
+}
+static void mgi_found_drop(mg_found_piece *p) {
+  while (p->n > 0) mg_graph_free(p->graph[--p->n]);
+}
+/* The values of a program's symbols, by name, out of the model's. */
+static void mgi_found_values(const mg_model_list *l, const mg_graph *g, const int64_t *sym, int64_t *value) {
+  for (uint32_t k = 0; k < g->n_symbols; k++) value[k] = sym[mgi_model_symbol_find(l->m, g->symbol[k].name)];
+}
+mg_status mg_model_found_at(const mg_model_found *f, uint32_t k, const int64_t *sym, mg_graph **out, mg_error *e) {
+  const mg_found_piece *p = &f->piece[k];
+  int64_t value[MG_MAX_SYMBOLS];
+  *out = NULL;
+  for (int s = 0; s < f->l->m->n_symbols && f->sized; s++)
+    if (sym[s] != f->at[0][s])
+      return mg_fail(e, MG_BAD_INPUT, f->l->m->name, "it was searched for %s = %lld, found %lld",
+                     f->l->m->symbol[s].name, (long long)f->at[0][s], (long long)sym[s]);
+  if (!p->program) return mg_piece_at(f->l, k, sym, out, e);
+  mgi_found_values(f->l, p->program, sym, value);
+  return mg_at(p->graph[mg_range_of((const mg_graph *const *)p->graph, p->n, value)], value, out, e);
+}
+mg_status mg_model_found_run(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym, const void *const *in,
+                             void *const *out, mg_error *e) {
+  const mg_domain d = mg_domain_real();
+  mg_graph *u = NULL;
+  mg_status s = mg_model_found_at((const mg_model_found *)user, piece, sym, &u, e);
+  if (s == MG_OK) s = mg_verify_signature(g, u, e);
+  if (s == MG_OK) s = mg_eval(u, &d, in, out, e);
+  mg_graph_free(u);
+  return s;
+}
+
+/* 1 if the ranges are for all sizes of the program's symbols. */
+static int mgi_found_whole(const mg_found_piece *p) {
+  const mg_graph *const *g = (const mg_graph *const *)p->graph;
+  const mg_graph *of = p->program;
+  for (int k = 0; k < p->n; k++) {
+    if (g[k]->n_symbols != of->n_symbols) return 0;
+    for (uint32_t s = 0; s < of->n_symbols; s++) {
+      const int64_t end = mg_range_end(g, p->n, k, s);
+      if (strcmp(g[k]->symbol[s].name, of->symbol[s].name)) return 0;
+      if (g[k]->symbol[s].most < (end ? end - 1 : of->symbol[s].most)) return 0;
+      if (!k && g[k]->symbol[s].least > of->symbol[s].least) return 0;
+    }
+  }
+  return p->n > 0;
+}
+/* The verdict of range k: against the program of its bounds. */
+static mg_status mgi_found_verify(mg_found_piece *p, int k, const mg_verify_config *v, mg_error *e) {
+  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
+  mg_graph *of = NULL;
+  for (uint32_t s = 0; s < p->program->n_symbols; s++)
+    least[s] = p->graph[k]->symbol[s].least, most[s] = p->graph[k]->symbol[s].most;
+  mg_status s = p->program->n_symbols ? mg_within(p->program, least, most, &of, e) : MG_OK;
+  if (s == MG_OK) s = mg_verify(of ? of : p->program, p->graph[k], v, &p->report[k], e);
+  mg_graph_free(of);
+  return s;
+}
+static void mgi_found_path(const char *keep, const mg_graph *program, const char *end, char *path, size_t n) {
+  snprintf(path, n, "%.900s/%016llx.mg%s", keep, (unsigned long long)mg_hash(program), end);
+}
+/* Takes what is kept; 1 if it stands. */
+static int mgi_found_take(mg_found_piece *p, const mg_model_search_config *c, const mg_verify_config *v) {
+  enum { MOST = 1 << 22 };
+  char path[1024];
+  mg_error e;
+  mgi_found_path(c->keep, p->program, "", path, sizeof path);
+  FILE *f = fopen(path, "rb");
+  if (!f) return 0;
+  char *text = (char *)malloc(MOST);
+  const size_t n = text ? fread(text, 1, MOST, f) : 0;
+  fclose(f);
+  mg_status s = text && n < MOST ? mg_parse_all(text, n, path, NULL, MG_MAX_RANGES, p->graph, &p->n, &e)
+                                 : mg_fail(&e, MG_LIMIT, path, "it is too large");
+  free(text);
+  if (s == MG_OK && !mgi_found_whole(p))
+    s = mg_fail(&e, MG_BAD_INPUT, path, "it has other symbols than the piece, or leaves out sizes of them");
+  for (int k = 0; k < p->n && s == MG_OK; k++) {
+    s = mgi_found_verify(p, k, v, &e);
+    if (s == MG_OK && p->report[k].verdict != MG_EQUAL)
+      s = mg_fail(&e, MG_NOT_FOUND, path, "%s: %.150s", mg_verdict_name(p->report[k].verdict), p->report[k].reason);
+  }
+  if (s == MG_OK) return p->kept = p->complete = 1;
+  snprintf(p->why, sizeof p->why, "what is kept in %.60s is not taken: %.150s", path, e.msg);
+  mgi_found_drop(p);
+  return 0;
+}
+/* Writes what was found; an error is in p->why. */
+static void mgi_found_keep(mg_found_piece *p, const mg_model_search_config *c) {
+  char path[1024], whole[1024];
+  mgi_text t;
+  memset(&t, 0, sizeof t);
+  for (int k = 0; k < p->n && !t.bad; k++) {
+    char *text = NULL;
+    mgi_putf(&t, "# verdict: %s\n", mg_verdict_name(p->report[k].verdict));
+    if (mg_print(p->graph[k], &text, NULL) != MG_OK) t.bad = 1;
+    else mgi_puts(&t, text);
+    mg_string_free(text);
+  }
+  mgi_found_path(c->keep, p->program, ".part", path, sizeof path);
+  mgi_found_path(c->keep, p->program, "", whole, sizeof whole);
+  FILE *f = t.bad ? NULL : fopen(path, "wb");
+  int good = f && fwrite(t.p, 1, t.n, f) == t.n;
+  if (f) good = !fclose(f) && good;
+  if (!good || rename(path, whole))
+    snprintf(p->why, sizeof p->why, "it could not be kept: %.150s cannot be written", whole);
+  free(t.p);
+}
+/* Searches; MG_OK: it has results, all EQUAL. */
+static mg_status mgi_found_search(mg_found_piece *p, const mg_search_config *c, const mg_verify_config *v,
+                                  mg_error *e) {
+  mg_search_result r;
+  mg_family_result family;
+  char why[256] = "";
+  int undecided = 0;
+  mg_status s;
+  if (p->program->n_symbols) {
+    s = mg_search_family(p->program, c, v, &family, e);
+    if (s != MG_OK) return s;
+    for (p->n = 0; p->n < family.n; p->n++) {
+      p->graph[p->n] = family.range[p->n].graph, p->report[p->n] = family.range[p->n].report;
+      family.range[p->n].graph = NULL;
+    }
+    p->complete = family.complete;
+    mg_family_result_free(&family);
+  } else {
+    memset(&r, 0, sizeof r);
+    s = mg_search(p->program, c, &r, e);
+    if (s == MG_OK) s = mg_search_certify(p->program, c, v, 1, &r, &undecided, why, e);
+    if (s == MG_OK) {
+      p->n = 1, p->graph[0] = r.graph[0], p->report[0] = r.report[0], p->complete = r.stats.complete;
+      r.graph[0] = NULL;
+    }
+    mg_search_result_free(&r);
+    if (s != MG_OK) return s;
+  }
+  for (int k = 0; k < p->n; k++)
+    if (p->report[k].verdict != MG_EQUAL)
+      return mg_fail(e, MG_UNSUPPORTED, "search", "%s: %.150s", mg_verdict_name(p->report[k].verdict),
+                     p->report[k].reason);
+  return mgi_found_whole(p) ? MG_OK : mg_fail(e, MG_UNSUPPORTED, "search", "its ranges leave out sizes");
+}
+/* The piece as it is written, for all sizes: by identity. */
+static mg_status mgi_found_written(mg_found_piece *p, const mg_verify_config *v, mg_error *e) {
+  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
+  mgi_found_drop(p);
+  p->written = 1;
+  if (!p->program) return MG_OK;
+  for (uint32_t s = 0; s < p->program->n_symbols; s++)
+    least[s] = p->program->symbol[s].least, most[s] = p->program->symbol[s].most;
+  const mg_status s = mg_within(p->program, least, most, &p->graph[0], e);
+  if (s != MG_OK) return s;
+  p->n = 1;
+  return mgi_found_verify(p, 0, v, e);
+}
+static mg_status mgi_found_price(mg_model_found *f, uint32_t k, const mg_machine *m, mg_error *e) {
+  mg_found_piece *p = &f->piece[k];
+  for (int j = 0; j < f->n_at; j++) {
+    mg_graph *g = NULL;
+    const mg_status s = mg_model_found_at(f, k, f->at[j], &g, e);
+    if (s != MG_OK) return s;
+    p->us[j] = mg_predict_us(g, m), p->kernels[j] = (int)g->n_ops - 1;
+    f->us[j] += p->us[j] * p->launches;
+    mg_graph_free(g);
+  }
+  return MG_OK;
+}
+/* A piece within `seconds`, 0: without limit. */
+static mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_search_config *c, double seconds,
+                                 mg_error *e) {
+  mg_found_piece *p = &f->piece[k];
+  mg_search_config search = c->search;
+  mg_verify_config verify = c->verify;
+  mg_error why;
+  mg_status s = MG_OK;
+  verify.time_limit_s = search.time_limit_s = 0;
+  search.checkpoint = NULL;
+  p->why[0] = 0, p->written = 0;
+  if (f->sized && !p->program && (s = mg_piece_at(f->l, k, f->at[0], &p->program, e)) != MG_OK) return s;
+  if (!f->sized && !p->program && (s = mg_piece_family(f->l, k, &p->program, &why)) != MG_OK) {
+    if (s == MG_NO_MEMORY) return mg_fail(e, s, f->l->m->name, "%s", why.msg);
+    snprintf(p->why, sizeof p->why, "%.250s", why.msg);
+  }
+  if (p->program && c->keep && mgi_found_take(p, c, &verify)) return MG_OK;
+  if (seconds > 0) search.time_limit_s = 0.6 * seconds, verify.time_limit_s = 0.4 * seconds;
+  if (!p->program || c->no_search) s = MG_NOT_FOUND;
+  else if (mgi_se_stopped(&search)) s = mg_fail(&why, MG_NOT_FOUND, "search", "interrupted");
+  else s = mgi_found_search(p, &search, &verify, &why);
+  if (s == MG_NO_MEMORY) return mg_fail(e, s, f->l->m->name, "%s", why.msg);
+  if (s == MG_OK && c->keep && !mgi_se_stopped(&search)) mgi_found_keep(p, c);
+  if (s == MG_OK) return s;
+  if (p->program && !c->no_search) snprintf(p->why, sizeof p->why, "%.250s", why.msg);
+  verify.time_limit_s = 0, verify.stop = NULL; /* by identity, at once */
+  return mgi_found_written(p, &verify, e);
+}
+/* Those of few symbols and operators first, as they leave time to the others; then, while there is time, once more
+   those that stand as they are written. */
+static mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *c, double end, mg_error *e) {
+  const uint32_t n = f->l->n_pieces;
+  uint32_t *order = (uint32_t *)malloc((n + 1) * sizeof *order), *effort = (uint32_t *)malloc((n + 1) * sizeof *effort);
+  mg_status s = order && effort ? MG_OK : mg_fail(e, MG_NO_MEMORY, f->l->m->name, "no memory for the search");
+  for (uint32_t k = 0; k < n && s == MG_OK; k++) {
+    uint32_t at = k;
+    effort[k] = f->l->piece[k].n_nodes;
+    for (int y = 0; y < f->l->m->n_symbols; y++)
+      if (mgi_piece_has(f->l, &f->l->piece[k], y)) effort[k] += MGI_MOST_OPS;
+    for (; at && effort[order[at - 1]] > effort[k]; at--) order[at] = order[at - 1];
+    order[at] = k;
+  }
+  for (int again = 0; again < 2 && s == MG_OK; again++) {
+    uint32_t left = 0;
+    for (uint32_t j = 0; j < n; j++) left += !again || f->piece[order[j]].written;
+    for (uint32_t j = 0; j < n && s == MG_OK; j++) {
+      mg_found_piece *p = &f->piece[order[j]];
+      const double seconds = end > 0 ? (end - mgi_se_seconds()) / left : 0;
+      if (again && (!p->written || !p->program || end <= 0 || c->no_search || seconds < 1)) continue;
+      if (c->progress) c->progress(c->user, f, order[j]);
+      left--;
+      mgi_found_drop(p);
+      s = mgi_found_piece(f, order[j], c, seconds < 0.01 && end > 0 ? 0.01 : seconds, e);
+    }
+  }
+  for (uint32_t k = 0; k < n && s == MG_OK; k++) s = mgi_found_price(f, k, c->search.machine, e);
+  free(order), free(effort);
+  return s;
+}
+mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *cfg, mg_model_found *out, mg_error *e) {
+  mg_model_search_config c = cfg ? *cfg : mg_model_search_config_default();
+  const double began = mgi_se_seconds(), end = c.search.time_limit_s > 0 ? began + c.search.time_limit_s : 0;
+  mg_status s = MG_OK;
+  memset(out, 0, sizeof *out);
+  if (!c.search.machine) c.search.machine = mg_machine_at(0);
+  out->l = l, out->sized = c.sym != NULL, out->n_at = c.sym || !l->m->n_symbols ? 1 : 2;
+  for (int k = 0; k < l->m->n_symbols; k++) {
+    const mg_model_symbol *y = &l->m->symbol[k];
+    if (c.sym && (c.sym[k] < y->least || c.sym[k] > y->most))
+      return mg_fail(e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", y->name, (long long)y->least,
+                     (long long)y->most, (long long)c.sym[k]);
+    out->at[0][k] = c.sym ? c.sym[k] : y->least, out->at[1][k] = y->most;
+  }
+  out->piece = (mg_found_piece *)calloc(l->n_pieces + 1, sizeof *out->piece);
+  if (!out->piece) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the search");
+  for (uint32_t k = 0; k < l->n_launches; k++)
+    if (l->launch[k].kind == MG_LAUNCH_PIECE) out->piece[l->launch[k].piece].launches++;
+  s = mgi_found_all(out, &c, end, e);
+  out->seconds = mgi_se_seconds() - began;
+  if (s != MG_OK) mg_model_found_free(out);
+  return s;
+}
+
+/* "n=1 p=32" */
+static void mgi_found_put_at(mgi_text *t, const mg_model_found *f, int j) {
+  for (int k = 0; k < f->l->m->n_symbols; k++)
+    mgi_putf(t, "%s%s=%lld", k ? " " : "", f->l->m->symbol[k].name, (long long)f->at[j][k]);
+  if (!f->l->m->n_symbols) mgi_puts(t, "its sizes");
+}
+/* For which sizes a report speaks: "for all n", "at p = 1, 63", "at n=1 p=32". */
+static void mgi_found_put_sizes(mgi_text *t, const mg_model_found *f, const mg_found_piece *p,
+                                const mg_verify_report *r) {
+  if (f->sized) mgi_puts(t, "at "), mgi_found_put_at(t, f, 0);
+  else if (!p->program) mgi_puts(t, "at each size");
+  else if (!p->program->n_symbols) mgi_puts(t, "it has no symbol");
+  else if (r->values) mgi_putf(t, "at %s", r->at);
+  else mgi_puts(t, "for all ");
+  for (uint32_t k = 0; !f->sized && p->program && !r->values && k < p->program->n_symbols; k++)
+    mgi_putf(t, "%s%s", k ? ", " : "", p->program->symbol[k].name);
+}
+static void mgi_found_put_verdict(mgi_text *t, const mg_model_found *f, const mg_found_piece *p) {
+  double worst = -1e300;
+  for (int k = 0; k < p->n; k++)
+    if (p->report[k].log2_delta < 0 && p->report[k].log2_delta > worst) worst = p->report[k].log2_delta;
+  if (!p->program) mgi_puts(t, "EQUAL as written, ");
+  else if (p->written) mgi_putf(t, "%s as written, ", mg_verdict_name(p->report[0].verdict));
+  else if (worst > -1e300) mgi_putf(t, "EQUAL, delta 2^%.2f, ", ceil(worst * 100) / 100);
+  else mgi_puts(t, "EQUAL by proof, ");
+  mgi_found_put_sizes(t, f, p, &p->report[0]);
+}
+static void mgi_found_put_ops(mgi_text *t, const mg_piece *p) {
+  for (uint32_t k = 0; k < p->n_nodes && k < 8; k++) mgi_putf(t, "%s%s", k ? " " : "", p->node[k].op->name);
+  if (p->n_nodes > 8) mgi_putf(t, " .. %u operators", p->n_nodes);
+}
+mg_status mg_model_found_print(const mg_model_found *f, char **out, mg_error *e) {
+  const mg_model_list *l = f->l;
+  uint32_t pieces = 0, others = 0;
+  int kernels[2] = {0, 0};
+  mgi_text t;
+  *out = NULL;
+  memset(&t, 0, sizeof t);
+  for (uint32_t k = 0; k < l->n_launches; k++) l->launch[k].kind == MG_LAUNCH_PIECE ? pieces++ : others++;
+  mgi_putf(&t, "model %s: %u launches, %u of %u distinct pieces, %u updates and foreign kernels\n", l->m->name,
+           l->n_launches, pieces, l->n_pieces, others);
+  mgi_puts(&t, "piece  launches  kernels       us predicted");
+  for (int j = 0; j < f->n_at; j++) mgi_puts(&t, j ? " | " : " at "), mgi_found_put_at(&t, f, j);
+  mgi_puts(&t, ", verdict\n");
+  for (uint32_t k = 0; k < l->n_pieces; k++) {
+    const mg_found_piece *p = &f->piece[k];
+    mgi_putf(&t, "%5u %9u ", k, p->launches);
+    for (int j = 0; j < 2; j++) mgi_putf(&t, j < f->n_at ? "%4d" : "    ", p->kernels[j]);
+    for (int j = 0; j < 2; j++) mgi_putf(&t, j < f->n_at ? " %10.2f" : "           ", p->us[j]);
+    mgi_puts(&t, "  "), mgi_found_put_verdict(&t, f, p);
+    mgi_putf(&t, "%s%s: ", p->kept ? ", kept" : "", p->complete || p->written ? "" : ", cut short");
+    mgi_found_put_ops(&t, &l->piece[k]);
+    if (p->why[0]) mgi_putf(&t, " (%s)", p->why);
+    mgi_puts(&t, "\n");
+    for (int j = 0; j < f->n_at; j++) kernels[j] += p->kernels[j] * (int)p->launches;
+  }
+  mgi_putf(&t, "  all %9u ", pieces);
+  for (int j = 0; j < 2; j++) mgi_putf(&t, j < f->n_at ? "%4d" : "    ", kernels[j]);
+  for (int j = 0; j < 2; j++) mgi_putf(&t, j < f->n_at ? " %10.2f" : "           ", f->us[j]);
+  mgi_putf(&t, "  a step, without updates and foreign kernels; by the model, links 2 and 3 not run; %.1f s\n",
+           f->seconds);
+  return mgi_text_done(&t, out, "mg_model_found_print", e);
+}
+mg_status mg_model_chain_print(const mg_model_found *f, int *equal, char **out, mg_error *e) {
+  const mg_model_list *l = f->l;
+  double sum = 0;
+  int proofs = 0, bounds = 0, values = 0;
+  uint32_t foreign = 0, updates = 0;
+  mgi_text t;
+  *out = NULL, *equal = 1;
+  memset(&t, 0, sizeof t);
+  for (uint32_t k = 0; k < l->n_pieces; k++) {
+    const mg_found_piece *p = &f->piece[k];
+    mgi_putf(&t, "piece %u, %u launch%s: ", k, p->launches, p->launches == 1 ? "" : "es");
+    mgi_found_put_ops(&t, &l->piece[k]), mgi_puts(&t, "\n");
+    if (!p->program) mgi_putf(&t, "  EQUAL by identity at each size: as written (%s)\n", p->why), proofs++;
+    for (int j = 0; j < p->n; j++) {
+      const mg_verify_report *r = &p->report[j];
+      mgi_putf(&t, "  %s, ", mg_verdict_name(r->verdict));
+      if (r->verdict != MG_EQUAL) { mgi_putf(&t, "%s\n", r->reason), *equal = 0; continue; }
+      if (r->log2_delta < 0) mgi_putf(&t, "delta 2^%.2f by %s", ceil(r->log2_delta * 100) / 100, r->theorem), bounds++;
+      else mgi_putf(&t, "proved: %s", r->theorem[0] ? r->theorem : r->reason), proofs++;
+      if (r->log2_delta < 0) sum += exp2(r->log2_delta);
+      mgi_puts(&t, "; "), mgi_found_put_sizes(&t, f, p, r);
+      for (uint32_t y = 0; y < p->graph[j]->n_symbols && p->n > 1; y++)
+        mgi_putf(&t, "%s%s in %lld..%lld", y ? ", " : "; range ", p->graph[j]->symbol[y].name,
+                 (long long)p->graph[j]->symbol[y].least, (long long)p->graph[j]->symbol[y].most);
+      mgi_puts(&t, p->written ? "; as written\n" : "\n");
+      values += r->values > 0;
+    }
+  }
+  for (uint32_t k = 0; k < l->n_launches; k++) {
+    const mg_launch *a = &l->launch[k];
+    int seen = 0;
+    updates += a->kind == MG_LAUNCH_UPDATE, foreign += a->kind == MG_LAUNCH_FOREIGN;
+    if (a->kind != MG_LAUNCH_FOREIGN) continue;
+    for (uint32_t j = 0; j < k && !seen; j++)
+      seen = l->launch[j].kind == MG_LAUNCH_FOREIGN && !strcmp(l->launch[j].from->symbol, a->from->symbol);
+    if (!seen) mgi_putf(&t, "foreign %s: only measured\n", a->from->symbol);
+  }
+  mgi_putf(&t, "partition: composes to the model for all sizes, as terms; %u updates are copies\n", updates);
+  if (*equal) {
+    mgi_putf(&t, "whole: EQUAL");
+    if (bounds)
+      mgi_putf(&t, ", delta 2^%.2f, the sum over %d of its pieces' ranges", ceil(log2(sum) * 100) / 100, bounds);
+    if (proofs) mgi_putf(&t, "%s%d by proof", bounds ? "; " : ", all ", proofs);
+    if (f->sized) mgi_puts(&t, "; at "), mgi_found_put_at(&t, f, 0);
+    else if (values) mgi_putf(&t, "; %d of them at the values said there, and at no others", values);
+    else mgi_puts(&t, "; for all sizes");
+    mgi_puts(&t, foreign ? "; but for what is foreign\n" : "\n");
+  } else {
+    mgi_puts(&t, "whole: no figure, as these pieces are not EQUAL:");
+    for (uint32_t k = 0; k < l->n_pieces; k++) {
+      int open = 0;
+      for (int j = 0; j < f->piece[k].n; j++) open |= f->piece[k].report[j].verdict != MG_EQUAL;
+      if (open) mgi_putf(&t, " %u", k);
+    }
+    mgi_puts(&t, "\n");
+  }
+  return mgi_text_done(&t, out, "mg_model_chain_print", e);
+}
+#endif /* MIRAGE_SEARCH_H */
 
 #ifdef __cplusplus
 }

@@ -73,6 +73,13 @@ static const char usage[] =
     "                                               the tokens are what its input of type i32 holds step after step, then what\n"
     "                                               its output of that type says; without them inputs are at random; symbols\n"
     "                                               of the kind `device` grow by the tokens of a sequence a step\n"
+    "       mirage model search FILE [-o DIR]       cuts it into pieces, searches each distinct one, prints a table of them\n"
+    "              [--sym n=2 ..]                   at these sizes alone; without: each as a family, for all sizes\n"
+    "              [--time-limit S]                 for everything together; 300 without it\n"
+    "              [--arch, --machine, --threads, --seed, --cache as in search]  DIR: what is found is kept there, and taken again\n"
+    "       mirage model verify FILE [-o DIR] [--sym ..]\n"
+    "                                               the chain of trust: of the pieces, as they are kept in DIR or as written, of\n"
+    "                                               the cut, and of the whole; runs it in float64 in the plan's poisoned memory\n"
     "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
 
@@ -92,7 +99,7 @@ typedef struct options {
   char **file;
 } options;
 
-enum { SEARCH_S = 60 }; /* the time limit of a search that is given none */
+enum { SEARCH_S = 60, MODEL_S = 300 }; /* the time limit of a search that is given none, of a program and of a model */
 
 /* ---- errors: one line on standard error, the exit status back */
 
@@ -996,6 +1003,23 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
   return code;
 }
 
+/* The machine that a search is for; 0, or the exit status. */
+static int search_machine(const options *o, const char *where, const mg_machine **m) {
+  char known[MG_MACHINE_LIST];
+  mg_error e;
+  *m = o->machine ? o->machine : o->arch ? mg_machine_find(o->arch) : mg_machine_at(0);
+  if (*m) return 0;
+  mg_machine_list(0, known);
+  mg_fail(&e, MG_BAD_INPUT, where, "--arch: '%.40s' is no GPU or architecture of the table: %s", o->arch, known);
+  return report(MG_BAD_INPUT, &e);
+}
+/* The directory of --cache, made if it is not there; 0, or the exit status. */
+static int search_cache(const options *o) {
+  struct stat at;
+  if (!o->cache) return 0;
+  int bad = mkdir(o->cache, 0777) != 0 && errno != EEXIST ? errno : stat(o->cache, &at) ? errno : S_ISDIR(at.st_mode) ? 0 : ENOTDIR;
+  return bad ? fault(MG_MACHINE, o->cache, strerror(bad)) : 0;
+}
 static int do_search(const options *o) {
   static timed times;
   static runs safety;
@@ -1007,13 +1031,7 @@ static int do_search(const options *o) {
   char lines[4096], path[1024], cut[240];
   int code = 0;
   memset(&res, 0, sizeof res);
-  c.machine = o->machine ? o->machine : o->arch ? mg_machine_find(o->arch) : mg_machine_at(0);
-  if (!c.machine) {
-    char known[MG_MACHINE_LIST];
-    mg_machine_list(0, known);
-    mg_fail(&e, MG_BAD_INPUT, "search", "--arch: '%.40s' is no GPU or architecture of the table: %s", o->arch, known);
-    return report(MG_BAD_INPUT, &e);
-  }
+  if ((code = search_machine(o, "search", &c.machine)) != 0) return code;
   if (o->threads) c.threads = (int)o->threads;
   if (o->max_kernel_ops) c.max_kernel_ops = (int)o->max_kernel_ops;
   if (o->max_block_ops) c.max_block_ops = (int)o->max_block_ops;
@@ -1050,11 +1068,7 @@ static int do_search(const options *o) {
   if (!mg_is_program(program)) { mg_graph_free(program); return fault(MG_BAD_INPUT, o->file[0], "expected a program without kernels, found a µGraph"); }
   const int family = program->n_symbols > 0;
   if (o->out && (code = make_directory(o->out)) != 0) { mg_graph_free(program); return code; }
-  if (o->cache) {
-    struct stat at;
-    int bad = mkdir(o->cache, 0777) != 0 && errno != EEXIST ? errno : stat(o->cache, &at) ? errno : S_ISDIR(at.st_mode) ? 0 : ENOTDIR;
-    if (bad) { mg_graph_free(program); return fault(MG_MACHINE, o->cache, strerror(bad)); }
-  }
+  if ((code = search_cache(o)) != 0) { mg_graph_free(program); return code; }
   signal(SIGINT, on_interrupt), signal(SIGTERM, on_interrupt);
   if (family && (o->stats || o->checkpoint || o->numerics)) {
     mg_graph_free(program);
@@ -1844,9 +1858,85 @@ static int model_run(const options *o, const mg_model_list *l) {
   free(R.token), mg_model_data_free(R.d), mg_weights_close(w);
   return s == MG_OK ? 0 : report(s, &e);
 }
+static void on_piece(void *user, const mg_model_found *f, uint32_t piece) {
+  (void)user;
+  fprintf(stderr, "\r\033[Kpiece %u of %u\n", piece + 1, f->l->n_pieces);
+}
+/* Runs the list, and the partition with what was found, in float64: that one in its plan's memory, freed storage
+   poisoned, in the list's order and in another; at the symbols' least sizes and at some beyond, or at those given. */
+static int model_alike(const mg_model_list *l, const mg_model_list *q, const mg_model_found *f) {
+  enum { STEPS = 3 };
+  const mg_model *m = l->m;
+  mg_model_plan *p = NULL;
+  mg_model_config plain, with;
+  mg_model_distance off;
+  mg_error e;
+  double worst = 0;
+  int64_t sym[MG_MODEL_MAX_SYMBOLS];
+  memset(&plain, 0, sizeof plain), memset(&with, 0, sizeof with), memset(&off, 0, sizeof off);
+  mg_status s = mg_model_plan_of(q, &p, &e);
+  for (int run = 0; run < (f->sized ? 2 : 4) && s == MG_OK; run++) {
+    for (int k = 0; k < m->n_symbols; k++) {
+      const int64_t beyond = m->symbol[k].least + (m->symbol[k].device ? 4 : 2);
+      sym[k] = f->sized || run < 2 ? f->at[0][k] : beyond + STEPS < m->symbol[k].most ? beyond : m->symbol[k].least;
+    }
+    with.plan = p, with.order = (uint64_t)(run % 2), with.piece = mg_model_found_run, with.piece_user = (void *)(uintptr_t)f;
+    int steps = f->sized ? 1 : STEPS;
+    for (int k = 0; k < m->n_symbols; k++)
+      if (m->symbol[k].device && sym[k] + steps - 1 > m->symbol[k].most) steps = 1;
+    s = mg_model_compare(l, q, sym, steps, 1 + (uint64_t)run, &plain, &with, &off, &e);
+    if (off.off > worst) worst = off.off;
+  }
+  mg_model_plan_free(p);
+  if (s == MG_LIMIT || s == MG_UNSUPPORTED) return printf("run in float64: no: %s\n", e.msg) < 0 ? 4 : 0;
+  if (s != MG_OK) return report(s, &e);
+  printf("run in float64, in the plan's memory, freed storage poisoned, two orders: off by %.3g at most\n", worst);
+  if (worst < 1e-9) return 0;
+  mg_fail(&e, MG_NOT_FOUND, m->name, "the pieces do not make the model: '%s' is off by %.3g", off.of, worst);
+  return report(MG_NOT_FOUND, &e);
+}
+static int model_search(const options *o, const mg_model_list *l, int verify) {
+  mg_model_search_config c = mg_model_search_config_default();
+  mg_partition_config cut;
+  mg_model_list *q = NULL;
+  mg_model_found found;
+  mg_error e;
+  int64_t sym[MG_MODEL_MAX_SYMBOLS];
+  char *text = NULL;
+  int code = search_machine(o, "model", &c.search.machine), equal = 0;
+  memset(&found, 0, sizeof found), memset(&cut, 0, sizeof cut);
+  mg_status s = code || !o->n_syms ? MG_OK : model_sizes(o, l->m, sym, &e);
+  if (code || s != MG_OK) return code ? code : report(s, &e);
+  if (o->out && !verify && (code = make_directory(o->out)) != 0) return code;
+  if ((code = search_cache(o)) != 0) return code;
+  if (o->n_syms) c.sym = cut.sym = sym;
+  cut.machine = c.search.machine;
+  c.keep = o->out, c.no_search = verify;
+  c.search.time_limit_s = verify ? 0 : o->time_limit > 0 ? o->time_limit : MODEL_S;
+  if (o->threads) c.search.threads = c.verify.threads = (int)o->threads;
+  if (o->seeded) c.search.seed = c.verify.seed = o->seed;
+  c.search.cache = o->cache;
+  c.search.user = (void *)(uintptr_t)c.search.machine->arch;
+  c.search.emittable = may_emit, c.search.wary = on_wary;
+  c.search.stop = &interrupted, c.verify.stop = &interrupted;
+  if (isatty(2)) c.progress = on_piece, c.search.progress = on_progress;
+  signal(SIGINT, on_interrupt), signal(SIGTERM, on_interrupt);
+  s = mg_model_partition(l, &cut, &q, &e);
+  if (s == MG_OK) s = mg_model_search(q, &c, &found, &e);
+  if (c.progress) fputs("\r\033[K", stderr);
+  if (s == MG_OK) s = verify ? mg_model_chain_print(&found, &equal, &text, &e) : mg_model_found_print(&found, &text, &e);
+  code = s != MG_OK ? report(s, &e) : write_all(NULL, NULL, text);
+  if (!code && verify) code = model_alike(l, q, &found);
+  if (!code && verify && !equal) code = fault(MG_UNSUPPORTED, "model", "not every piece is EQUAL");
+  mg_string_free(text);
+  if (s == MG_OK) mg_model_found_free(&found);
+  mg_model_list_free(q);
+  return code;
+}
 static int do_model(const options *o) {
   const char *what = o->file[0];
   const int print = !strcmp(what, "print"), plan = !strcmp(what, "plan"), eval = !strcmp(what, "eval"), run = !strcmp(what, "run");
+  const int search = !strcmp(what, "search"), verify = !strcmp(what, "verify");
   mg_model *m = NULL;
   mg_model_list *l = NULL;
   mg_model_plan *p = NULL;
@@ -1854,21 +1944,24 @@ static int do_model(const options *o) {
   size_t n;
   int code = 0;
   char *out = NULL, msg[120];
-  if (!print && !plan && !eval && !run) {
-    snprintf(msg, sizeof msg, "expected print, plan, eval or run, found '%.60s'", what);
+  if (!print && !plan && !eval && !run && !search && !verify) {
+    snprintf(msg, sizeof msg, "expected print, plan, eval, run, search or verify, found '%.60s'", what);
     return fault(MG_BAD_INPUT, "model", msg);
   }
-  if (!eval && !run && (o->n_syms || o->steps)) return fault(MG_BAD_INPUT, "model", "--sym and --steps belong to model eval and run");
-  if (!eval && o->seeded) return fault(MG_BAD_INPUT, "model", "--seed belongs to model eval");
+  if ((print || plan) && o->n_syms) return fault(MG_BAD_INPUT, "model", "--sym belongs to model eval, run, search and verify");
+  if (!eval && !run && o->steps) return fault(MG_BAD_INPUT, "model", "--steps belongs to model eval and run");
+  if (!eval && !search && !verify && o->seeded) return fault(MG_BAD_INPUT, "model", "--seed belongs to model eval, search and verify");
   if (!run && (o->n_weights || o->random || o->tokens)) return fault(MG_BAD_INPUT, "model", "--weights, --random and --tokens belong to model run");
+  if (!search && !verify && (o->out || o->arch || o->threads)) return fault(MG_BAD_INPUT, "model", "-o, --arch, --machine and --threads belong to model search and verify");
+  if (!search && (o->time_limit > 0 || o->cache)) return fault(MG_BAD_INPUT, "model", "--time-limit and --cache belong to model search");
   char *text = read_all(o->file[1], &n, &code);
   if (!text) return code;
   mg_status s = mg_model_parse(text, n, o->file[1], NULL, &m, &e);
   if (s == MG_OK) s = mg_model_list_of(m, &l, &e);
-  if (s == MG_OK && !print && !run) s = mg_model_plan_of(l, &p, &e);
-  if (s == MG_OK && !eval && !run) s = print ? mg_model_print(m, &out, &e) : mg_model_plan_print(p, &out, &e);
+  if (s == MG_OK && (plan || eval)) s = mg_model_plan_of(l, &p, &e);
+  if (s == MG_OK && (print || plan)) s = print ? mg_model_print(m, &out, &e) : mg_model_plan_print(p, &out, &e);
   if (s != MG_OK) code = report(s, &e);
-  else code = eval ? model_eval(o, l, p) : run ? model_run(o, l) : write_all(NULL, NULL, out);
+  else code = search || verify ? model_search(o, l, verify) : eval ? model_eval(o, l, p) : run ? model_run(o, l) : write_all(NULL, NULL, out);
   mg_string_free(out), free(text);
   mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
   return code;
@@ -1886,7 +1979,7 @@ int main(int argc, char **argv) {
       {"run", 1, 200, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, "o", do_calibrate},
       {"import", 1, 1, "o", do_import},
-      {"model", 2, 2, "sym steps seed weights random tokens", do_model},
+      {"model", 2, 2, "sym steps seed weights random tokens o arch machine threads time-limit cache", do_model},
   };
   options o;
   if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);

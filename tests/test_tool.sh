@@ -102,6 +102,13 @@ status 3 "model run of a directory without weights" "$m" model run w.mgm --weigh
 status 3 "model run of others' weights" "$m" model run $models/tiny.mgm --weights w.safetensors --sym n=1 --sym p=1
 grep -q "tiny.mgm:9:8: weight 'E': no tensor of the files is named 'model.embed_tokens.weight'" err; ok $? "model run of others' weights: which is missing"
 status 2 "model run of foreign kernels" "$m" model run ../../tests/corpus/model/foreign.mgm --random 1 --sym n=1 --sym p=1
+status 0 "model search" "$m" model search $models/tiny.mgm --sym n=2 --sym p=3 --time-limit 3 -o found
+has '^  all .* a step, without updates and foreign kernels' "model search: a table and its sum"
+status 0 "model verify" "$m" model verify $models/tiny.mgm --sym n=2 --sym p=3 -o found
+has '^whole: EQUAL.*; at n=2 p=3$' "model verify: the chain of the whole"
+has '^run in float64, .* off by [0-9.e-]* at most$' "model verify: and a run"
+status 3 "model search past a bound" "$m" model search $models/tiny.mgm --sym n=5 --sym p=3
+status 3 "model plan with a directory" "$m" model plan $models/tiny.mgm -o found
 status 3 "model plan of a program" "$m" model plan p.mg
 status 3 "model plan with sizes" "$m" model plan $models/tiny.mgm --sym n=1
 status 3 "a shape that does not fit" "$m" print bad.mg
