@@ -318,7 +318,7 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
 /* --------------------------------------------------------------------------------------------- >>family-api
 
    A program with a symbol (mg_symbol of mirage.h), or two, is searched at some sizes; what is found at one is taken as a family,
-   with its chunks, and priced at the others; and as one with chunks that are even at sizes between.  The result is a list of ranges
+   with its chunks, and priced at the others; and, with as many chunks, at the sizes next to it.  The result is a list of ranges
    with one µGraph each: the fewest that, at every size that was priced, are by the model within MG_RANGE_LOSS of the best that was
    found there; of two symbols, at every pair of sizes, as intervals of the first, cut each into intervals of the second.
    With the hook `measure` what was found at a size that was searched, and the best few of the others, are timed there, and at sizes
@@ -10222,19 +10222,20 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
    n = 16 uncut, is for n <= 16; found at 64 in four chunks of 16, it is for all n.
    Sizes lie on two axes: of a program with one symbol, on the second; the first has one place then.  A cell is a size of each.
    Ranges are intervals of the first, cut each into intervals of the second, as mg_range_of reads them. */
-enum { MGI_RANGE_POINTS = 20, MGI_RANGE_SEARCHED = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 1280, MGI_RANGE_KEPT = 8, MGI_RANGE_FAMILIES = MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
+enum { MGI_RANGE_POINTS = 20, MGI_RANGE_SEARCHED = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 1280, MGI_RANGE_KEPT = 8, MGI_RANGE_FAMILIES = 3 * MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
+#define MGI_RANGE_WORTH 1.5 /* times the best, by the model: what else is worth a look */
 typedef struct mgi_range_family {
   mg_graph *graph;                   /* bound: the sizes at which it was found */
   int64_t chunk[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS]; /* n is rounded up to a multiple of it; the greatest n that it is for, 0: any */
   double *us;                        /* by cell; 0: not for it */
   double *model;                     /* the same by the model, where `us` is by times */
-  double factor[MGI_RANGE_POINTS];   /* a time by what the model says, at the points; 0: it was not timed */
-  int own, point;                    /* 1: the program itself; where it was found */
+  double factor[MGI_RANGE_POINTS];   /* a time by what the model says, at the points; 0: it was not timed, below 0: it failed */
+  int own, point, like;              /* 1: the program itself; where it was found; the family that has other chunks, -1: it was found */
   mg_range made;                     /* the last range that was made of it and shown equal; graph NULL: none */
 } mgi_range_family;
 typedef struct mgi_range_point {
   int at[2];                         /* by axis, the size's place */
-  int searched;                      /* 0: what was found at the next one is tried with its chunks, made even for this one */
+  int searched;                      /* 0: only what was found beside it is tried there, with as many chunks */
 } mgi_range_point;
 typedef struct mgi_range_box { int family, lo[2], hi[2]; } mgi_range_box; /* places by axis, hi included */
 typedef struct mgi_ranges {
@@ -10442,13 +10443,14 @@ static int mgi_range_wary(void *user, const mg_graph *g) {
   const mg_search_config *c = ((const mgi_range_hooks *)user)->R->cfg;
   return c->wary(c->user, g);
 }
-/* Adds the family of g, found at point `point`, which has sizes n; *took is 0 where g has none, or, with `sure`, `wary` names it. */
-static mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t *n, int point, int sure, const mgi_range_family *unlike, int *took, mg_error *e) {
+/* Adds the family of g, found at point `point`, which has sizes n, or made there of family `like`; *took is 0 where g has none, has
+   the chunks of `like`, or, with `sure`, `wary` names it. */
+static mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t *n, int point, int sure, int like, int *took, mg_error *e) {
   mgi_range_family f;
   const mg_search_config *c = R->cfg;
   *took = mgi_range_family_of(R->program, g, n, &f) && !(sure && c->wary && c->wary(c->user, f.graph));
-  if (*took && unlike) *took = f.most[0] || memcmp(f.chunk, unlike->chunk, sizeof f.chunk);
-  f.point = point;
+  if (*took && like >= 0) *took = f.most[0] || f.most[1] || memcmp(f.chunk, R->family[like].chunk, sizeof f.chunk);
+  f.point = point, f.like = like;
   if (*took) return mgi_range_add(R, &f, e);
   mg_graph_free(f.graph);
   return MG_OK;
@@ -10474,7 +10476,7 @@ static mg_status mgi_range_search(mgi_ranges *R, int point, double seconds, mg_f
   for (int k = 0, kept = 0; s == MG_OK && k < r.n && kept < MGI_RANGE_KEPT; k++) {
     int took;
     if (mg_is_program(r.graph[k]) || !mgi_range_safe(p, R->cfg, r.graph[k], 0)) continue;
-    s = mgi_range_take(R, r.graph[k], n, point, kept > 0, NULL, &took, e);
+    s = mgi_range_take(R, r.graph[k], n, point, kept > 0, -1, &took, e);
     kept += took;
   }
   out->complete &= r.stats.complete;
@@ -10483,56 +10485,95 @@ static mg_status mgi_range_search(mgi_ranges *R, int point, double seconds, mg_f
   mg_graph_free(p);
   return s == MG_NOT_FOUND ? MG_OK : s;
 }
-/* Adds what was found at the next point with as many chunks, even ones of these sizes: 100 rows in two are cut at 50, not at 64. */
+/* 1 if p was searched, and is next to q: on a line along an axis, with no other between them that was. */
+static int mgi_range_beside(const mgi_ranges *R, int p, int q) {
+  const int *from = R->point[p].at, *to = R->point[q].at, a = from[0] == to[0];
+  int beside = p != q && R->point[p].searched && from[!a] == to[!a];
+  for (int k = 0; k < R->points && beside; k++) {
+    const int *at = R->point[k].at;
+    const int between = at[!a] == to[!a] && (at[a] - from[a] > 0) == (to[a] - at[a] > 0) && at[a] != from[a] && at[a] != to[a];
+    beside = !(between && R->point[k].searched);
+  }
+  return beside;
+}
+/* The member of f at from[], with as many chunks of n[]: even ones; NULL: there is none. */
+static mg_graph *mgi_range_resized(const mgi_range_family *f, const int64_t *from, const int64_t *n) {
+  mg_graph *g = NULL, *out = NULL;
+  mg_classes C;
+  mg_error e;
+  uint8_t *of = NULL;
+  int64_t all[MG_MAX_SYMBOLS];
+  memset(&C, 0, sizeof C);
+  if (mg_at(f->graph, from, &g, &e) == MG_OK && mg_symbols_of(f->graph, &of, &e) == MG_OK && mg_classes_of(g, &C, &e) == MG_OK &&
+      mg_symbol_values(f->graph, n, all, &e) == MG_OK) {
+    for (uint32_t k = 0; k < g->n_in; k++)
+      for (int d = 0; d < MG_MAX_RANK; d++) {
+        const uint8_t is = of[f->graph->in[k].id * MG_MAX_RANK + (uint32_t)d];
+        const int32_t c = C.of[g->in[k].id * MG_MAX_RANK + (uint32_t)d];
+        if (is && c >= 0) C.extent[c] = all[is - 1];
+      }
+    if (mg_resize(g, C.extent, NULL, &out, &e) != MG_OK) out = NULL;
+  }
+  mg_classes_free(&C), free(of), mg_graph_free(g);
+  return out;
+}
+/* Adds what was found beside the point with as many chunks, even ones of these sizes: 100 rows in two are cut at 50, not at 64. */
 static mg_status mgi_range_vary(mgi_ranges *R, int point, mg_error *e) {
+  const int cell = mgi_range_cell(R, R->point[point].at), found = R->n;
   mg_status s = MG_OK;
-  int64_t n[MG_MAX_SYMBOLS];
+  int64_t n[MG_MAX_SYMBOLS], from[MG_MAX_SYMBOLS];
+  double top = 0;
   mgi_range_values(R, R->point[point].at, n);
-  for (int k = 0, found = R->n; k < found && s == MG_OK; k++) {
+  for (int k = 0; k < found; k++)
+    if (R->family[k].us[cell] > 0 && (top == 0 || R->family[k].us[cell] < top)) top = R->family[k].us[cell];
+  for (int k = 0; k < found && s == MG_OK; k++) {
     const mgi_range_family *of = &R->family[k];
-    mg_graph *g = NULL;
-    mg_error why;
+    if (of->own || of->like >= 0 || !mgi_range_beside(R, of->point, point)) continue;
+    mgi_range_values(R, R->point[of->point].at, from);
+    mg_graph *g = mgi_range_resized(of, from, n);
     int took;
-    if (of->own || of->point != point + 1 || mg_at(of->graph, n, &g, &why) != MG_OK) continue;
-    s = mgi_range_take(R, g, n, point, 1, of, &took, e);
+    if (g && mg_predict_us(g, R->machine) < MGI_RANGE_WORTH * top) s = mgi_range_take(R, g, n, point, 1, k, &took, e);
     mg_graph_free(g);
   }
   return s;
 }
-/* ---- times.  At each point, the greatest first, what was found there is timed, as a search for that size alone would, and the best
-   few of the others: as members whose n is a multiple of their chunks, those that have the same one by one call of the hook, as that
-   compares them with one program. */
+/* ---- times.  At each point, the greatest first, what was found there is timed, as a search for that size alone would; then, of all
+   others, the best few: as members whose n is a multiple of their chunks, those that have the same one by one call of the hook, as that
+   compares them with one program.  A member is timed once, wherever else it would run. */
 enum { MGI_RANGE_OTHERS = 4, MGI_RANGE_TIMED = MGI_RANGE_KEPT + MGI_RANGE_OTHERS + MGI_RANGE_POINTS };
 #define MGI_RANGE_NEAR 1.3
 /* 1 if point q is nowhere less than `at`. */
 static int mgi_range_behind(const mgi_ranges *R, int q, const int at[2]) { return R->point[q].at[0] >= at[0] && R->point[q].at[1] >= at[1]; }
-/* What f takes at point q by its time at the least point from there on that has one, or by the model. */
+/* What f takes at point q by its time at the least point from there on that has one, or by that of the one that it has other chunks of, or
+   by the model. */
 static double mgi_range_known(const mgi_ranges *R, const mgi_range_family *f, int q) {
   const int cell = mgi_range_cell(R, R->point[q].at);
   for (int later = q; later < R->points; later++)
-    if (f->factor[later] > 0 && mgi_range_behind(R, later, R->point[q].at)) return f->us[cell] * f->factor[later];
-  return f->us[cell];
+    if (f->factor[later] != 0 && mgi_range_behind(R, later, R->point[q].at)) return f->us[cell] * f->factor[later];
+  const mgi_range_family *like = f->like < 0 ? f : &R->family[f->like];
+  const double factor = like->point < 0 ? 0 : like->factor[like->point];
+  return f->us[cell] * (factor > 0 ? factor : 1);
 }
-/* The families to time at point q: those found there, and of those near the best the best few that have no end, and the best of each
-   other length; how many. */
-static int mgi_range_near(const mgi_ranges *R, int q, int which[MGI_RANGE_TIMED]) {
-  const int cell = mgi_range_cell(R, R->point[q].at);
+/* The families to time at point q: those found there; or else, of those near the best, the best few that have no end, and the best of
+   each other length; how many. */
+static int mgi_range_near(const mgi_ranges *R, int q, int found, int which[MGI_RANGE_TIMED]) {
   int n = 0;
   double top = 0;
   for (int f = 0; f < R->n; f++) {
     const mgi_range_family *x = &R->family[f];
-    if (x->us[cell] > 0 && (top == 0 || x->us[cell] < top)) top = x->us[cell];
-    if (x->us[cell] > 0 && !x->own && x->point == q && n < MGI_RANGE_KEPT) which[n++] = f;
+    const double us = mgi_range_known(R, x, q);
+    if (us > 0 && (top == 0 || us < top)) top = us;
+    if (found && us > 0 && !x->own && x->like < 0 && x->point == q && n < MGI_RANGE_KEPT) which[n++] = f;
   }
-  for (const int found = n; n < MGI_RANGE_TIMED;) {
+  while (!found && n < MGI_RANGE_TIMED) {
     int next = -1;
     double least = MGI_RANGE_NEAR * top;
     for (int f = 0; f < R->n; f++) {
       const mgi_range_family *x = &R->family[f];
       const double us = mgi_range_known(R, x, q);
-      int alike = 0, had = 0, ends = 0;
+      int alike = 0, had = x->factor[q] != 0, ends = 0;
       for (int v = 0; v < MG_MAX_SYMBOLS; v++) ends |= x->most[v] > 0;
-      for (int j = 0; j < n; j++) alike += j >= found && !memcmp(R->family[which[j]].most, x->most, sizeof x->most), had |= which[j] == f;
+      for (int j = 0; j < n; j++) alike += !memcmp(R->family[which[j]].most, x->most, sizeof x->most), had |= which[j] == f;
       if (!had && alike < (ends ? 1 : MGI_RANGE_OTHERS) && us > 0 && us < least) next = f, least = us;
     }
     if (next < 0) break;
@@ -10546,20 +10587,23 @@ static mg_status mgi_range_time_some(mgi_ranges *R, int q, const int *which, int
   const uint32_t symbols = R->program->n_symbols;
   mg_graph *g[MGI_RANGE_TIMED], *p = NULL, *all = NULL;
   int of[MGI_RANGE_TIMED], many = 0;
-  int64_t value[MG_MAX_SYMBOLS], at[MG_MAX_SYMBOLS], to[MG_MAX_SYMBOLS];
+  int64_t value[MG_MAX_SYMBOLS], at[MG_MAX_SYMBOLS], to[MG_MAX_SYMBOLS], other[MG_MAX_SYMBOLS], same[MG_MAX_SYMBOLS];
   double us[MGI_RANGE_TIMED] = {0};
   mg_status s = MG_OK;
   mgi_range_values(R, R->point[q].at, value);
   for (int j = 0; j < n && s == MG_OK; j++) {
+    mgi_range_family *x = &R->family[which[j]];
     if (done[j]) continue;
-    mg_graph *f = mgi_range_within(&R->family[which[j]], mgi_range_ones, value);
-    for (uint32_t v = 0; v < symbols && f; v++) to[v] = f->symbol[v].most;
-    if (!f || (many && memcmp(to, at, symbols * sizeof *to))) {
-      done[j] |= !f;
-      mg_graph_free(f);
-      continue;
+    done[j] = !mgi_range_rounded(x, symbols, value, to);
+    for (int k = 0; k < R->points && !done[j]; k++) { /* the same member there */
+      mgi_range_values(R, R->point[k].at, other);
+      done[j] = x->factor[k] != 0 && mgi_range_rounded(x, symbols, other, same) && !memcmp(to, same, symbols * sizeof *to);
+      if (done[j]) x->factor[q] = x->factor[k];
     }
+    if (done[j] || (many && memcmp(to, at, symbols * sizeof *to))) continue;
+    mg_graph *f = mgi_range_within(x, mgi_range_ones, value);
     memcpy(at, to, symbols * sizeof *to), done[j] = 1;
+    if (!f) continue;
     s = mg_at(f, at, &g[many], e);
     mg_graph_free(f);
     if (s == MG_OK) of[many++] = which[j];
@@ -10567,7 +10611,7 @@ static mg_status mgi_range_time_some(mgi_ranges *R, int q, const int *which, int
   if (s == MG_OK && many) s = mg_within(R->program, mgi_range_ones, at, &all, e);
   if (s == MG_OK && many) s = mg_at(all, at, &p, e);
   if (s == MG_OK && many) s = R->cfg->measure(R->cfg->measure_user, p, (const mg_graph *const *)g, many, us, e);
-  for (int j = 0; j < many && s == MG_OK; j++) R->family[of[j]].factor[q] = us[j] / R->family[of[j]].us[cell];
+  for (int j = 0; j < many && s == MG_OK; j++) R->family[of[j]].factor[q] = us[j] > 0 ? us[j] / R->family[of[j]].us[cell] : -1;
   while (many > 0) mg_graph_free(g[--many]);
   mg_graph_free(p), mg_graph_free(all);
   return s;
@@ -10575,10 +10619,10 @@ static mg_status mgi_range_time_some(mgi_ranges *R, int q, const int *which, int
 /* Prices by times: at each size as at the next point from there on.  What was not timed is no choice where something was. */
 static mg_status mgi_range_time(mgi_ranges *R, mg_error *e) {
   const int cells = mgi_range_cells(R);
-  for (int q = R->points - 1; q >= 0; q--) {
+  for (int turn = 0; turn < 2 * R->points; turn++) {
     int which[MGI_RANGE_TIMED];
     uint8_t done[MGI_RANGE_TIMED] = {0};
-    const int n = mgi_range_near(R, q, which);
+    const int q = R->points - 1 - turn % R->points, n = mgi_range_near(R, q, turn < R->points, which);
     for (int left = n; left > 0;) {
       const mg_status s = mgi_range_time_some(R, q, which, n, done, e);
       if (s != MG_OK) return s;
@@ -10746,7 +10790,7 @@ static mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
   mgi_range_family own;
   memset(&own, 0, sizeof own);
   for (int v = 0; v < MG_MAX_SYMBOLS; v++) own.chunk[v] = 1;
-  own.own = 1, own.point = -1;
+  own.own = 1, own.point = own.like = -1;
   mg_status s = mg_contracted(program, R->contracted, e);
   for (uint32_t v = 0; v < program->n_symbols; v++) R->contracts |= R->contracted[v];
   if (s == MG_OK) s = mg_within(program, least, most, &own.graph, e);
@@ -10781,8 +10825,7 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
     if ((end > 0 && left < 0.01) || (c.stop && *c.stop)) out->complete = 0;
     else s = mgi_range_search(R, k, left, out, e);
   }
-  for (int k = 0; k < R->points && s == MG_OK; k++)
-    if (!R->point[k].searched) s = mgi_range_vary(R, k, e);
+  for (int k = 0; k < R->points && s == MG_OK; k++) s = mgi_range_vary(R, k, e);
   out->families = R->n;
   mg_error why;
   if (c.measure && s == MG_OK) {

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Ranges of a symbol against kernels made for each of its sizes, on the GPU that is here.
 
-For each program below `mirage search` makes the ranges of n once, and a µGraph for each n by itself (--sym n=N); both are
-emitted, compiled, checked against float64 on the GPU, and timed in one process each, one after the other.  Prints a table, and
-writes it as JSON.  Usage: tests/bench/ranges.py [--out FILE.json] [--limit S] [--reps N] [--timed] [--programs REGEX]
---timed: searches time what they find, too.  Programs that --programs leaves out keep what FILE.json has of them."""
+For each program below `mirage search` makes the ranges of n, and a µGraph for each of SIZES by itself (--sym n=N).
+  tests/bench/ranges.py --search DIR   searches all that, and keeps it in DIR; needs no GPU
+  tests/bench/ranges.py --timed DIR    takes what is in DIR: the searches time their candidates; what they rank first is compared with
+                                       float64 on the GPU and timed, in one process each, one after the other.  Prints a table, and
+                                       writes it as JSON
+  tests/bench/ranges.py                both by the model alone: candidates are not timed
+Options: [--out FILE.json] [--limit S] [--reps N] [--programs REGEX].  Programs that --programs leaves out keep what FILE.json has of
+them."""
 import argparse
 import concurrent.futures
 import json
@@ -41,10 +45,11 @@ def main():
     p.add_argument("--out", default="build/ranges.json")
     p.add_argument("--limit", default="30")
     p.add_argument("--reps", default="15")
-    p.add_argument("--timed", action="store_true")
+    p.add_argument("--search", metavar="DIR")
+    p.add_argument("--timed", metavar="DIR")
     p.add_argument("--programs", default="")
     a = p.parse_args()
-    d = "build/ranges"
+    d = a.search or a.timed or "build/ranges"
     os.makedirs(d, exist_ok=True)
     programs = {name: text for name, text in PROGRAMS.items() if re.search(a.programs, name)}
     for name, text in programs.items():
@@ -53,16 +58,24 @@ def main():
 
     def make(name, n):
         best = f"{d}/{name}.{n or 'all'}.best.mg"
-        text = mirage("search", f"{d}/{name}.mg", *([] if a.timed else ["--no-measure"]), "--time-limit", a.limit, *(["--sym", f"n={n}"] if n else []))
+        began = time.time()
+        text = mirage("search", f"{d}/{name}.mg", "--time-limit", a.limit, "--cache", f"{d}/cache",
+                      *([] if a.timed else ["--no-measure"]), *(["--sym", f"n={n}"] if n else []))
         with open(best, "w") as f:
             f.write(text)
-        mirage("run", best, "--no-check", "--no-time")  # compiled, checked
+        if not a.search:
+            mirage("run", best, "--no-check", "--no-time", *([] if n else ["--sym", "n=1"]))  # compiled
+        print(f"{best}: {time.time() - began:.0f} s", flush=True)
         return best
 
+    began = time.time()
     with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
-        made = {(name, n): pool.submit(make, name, n) for name in programs for n in [None] + SIZES}
+        made = {(name, n): pool.submit(make, name, n) for n in [None] + SIZES[::-1] for name in programs}
         best = {k: v.result() for k, v in made.items()}
-    result = {"date": time.strftime("%Y-%m-%d"), "command": "tests/bench/ranges.py" + (" --timed" if a.timed else ""), "programs": {}}
+    print(f"searched{' and timed candidates' if a.timed else ''}: {time.time() - began:.0f} s", flush=True)
+    if a.search:
+        return
+    result = {"date": time.strftime("%Y-%m-%d"), "command": "tests/bench/ranges.py" + (" --timed DIR" if a.timed else ""), "programs": {}}
     if a.programs and os.path.exists(a.out):
         with open(a.out) as f:
             result["programs"] = json.load(f)["programs"]
@@ -78,6 +91,7 @@ def main():
             rows.append({"n": n, "own_hot": number(one, "hot"), "family_hot": number(all_n, "hot"),
                          "own_cold": number(one, "cold"), "family_cold": number(all_n, "cold")})
         result["programs"][name] = {"text": text, "ranges": ranges, "times_us": rows}
+    print(f"all: {time.time() - began:.0f} s")
     with open(a.out, "w") as f:
         json.dump(result, f, indent=1)
     print(f"{result['gpu']}, {result['date']}: µs hot (cold) of the kernels for all n, and of those for one n")
