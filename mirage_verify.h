@@ -60,7 +60,8 @@
                     same maxima, and where a maximum cancels, as in a stable softmax.  Else a proof (below).  The maximum
                     in a random total order of x_p, in which 0 and the programs' constants stand in their true order,
                     refutes and never accepts: what agrees without a proof is EQUAL_SAMPLED, which is no result.
-     undefined      depends on a division by zero.  Nothing invents an inverse of zero.
+     undefined      depends on a division by zero.  Nothing invents an inverse of zero.  Over the reals keep and drop, of which a
+                    `where` is made, do not depend on what they do not choose (DOMAINS).
      order          residues are exact, and float64 values here carry their error, so (A B) v is evaluated as A (B v) where
                     that is less work.
      function       what is compared.  Memory orders of inputs (`@ [0, 2, 1]`) are layouts, not functions: they may differ.
@@ -224,7 +225,8 @@
                   every operand of a root not negative, of a logarithm positive.
        elements   what facts leave, at a symbolic index (>>elements): the divisors, and the operands of roots and
                   logarithms, on which an output element depends, collected before anything cancels, in normal form,
-                  over all the indices of sums between.  Each of B is one of A's for the same element, up to a nonzero
+                  over all the indices of sums between, and each in what keep or drop chooses only as far as it is
+                  chosen.  Each of B is one of A's for the same element, up to a nonzero
                   constant (a positive one under a root or logarithm), or a product of factors that are A's or nonzero
                   by facts.  That is by the laws of the reals, without a random choice.
      An E row of MG_USER_OPS whose `real` text divides, or has MG_SQRT, MG_LOG or MG_POW, is taken to have a domain of
@@ -3165,6 +3167,13 @@ static mgi_wide mgi_wide_max(mgi_wide a, mgi_wide b) {
   mgi_wide apart = mgi_wide_of(0, fabs(d.v) + d.err, d.e);
   return mgi_wide_add(r, apart);
 }
+/* What keep or drop makes of b: what is not chosen may be undefined. */
+static mgi_wide mgi_wide_choice(int keep, mgi_wide a, mgi_wide b) {
+  const int zero = a.v == 0 && a.err == 0, nonzero = fabs(a.v) > a.err;
+  if (a.state) return mgi_wide_state(a.state == MGI_WIDE_UNDEFINED ? MGI_WIDE_UNDEFINED : MGI_WIDE_UNKNOWN);
+  if (!zero && !nonzero) return mgi_wide_state(MGI_WIDE_UNKNOWN);
+  return nonzero != keep ? mgi_wide_number(0) : b.state == MGI_WIDE_LOWEST ? mgi_wide_state(MGI_WIDE_UNKNOWN) : b;
+}
 static mgi_wide mgi_wide_rat(mg_rational c) {
   return mgi_wide_div(mgi_wide_number((double)c.num), mgi_wide_number((double)c.den));
 }
@@ -3207,6 +3216,7 @@ static mgi_wide mgi_wide_apply(mg_opcode op, mg_rational c, const mgi_wide *x) {
     case MG_OP_SILU: return mgi_wide_div(x[0], mgi_wide_add(mgi_wide_number(1), mgi_wide_exp(mgi_wide_neg(x[0]))));
     case MG_OP_SCALE: return mgi_wide_mul(x[0], mgi_wide_rat(c));
     case MG_OP_ADD_SCALAR: return mgi_wide_add(x[0], mgi_wide_rat(c));
+    case MG_OP_KEEP: case MG_OP_DROP: return mgi_wide_choice(op == MG_OP_KEEP, x[0], x[1]);
     default: return mgi_wide_by_ball(op, c, x);
   }
 }
@@ -6613,6 +6623,12 @@ static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x) {
 }
 
 /* An E row. */
+/* 1 where keep or drop chooses its second operand by the first, x, and 0 elsewhere. */
+static uint32_t mgi_pv_chosen(mgi_prover *P, int op, uint32_t x) {
+  if (x == MGI_PV_NONE) return mgi_pv_fail(P, "minus infinity is chosen by");
+  const uint32_t two[2] = {x, mgi_pv_number(P, 1, 1)}, kept = mgi_pv_fn(P, MG_OP_KEEP, mgi_pv_no_constant(), 2, two);
+  return op == MG_OP_KEEP ? kept : mgi_pv_sub2(P, mgi_pv_number(P, 1, 1), kept);
+}
 static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const uint32_t *in) {
   uint32_t two[2];
   if (P->bad) return MGI_PV_ZERO;
@@ -6639,8 +6655,7 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
     case MG_OP_TO_F16: case MG_OP_TO_BF16: case MG_OP_TO_F32: return in[0];
     case MG_OP_KEEP: case MG_OP_DROP: { /* 1 or 0 of the first, times the second; the rest of it */
       if (in[0] == MGI_PV_NONE || in[1] == MGI_PV_NONE) return mgi_pv_fail(P, "minus infinity is chosen");
-      two[0] = in[0], two[1] = mgi_pv_number(P, 1, 1);
-      const uint32_t kept = mgi_pv_mul(P, mgi_pv_fn(P, MG_OP_KEEP, mgi_pv_no_constant(), 2, two), in[1]);
+      const uint32_t kept = mgi_pv_mul(P, mgi_pv_chosen(P, MG_OP_KEEP, in[0]), in[1]);
       mgi_pv_use(P, MGI_PV_ROW_keep_factor);
       if (op == MG_OP_KEEP) return kept;
       mgi_pv_use(P, MGI_PV_ROW_drop_keep);
@@ -7283,6 +7298,8 @@ static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const
 /* The same where only one of the elements is used, it is not known which. */
 static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
 static uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var);
+/* The same where it is used only if `chosen`, a polynomial that is 1 or 0, is 1. */
+static uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen);
 static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
                           const uint32_t *factors);
 
@@ -7364,9 +7381,11 @@ static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_
 /* Element x of an operator's result, by its kind.  y: room for an index, all zero. */
 static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
-  uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO}, factors[2] = {0, 0};
+  uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO}, factors[2] = {0, 0}, found = P->found;
+  const int choice = P->record && (o->code == MG_OP_KEEP || o->code == MG_OP_DROP);
   for (int k = 0; k < o->n_in && k < 2; k++) {
     const mg_shape *s = &f->g->tensors[o->in[k].id].shape;
+    if (choice && k) found = P->found, P->found = 0;
     for (int d = 0; d < s->rank; d++) {
       int at = d + z->rank - s->rank;
       y[d] = x[at];
@@ -7375,6 +7394,7 @@ static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame 
     in[k] = mgi_pv_element(P, f, o->in[k].id, y);
     factors[k] = P->factors;
   }
+  if (choice) P->found = mgi_pv_union(P, found, mgi_pv_found_if(P, P->found, mgi_pv_chosen(P, o->code, in[0])));
   if (P->record) mgi_pv_record(P, f, o, in, factors);
   return mgi_pv_apply(P, o->code, o->attr.c, in);
 }
@@ -8240,6 +8260,9 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
      root d       not negative: so is what is left of d without positive atoms and even powers.
      logarithm d  positive: not negative, and nonzero.
                   Of a maximum over indices both follow where they are so of all that it is taken of.
+     what is chosen by keep or drop has its duties only where it is chosen: k d + 1 - k is what d has to be, with k 1 there and
+                  else 0.  Where A's element is defined and B's is, without what they do not choose, both are what their
+                  rational functions are at these k, and the theorems compare these.
      user row     an E row of the user whose text may divide or leave a domain is defined where a applies it, with the
                   same constant, to the same operands.  One whose text shows it total has no duty.
    Requirement 1: a's duties are facts on all inputs where a's element is defined; nothing else is taken for one.
@@ -8560,14 +8583,17 @@ static uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n
   P->temps = temps;
   return atom;
 }
-/* A condition over further variables, or (sign < 0) of the negative. */
-static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var, uint32_t where) {
+/* A condition over further variables, or (sign < 0) of the negative; where `chosen` is not MGI_PV_ZERO, if that is 1: of 1 else. */
+static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var, uint32_t where, uint32_t chosen) {
   uint32_t v[2 * MGI_PV_BOUND + MG_MAX_AXES + 2], kind = mgi_pv_kind(P, c);
   int m = (int)mgi_pv_word(P, c, 1), temps = P->temps;
   uint32_t p = m ? mgi_pv_open(P, c, v) : mgi_pv_word(P, c, P->node[c].n - 1);
   where = mgi_pv_both(P, where, m ? mgi_pv_where(P, c, v) : mgi_pv_word(P, c, P->node[c].n - 2));
   for (int k = 0; k < n; k++) v[m++] = var[k];
   if (sign < 0) p = mgi_pv_scale(P, p, -1, 1);
+  const uint32_t negative = chosen != MGI_PV_ZERO && kind == MGI_PV_DIVISOR ? mgi_pv_scale(P, p, -1, 1) : p;
+  if (negative < p) p = negative;
+  if (chosen != MGI_PV_ZERO) p = mgi_pv_add(P, mgi_pv_mul(P, chosen, p), mgi_pv_sub2(P, mgi_pv_number(P, 1, 1), chosen));
   uint32_t r = P->bad ? 0 : mgi_pv_condition(P, kind, p, m, v, where);
   P->temps = temps;
   return r;
@@ -8583,7 +8609,23 @@ static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const
     uint32_t duty = mgi_pv_word(P, found, k), w[MGI_DUTY_WORDS], one[2], words = P->node[duty].n;
     for (uint32_t j = 0; j < words; j++) w[j] = mgi_pv_word(P, duty, j);
     for (uint32_t j = 2; j < words && !P->bad; j += 1 + w[j])
-      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, n, var, where);
+      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, n, var, where, MGI_PV_ZERO);
+    one[0] = MGI_PV_SET, one[1] = mgi_pv_intern(P, w, words);
+    set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
+  }
+  return set;
+}
+
+/* Of the second program, what is found needs no choice either where the first has it without one. */
+static uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen) {
+  uint32_t set = 0;
+  for (uint32_t k = 1; found && k < P->node[found].n && !P->bad; k++) {
+    const uint32_t duty = mgi_pv_word(P, found, k), own = P->node[duty].n;
+    uint32_t w[MGI_DUTY_WORDS], one[2], words = own;
+    for (uint32_t j = 0; j < own; j++) w[j] = mgi_pv_word(P, duty, j);
+    for (uint32_t j = 2; j < own && !P->bad; j += 1 + w[j])
+      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, 0, NULL, mgi_pv_number(P, 1, 1), chosen);
+    for (uint32_t j = 2; j < own && !P->record->all && 2 * own - 2 <= MGI_DUTY_WORDS; j++) w[words++] = mgi_pv_word(P, duty, j);
     one[0] = MGI_PV_SET, one[1] = mgi_pv_intern(P, w, words);
     set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
   }
@@ -8737,7 +8779,7 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
 /* 1 if condition c is a fact, or, of a divisor, that of its negative. */
 static int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
   for (int sign = 1; sign >= -1 && !P->bad; sign -= 2) {
-    uint32_t id = sign < 0 ? mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1)) : c;
+    uint32_t id = sign < 0 ? mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1), MGI_PV_ZERO) : c;
     for (uint32_t k = 0; k < facts->n; k++)
       if (facts->p[k] == id) return 1;
     if (mgi_pv_kind(P, c) != MGI_PV_DIVISOR) return 0;
@@ -8749,7 +8791,7 @@ static int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
     const uint32_t f = facts->p[k];
     if (mgi_pv_kind(P, f) == MGI_PV_DIVISOR && !mgi_pv_word(P, f, 1) && mgi_pv_count(P, mgi_pv_word(P, f, P->node[f].n - 1)) > 1) one[n++] = mgi_pv_word(P, f, P->node[f].n - 1);
   }
-  const uint32_t negative = mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1)), terms = mgi_pv_count(P, mgi_pv_word(P, c, P->node[c].n - 1));
+  const uint32_t negative = mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1), MGI_PV_ZERO), terms = mgi_pv_count(P, mgi_pv_word(P, c, P->node[c].n - 1));
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t j = i; j < n && !P->bad; j++) {
       if (mgi_pv_count(P, one[i]) * mgi_pv_count(P, one[j]) > 16 * terms) continue;

@@ -74,6 +74,14 @@ static const pair equal[] = {
   {XY, O("O = mul(cbrtish(X), Y)"), O("O = mul(Y, cbrtish(X))")},
   {XY, O("O = mul(softsign(X), Y)"), O("O = sub(mul(Y, softsign(X)), mul(sub(Z, Z), softsign(Y)))")},
   {XY, "O = div(X, Y)\nP = mul(X, Z)\noutput O\noutput P", "O = div(scale(X, 2), scale(Y, 2))\nP = mul(Z, X)\noutput O\noutput P"},
+  /* what is not chosen need not be defined, nor is it a reason */
+  {XY, O("O = where(Z, div(X, Y), X)"), O("O = add(drop(Z, X), keep(Z, div(X, Y)))")},
+  {XY, O("O = keep(Z, div(X, Y))"), O("O = keep(Z, div(scale(X, 2), scale(Y, 2)))")},
+  {XY, O("O = drop(Z, sqrt(X))"), O("O = drop(Z, scale(scale(sqrt(X), 2), 1/2))")},
+  {XY, O("O = keep(Z, div(X, Y))"), O("O = mul(keep(Z, div(add_scalar(scale(X, 0), 1), Y)), X)")},
+  {XY, O("O = div(keep(Z, X), Y)"), O("O = keep(Z, div(X, Y))")},
+  {XY, O("O = sum(keep(Z, div(X, Y)), dim=1)"), O("O = sum(keep(Z, mul(X, div(add_scalar(scale(X, 0), 1), Y))), dim=1)")},
+  {XY, O("O = keep(Z, softmax(X, dim=1))"), O("E = exp(X)\nO = div(keep(Z, E), sum(E, dim=1))")},
 };
 #define RAGGED "input X : f32[5, 7]\ninput Y : f32[5, 7]\ninput W : f32[7, 6]"
 #define KERNEL(grid, body) "O = kernel grid=(" grid ") threads=32 {\n" body "\n}\noutput O"
@@ -161,6 +169,15 @@ static const pair refused[] = {
   {XY, "O = div(X, Y)\nP = div(X, Z)\noutput O\noutput P", "O = mul(div(X, Y), div(Z, Z))\nP = div(X, Z)\noutput O\noutput P"},
   {XY, O("O = div(X, Y)"), O("Q = div(X, Y)\nS = sub(sum(Q, dim=1), sum(Q, dim=1))\nO = add(Q, S)")},
   {XY, O("O = div(X, sum(Y, dim=1))"), O("Q = sum(Y, dim=1)\nO = add(div(X, Q), scale(sum(div(X, Q), dim=0), 0))")},
+  /* a divisor that stands in what is not chosen */
+  {XY, O("O = where(Y, div(X, Y), X)"), O("O = div(where(Y, X, mul(X, Y)), Y)")},
+  {XY, O("O = keep(Y, div(X, Y))"), O("O = div(keep(Y, X), Y)")},
+  {XY, O("O = drop(Z, log(Y))"), O("L = log(Y)\nO = sub(L, keep(Z, L))")},
+  {XY, O("O = keep(Z, sqrt(X))"), O("O = mul(keep(Z, add_scalar(scale(X, 0), 1)), sqrt(X))")},
+  {XY, O("O = keep(Z, div(X, Y))"), O("O = sub(div(X, Y), drop(Z, div(X, Y)))")},
+  {XY, O("O = keep(X, div(X, Y))"), O("O = add(keep(X, div(X, Y)), scale(keep(Z, div(X, Y)), 0))")},
+  {XY, O("O = sum(keep(Z, div(X, Y)), dim=1)"), O("O = sum(div(keep(Z, X), Y), dim=1)")},
+  {XY, O("O = keep(Z, div(X, Y))"), O("Q = div(X, Y)\nO = add(keep(Z, Q), scale(drop(Z, Q), 0))")},
 };
 
 static void must_be_equal(const pair *p, size_t n) {
