@@ -27,7 +27,7 @@ FUZZ_N ?= 20000
 SOAK_S ?= 3600
 SEED ?= 1
 
-all: build/mirage build/rmsnorm build/user_op
+all: build/mirage build/rmsnorm build/user_op build/model
 
 build build/san build/log:
 	@mkdir -p $@
@@ -87,7 +87,7 @@ test:
 	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_compile.sh tests/test_tool.sh tests/test_examples.sh \
 	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%) $(THREADED)
 
-test-build: $(THREADED) build/mirage build/san/mirage build/rmsnorm build/user_op $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
+test-build: $(THREADED) build/mirage build/san/mirage build/rmsnorm build/user_op build/model $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
 
 # The tests and the fuzzers' corpora under the address and undefined-behaviour sanitizers.
 test-sanitize: $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)

@@ -80,6 +80,10 @@ has 'no kernel was launched$' "model run: says where it was computed"
 has '^step 4: n=1 p=5$' "model run: goes on with its own tokens"
 status 3 "model run of an unknown token" "$m" model run $models/tiny.mgm --random 3 --tokens 1,50 --sym n=1 --sym p=1
 [ ! -s out ] && grep -q "'T' takes 0 to 49, found 50" err; ok $? "model run of an unknown token: nothing runs"
+status 0 "model run of as many steps as examples/model.c" "$m" model run $models/tiny.mgm --random 1 --tokens 3,14,15 --steps 8 --sym n=1 --sym p=1
+said=$(sed -n 's/^  N : .*, //p' out | sed -n 3,7p | tr '\n' ' ')
+status 0 "examples/model.c" ../model $models/tiny.mgm
+[ "$(cat out)" = "3 14 15 ${said% }" ]; ok $? "examples/model.c says what model run says"
 status 3 "model run of too few tokens" "$m" model run $models/tiny.mgm --random 3 --tokens 1,2,3 --sym n=2 --sym p=1
 status 3 "model run of too many steps" "$m" model run $models/tiny.mgm --random 3 --steps 33 --sym n=1 --sym p=1
 cat >w.mgm <<'END'
