@@ -697,6 +697,7 @@ void mgi_puts(mgi_text *t, const char *s);
 void mgi_putf(mgi_text *t, const char *fmt, ...);
 mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e);
 uint64_t mgi_random(uint64_t *state); /* splitmix64 */
+int mgi_size_names(const char *text, const char *name); /* 1 if that name is in the text of a size */
 enum { MGI_MAX_TEXT = 1 << 20, MGI_MAX_NEST = 64, MGI_MAX_OPS = 4096 };
 typedef enum mgi_tok { MGI_EOF, MGI_NAME, MGI_NUMBER, MGI_ARROW, MGI_PUNCT } mgi_tok;
 typedef struct mgi_parser {
@@ -1784,8 +1785,7 @@ mg_status mg_symbol_values(const mg_graph *g, const int64_t *value, int64_t all[
   mg_sizes_free(s);
   return status;
 }
-/* 1 if that name is in the text of a size. */
-static int mgi_size_names(const char *text, const char *name) {
+int mgi_size_names(const char *text, const char *name) {
   while (*text) {
     const size_t n = mgi_name_length(text);
     if (n && n == strlen(name) && !memcmp(text, name, n)) return 1;

@@ -575,6 +575,7 @@ mg_status mg_model_found_run(void *user, uint32_t piece, const mg_graph *g, cons
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -4690,6 +4691,12 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
    piece's hash, and holds its ranges behind comments, as `mirage search` writes them; the piece itself is not in it:
    what it says is verified against the piece at hand. */
 
+static double mgi_found_seconds(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static int mgi_found_stopped(const mg_search_config *c) { return c->stop && *c->stop; }
 mg_model_search_config mg_model_search_config_default(void) {
   mg_model_search_config c;
   memset(&c, 0, sizeof c);
@@ -4889,10 +4896,10 @@ static mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_s
   if (p->program && c->keep && mgi_found_take(p, c, &verify)) return MG_OK;
   if (seconds > 0) search.time_limit_s = 0.6 * seconds, verify.time_limit_s = 0.4 * seconds;
   if (!p->program || c->no_search) s = MG_NOT_FOUND;
-  else if (mgi_se_stopped(&search)) s = mg_fail(&why, MG_NOT_FOUND, "search", "interrupted");
+  else if (mgi_found_stopped(&search)) s = mg_fail(&why, MG_NOT_FOUND, "search", "interrupted");
   else s = mgi_found_search(p, &search, &verify, &why);
   if (s == MG_NO_MEMORY) return mg_fail(e, s, f->l->m->name, "%s", why.msg);
-  if (s == MG_OK && c->keep && !mgi_se_stopped(&search)) mgi_found_keep(p, c);
+  if (s == MG_OK && c->keep && !mgi_found_stopped(&search)) mgi_found_keep(p, c);
   if (s == MG_OK) return s;
   if (p->program && !c->no_search) snprintf(p->why, sizeof p->why, "%.250s", why.msg);
   verify.time_limit_s = 0, verify.stop = NULL; /* by identity, at once */
@@ -4917,7 +4924,7 @@ static mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *
     for (uint32_t j = 0; j < n; j++) left += !again || f->piece[order[j]].written;
     for (uint32_t j = 0; j < n && s == MG_OK; j++) {
       mg_found_piece *p = &f->piece[order[j]];
-      const double seconds = end > 0 ? (end - mgi_se_seconds()) / left : 0;
+      const double seconds = end > 0 ? (end - mgi_found_seconds()) / left : 0;
       if (again && (!p->written || !p->program || end <= 0 || c->no_search || seconds < 1)) continue;
       if (c->progress) c->progress(c->user, f, order[j]);
       left--;
@@ -4931,7 +4938,7 @@ static mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *
 }
 mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *cfg, mg_model_found *out, mg_error *e) {
   mg_model_search_config c = cfg ? *cfg : mg_model_search_config_default();
-  const double began = mgi_se_seconds(), end = c.search.time_limit_s > 0 ? began + c.search.time_limit_s : 0;
+  const double began = mgi_found_seconds(), end = c.search.time_limit_s > 0 ? began + c.search.time_limit_s : 0;
   mg_status s = MG_OK;
   memset(out, 0, sizeof *out);
   if (!c.search.machine) c.search.machine = mg_machine_at(0);
@@ -4948,7 +4955,7 @@ mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *
   for (uint32_t k = 0; k < l->n_launches; k++)
     if (l->launch[k].kind == MG_LAUNCH_PIECE) out->piece[l->launch[k].piece].launches++;
   s = mgi_found_all(out, &c, end, e);
-  out->seconds = mgi_se_seconds() - began;
+  out->seconds = mgi_found_seconds() - began;
   if (s != MG_OK) mg_model_found_free(out);
   return s;
 }
