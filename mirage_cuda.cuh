@@ -333,6 +333,19 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
 int mg_cuda_settle(void *user, const mg_graph *program, const mg_graph *ugraph);
 #endif
 
+/* Emitted files, compiled for the CPU over floats, at their own sizes, and launched on data of the caller's. */
+typedef struct mg_emulated mg_emulated;
+/* n texts, compiled side by side, cfg->jobs at a time (0: one a processor), the other fields as for mg_cuda_check; entry[k]: the
+   NAME of NAME_launch.  A text NULL is passed over.  What is launched may end the process: see mg_cuda_apart. */
+mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, int n, const mg_check_config *cfg, mg_emulated **out, mg_error *e);
+/* Launches file k; in and out as mg_eval has them over doubles for g, a graph of the file's signature at these sizes, which are rounded
+   to their types.  sym: the values of the file's symbols, or NULL where it has none.  Fibers run in another order the next time. */
+mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in, void *const *out, mg_error *e);
+void mg_emulated_free(mg_emulated *m);
+/* Runs body in a process of its own, for timeout_s seconds of processor time at most, and hands back what it wrote to record, at most
+   8192 bytes, zeroed.  MG_NOT_FOUND: it did not come to its end. */
+mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e);
+
 /* The µGraph that an emitted file was made from: the text between its `mugraph {{{` and `}}} mugraph`.  Any bytes may come in. */
 mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e);
 /* All of them, where the file has several ranges: *n, at most MG_MAX_RANGES. */
@@ -9731,11 +9744,174 @@ int mg_cuda_settle(void *user, const mg_graph *program, const mg_graph *ugraph) 
   return unsafe;
 }
 
+/* ---- emulation on the caller's data */
+typedef struct mgi_emulated_file {
+  char *text, so[512], name[100];
+  mgi_check_entry n;
+  unsigned char *space, *aligned;
+  size_t bytes;
+} mgi_emulated_file;
+struct mg_emulated {
+  int n;
+  uint64_t launches;
+  char dir[400], headers[400];
+  const char *cxx;
+  int timeout_s, jobs;
+  mgi_emulated_file *file;
+};
+typedef struct mgi_emulated_share { const mg_emulated *m; int first; } mgi_emulated_share;
+typedef struct mgi_emulated_built { mg_status status; mg_error error; } mgi_emulated_built;
+mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e) {
+  mgi_child child;
+  if (bytes > 8192 || !mgi_check_fork(&child, body, task, bytes, timeout_s)) return mg_fail(e, MG_MACHINE, "mg_cuda_apart", "cannot start a process: %s", strerror(errno));
+  const int code = mgi_child_wait(&child);
+  if (code || child.n != bytes) return mg_fail(e, MG_NOT_FOUND, "mg_cuda_apart", "the process ends with %d", code);
+  memcpy(record, child.out, bytes);
+  return MG_OK;
+}
+/* Of every `jobs`-th file, from the first of the share on. */
+MGI_FN void mgi_emulated_compile(const void *task, void *record) {
+  const mgi_emulated_share *S = (const mgi_emulated_share *)task;
+  mgi_emulated_built *r = (mgi_emulated_built *)record;
+  mg_reduced none;
+  char source[600];
+  memset(&none, 0, sizeof none);
+  for (int k = S->first; k < S->m->n && r->status == MG_OK; k += S->m->jobs) {
+    const mgi_emulated_file *f = &S->m->file[k];
+    mg_graph *g[MG_MAX_RANGES];
+    int n = 0;
+    if (!f->text) continue;
+    snprintf(source, sizeof source, "%s/%d.cu", S->m->dir, k);
+    r->status = mg_cuda_source_graphs(f->text, strlen(f->text), g, &n, &r->error);
+    if (r->status == MG_OK && !mgi_cd_write(source, f->text, strlen(f->text))) r->status = mg_fail(&r->error, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
+    if (r->status == MG_OK) r->status = mgi_safe_build(g[0], &none, f->so, source, S->m->cxx, S->m->headers, S->m->timeout_s, f->text, &r->error);
+    unlink(source);
+    while (n > 0) mg_graph_free(g[--n]);
+  }
+}
+mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, int n, const mg_check_config *cfg, mg_emulated **out, mg_error *e) {
+  enum { MOST = 8 };
+  mg_check_config none;
+  mgi_emulated_share share[MOST];
+  mgi_child child[MOST];
+  int started = 0;
+  memset(&none, 0, sizeof none);
+  *out = NULL;
+  cfg = cfg ? cfg : &none;
+  mg_emulated *m = (mg_emulated *)calloc(1, sizeof *m);
+  if (m) m->file = (mgi_emulated_file *)calloc((size_t)n + 1, sizeof *m->file), m->n = n;
+  mg_status s = m && m->file ? mgi_cd_temp_dir(cfg->work_dir, m->dir, sizeof m->dir, e) : mg_fail(e, MG_NO_MEMORY, "mg_cuda_emulate", "no memory");
+  if (s != MG_OK) { mg_emulated_free(m); return s; }
+  m->cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
+  if (!m->cxx || !m->cxx[0] || strchr(m->cxx, ' ')) m->cxx = "g++";
+  mgi_cd_header_dir(cfg->include_dir, m->headers, sizeof m->headers);
+  m->timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
+  const long processors = cfg->jobs > 0 ? cfg->jobs : sysconf(_SC_NPROCESSORS_ONLN);
+  m->jobs = processors < 1 ? 1 : processors > MOST ? (int)MOST : (int)processors;
+  for (int k = 0; k < n && s == MG_OK; k++) {
+    mgi_emulated_file *f = &m->file[k];
+    if (!cu_text[k]) continue;
+    snprintf(f->so, sizeof f->so, "%s/%d.so", m->dir, k), snprintf(f->name, sizeof f->name, "%s", entry[k]);
+    f->text = (char *)malloc(strlen(cu_text[k]) + 1);
+    if (!f->text) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emulate", "no memory");
+    else strcpy(f->text, cu_text[k]);
+  }
+  for (; started < m->jobs && s == MG_OK; started++) {
+    share[started].m = m, share[started].first = started;
+    if (mgi_check_fork(&child[started], mgi_emulated_compile, &share[started], sizeof(mgi_emulated_built), m->timeout_s)) continue;
+    s = mg_fail(e, MG_MACHINE, "mg_cuda_emulate", "cannot start a process: %s", strerror(errno));
+    break;
+  }
+  for (int j = 0; j < started; j++) {
+    mgi_emulated_built got;
+    const int code = mgi_child_wait(&child[j]);
+    if (!code && child[j].n == sizeof got) memcpy(&got, child[j].out, sizeof got);
+    else got.status = mg_fail(&got.error, MG_MACHINE, "mg_cuda_emulate", "a process that compiles ends with %d", code);
+    if (s != MG_OK || got.status == MG_OK) continue;
+    s = got.status;
+    if (e) *e = got.error;
+  }
+  if (s == MG_OK) *out = m;
+  else mg_emulated_free(m);
+  return s;
+}
+void mg_emulated_free(mg_emulated *m) {
+  if (!m) return;
+  for (int k = 0; m->file && k < m->n; k++) {
+    if (m->file[k].text) unlink(m->file[k].so);
+    if (m->file[k].n.so) dlclose(m->file[k].n.so);
+    free(m->file[k].text), free(m->file[k].space);
+  }
+  if (m->dir[0]) rmdir(m->dir);
+  free(m->file), free(m);
+}
+mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in, void *const *out, mg_error *e) {
+  mgi_emulated_file *f = &m->file[k];
+  mgi_emulator is;
+  mgi_tensors x;
+  if (!f->n.so) {
+    mgi_check_task t;
+    mgi_check_record why;
+    memset(&t, 0, sizeof t), memset(&why, 0, sizeof why);
+    t.g = g, t.entry = f->name, memcpy(t.so, f->so, sizeof t.so);
+    if (!mgi_check_open(&t, &f->n, &why)) {
+      if (e) *e = why.error;
+      return why.status;
+    }
+    f->bytes = f->n.workspace();
+    f->space = (unsigned char *)calloc(f->bytes + 512, 1);
+    if (!f->space) return mg_fail(e, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)f->bytes);
+    f->aligned = f->space + (256 - (uintptr_t)f->space % 256) % 256;
+  }
+  f->n.sym = sym;
+  mg_status s = mgi_tensors_new(g, 1, &x, e);
+  mgi_check_emulator(&is, f->text, NULL);
+  for (uint32_t i = 0; i < g->n_in && s == MG_OK; i++) {
+    const mg_tensor_info *t = mg_tensor_of(g, g->in[i]);
+    uint32_t bits;
+    if (t->dtype == MG_I32) memcpy(x.in[i], in[i], x.in_bytes[i]);
+    else
+      for (int64_t j = 0; j < x.in_n[i]; j++) mgi_cd_rounded(t->dtype, (float)((const double *)in[i])[j], &bits), mgi_cd_put(x.in[i], t->dtype, j, bits);
+    mgi_check_range(&is, t->name, x.in[i], x.in_bytes[i], 0);
+  }
+  for (uint32_t i = 0; i < g->n_out && s == MG_OK; i++) {
+    memset(x.out[i], 0xFF, x.out_bytes[i]);
+    mgi_check_range(&is, mg_tensor_of(g, g->out[i])->name, x.out[i], x.out_bytes[i], 1);
+  }
+  if (f->bytes) mgi_check_range(&is, "the workspace", f->aligned, f->bytes, 1);
+  is.seed = m->launches++;
+  if (s == MG_OK && f->n.setup(&is) != 0) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+  const int rc = s == MG_OK ? mgi_check_launch(&f->n, f->n.launch, (const void *const *)x.in, x.out, f->bytes ? f->aligned : NULL, NULL) : 0;
+  if (s == MG_OK && (rc || is.error[0])) s = mg_fail(e, MG_NOT_FOUND, f->name, "the launch fails (%d): %.200s", rc, is.error);
+  for (uint32_t i = 0; i < g->n_out && s == MG_OK; i++) {
+    const mg_dtype type = mg_tensor_of(g, g->out[i])->dtype;
+    if (type == MG_I32) memcpy(out[i], x.out[i], x.out_bytes[i]);
+    else
+      for (int64_t j = 0; j < x.out_n[i]; j++) ((double *)out[i])[j] = mg_from_bits(type, mgi_cd_get(x.out[i], type, j));
+  }
+  mgi_tensors_free(&x);
+  return s;
+}
+
 #else
 mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
   (void)ugraph, (void)cu_text, (void)cfg;
   if (r) memset(r, 0, sizeof *r);
   return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_check", "it needs field arithmetic: include mirage_verify.h before mirage_cuda.cuh");
+}
+mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, int n, const mg_check_config *cfg, mg_emulated **out, mg_error *e) {
+  (void)cu_text, (void)entry, (void)n, (void)cfg;
+  *out = NULL;
+  return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emulate", "it needs mirage_verify.h, included before mirage_cuda.cuh");
+}
+mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in, void *const *out, mg_error *e) {
+  (void)m, (void)k, (void)g, (void)sym, (void)in, (void)out;
+  return mg_fail(e, MG_UNSUPPORTED, "mg_emulated_launch", "it needs mirage_verify.h, included before mirage_cuda.cuh");
+}
+void mg_emulated_free(mg_emulated *m) { (void)m; }
+mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e) {
+  (void)body, (void)task, (void)record, (void)bytes, (void)timeout_s;
+  return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_apart", "it needs mirage_verify.h, included before mirage_cuda.cuh");
 }
 #endif /* MIRAGE_VERIFY_H */
 

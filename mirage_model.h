@@ -36,7 +36,7 @@
      >>model  >>modelbuild  >>modeltext  >>modellist  >>modelparts  >>modelweights  >>modelrun
      >>modelplan  >>modelfound                                                                declarations
      >>making  >>reading  >>writing  >>listing  >>pieces  >>statements  >>partition  >>weights  >>running
-     >>planning  >>found                                                                      implementation
+     >>planning  >>found  >>emitting                                                          implementation
 
    CONFIGURATION
      That of mirage.h; there is no other.
@@ -464,8 +464,8 @@ mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_con
 /* Runs a list and another of the same model, which may have a plan and hooks of its own, for some steps on random
    weights and inputs of `seed`, with room for the last.  Symbols that live in device memory grow by one a step.  off is
    the largest distance of an element of an output or a state, over the largest magnitude there; 0: the same bits.
-   of: what it is an element of. */
-typedef struct mg_model_distance { double off; const char *of; int steps; } mg_model_distance;
+   of: what it is an element of.  Of i32 it is counted which are others. */
+typedef struct mg_model_distance { double off; const char *of; int steps; int64_t indices; } mg_model_distance;
 mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const int64_t *sym, int steps, uint64_t seed,
                            const mg_model_config *of_a, const mg_model_config *of_b, mg_model_distance *d, mg_error *e);
 
@@ -550,6 +550,25 @@ mg_status mg_model_chain_print(const mg_model_found *f, int *equal, char **out, 
 /* mg_model_config's hook `piece`: evaluates what was found; user: a mg_model_found. */
 mg_status mg_model_found_run(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym, const void *const *in,
                              void *const *out, mg_error *e);
+
+#ifdef MIRAGE_CUDA_CUH
+/* The .cu file of piece k, MODEL_pK, of all its ranges; this is there where mirage_cuda.cuh was included before.
+   MG_UNSUPPORTED: the piece is no family, and no sizes are given.  Free with mg_string_free. */
+mg_status mg_model_emit(const mg_model_found *f, uint32_t k, const mg_emit_config *cfg, char **text, mg_error *e);
+
+/* Steps of the model by the emitted kernels of its pieces, compiled for the CPU and emulated (mg_cuda_check says how),
+   from values that their types hold, against the list in float64; the yardstick is the model operator by operator, each
+   result rounded to its type.  A piece that has no file is evaluated as that is. */
+typedef struct mg_model_emulation {
+  mg_model_distance emulated, eager; /* from float64 */
+  uint32_t kernels, evaluated;       /* distinct pieces that were emulated; that were not */
+  uint32_t launches;
+} mg_model_emulation;
+/* MG_OK: off by at most 1.5 times what the yardstick is off by.  MG_NOT_FOUND: by more, or a kernel faults.  Of cfg
+   count include_dir, work_dir, cxx, timeout_s, and jobs: compilers at a time; it may be NULL. */
+mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int steps, uint64_t seed,
+                           const mg_check_config *cfg, mg_model_emulation *r, mg_error *e);
+#endif
 #endif
 
 #endif /* MIRAGE_DEVICE_ONLY */
@@ -3917,12 +3936,13 @@ void mg_weights_read(const mg_weights *w, const mg_model_list *l, uint32_t v, do
 
 enum { MGI_ORDERED = 4096 }; /* launches that an order is drawn for: each is compared with each */
 
-/* In -1..1; of i32, 0 to bound - 1. */
-static void mgi_draw_all(double *to, int64_t n, uint64_t seed, uint32_t value, int64_t bound) {
+/* In -1..1, as the type holds it; of i32, 0 to bound - 1. */
+static void mgi_draw_all(double *to, int64_t n, uint64_t seed, uint32_t value, mg_dtype type, int64_t bound) {
   uint64_t state = seed * 0x2545f4914f6cdd1du + value;
   for (int64_t k = 0; k < n; k++) {
     const uint64_t r = mgi_random(&state);
-    to[k] = bound ? (double)(r % (uint64_t)bound) : (double)(r >> 11) / 4503599627370496.0 - 1;
+    to[k] = type == MG_I32 ? (double)(r % (uint64_t)bound)
+                           : mg_round_to(type, (float)((double)(r >> 11) / 4503599627370496.0 - 1));
   }
 }
 static double mgi_poison(void) {
@@ -3971,7 +3991,7 @@ static mg_status mgi_data_new(const mg_model_list *l, const int64_t *room, uint6
     const int64_t n = s == MG_OK ? mg_shape_elements(&shape) : 0;
     if (s == MG_OK && !(d->data[v] = (double *)calloc((size_t)n, sizeof(double))))
       s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for '%s'", l->value[v].name);
-    if (s == MG_OK && !w) mgi_draw_all(d->data[v], n, seed, v, l->value[v].type == MG_I32);
+    if (s == MG_OK && !w) mgi_draw_all(d->data[v], n, seed, v, l->value[v].type, 1);
   }
   if (s == MG_OK) *out = d;
   else mg_model_data_free(d);
@@ -4352,7 +4372,7 @@ static mg_status mgi_step_memory(mgi_running *S) {
     double *x = (double *)malloc(n * sizeof *x);
     if (!x) return mg_fail(S->e, MG_NO_MEMORY, l->m->name, "no memory for '%s'", l->value[v].name);
     if (!input) { S->made[v] = x; continue; }
-    if (!table) mgi_draw_all(x, (int64_t)n, S->cfg->inputs, v, l->value[v].type == MG_I32 ? S->bound[v] : 0);
+    if (!table) mgi_draw_all(x, (int64_t)n, S->cfg->inputs, v, l->value[v].type, S->bound[v]);
     else s = mgi_table_fill(S, v, x);
     free(S->d->data[v]);
     S->d->data[v] = x;
@@ -4432,9 +4452,11 @@ mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_con
 }
 
 /* Distance of one value of two runs, of n elements. */
-static void mgi_model_off(const double *a, const double *b, int64_t n, const char *of, mg_model_distance *d) {
+static void mgi_model_off(const double *a, const double *b, int64_t n, const mg_value *v, mg_model_distance *d) {
   double most = 0, off = 0;
   if (!memcmp(a, b, (size_t)n * sizeof *a)) return;
+  for (int64_t i = 0; i < n && v->type == MG_I32; i++) d->indices += a[i] != b[i];
+  if (v->type == MG_I32) return;
   for (int64_t i = 0; i < n; i++) {
     const double x = a[i] < 0 ? -a[i] : a[i], y = a[i] > b[i] ? a[i] - b[i] : b[i] - a[i];
     if (x > most) most = x;
@@ -4442,7 +4464,7 @@ static void mgi_model_off(const double *a, const double *b, int64_t n, const cha
     if (!mgi_same_bits(a[i], b[i]) && !(y >= 0)) off = 1e300; /* one is no number */
   }
   off = off > 1e299 ? off : most > 0 ? off / most : off;
-  if (off > d->off) d->off = off, d->of = of;
+  if (off > d->off) d->off = off, d->of = v->name;
 }
 mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const int64_t *sym, int steps, uint64_t seed,
                            const mg_model_config *of_a, const mg_model_config *of_b, mg_model_distance *out,
@@ -4470,7 +4492,7 @@ mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const
       s = mg_value_shape(a, &a->value[a->output[k]], at, &shape, e);
       if (s == MG_OK)
         mgi_model_off(d[0]->data[a->output[k]], d[1]->data[b->output[k]], mg_shape_elements(&shape),
-                      a->value[a->output[k]].name, out);
+                      &a->value[a->output[k]], out);
     }
     for (int k = 0; k < a->m->n_symbols; k++) at[k] += a->m->symbol[k].device;
   }
@@ -4478,7 +4500,7 @@ mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const
     mg_shape shape;
     if (a->value[v].kind != MG_VALUE_STATE) continue;
     s = mg_value_shape(a, &a->value[v], room, &shape, e);
-    if (s == MG_OK) mgi_model_off(d[0]->data[v], d[1]->data[v], mg_shape_elements(&shape), a->value[v].name, out);
+    if (s == MG_OK) mgi_model_off(d[0]->data[v], d[1]->data[v], mg_shape_elements(&shape), &a->value[v], out);
   }
   mg_model_data_free(d[0]), mg_model_data_free(d[1]);
   return s;
@@ -5081,6 +5103,147 @@ mg_status mg_model_chain_print(const mg_model_found *f, int *equal, char **out, 
   }
   return mgi_text_done(&t, out, "mg_model_chain_print", e);
 }
+
+#ifdef MIRAGE_CUDA_CUH
+/* ------------------------------------------------------------------------------------------------- >>emitting
+   A file a piece.  They are compiled by some processes, and loaded in one, as what is emulated may end it: it runs all
+   steps, and sends the distances. */
+
+mg_status mg_model_emit(const mg_model_found *f, uint32_t k, const mg_emit_config *cfg, char **text, mg_error *e) {
+  const mg_found_piece *p = &f->piece[k];
+  const char *said[MG_MAX_RANGES];
+  char name[100];
+  mgi_text verdict;
+  mg_status s = MG_OK;
+  *text = NULL;
+  if (!p->program)
+    return mg_fail(e, MG_UNSUPPORTED, f->l->m->name, "piece %u has no kernels for all sizes: %.150s", k, p->why);
+  memset(&verdict, 0, sizeof verdict);
+  mgi_puts(&verdict, "verdict: "), mgi_found_put_verdict(&verdict, f, p), mgi_puts(&verdict, "\n");
+  for (int j = 0; j < p->n && s == MG_OK; j++) {
+    snprintf(name, sizeof name, p->n > 1 ? "%.60s_p%u_%d" : "%.60s_p%u", f->l->m->name, k, j + 1);
+    s = mg_rename(p->graph[j], name, e), said[j] = verdict.p;
+  }
+  if (s == MG_OK && verdict.bad) s = mg_fail(e, MG_NO_MEMORY, f->l->m->name, "no memory for a file");
+  if (s == MG_OK) s = mg_cuda_emit_ranges((const mg_graph *const *)p->graph, p->n, cfg, said, text, e);
+  mg_string_free(verdict.p);
+  return s;
+}
+
+typedef struct mgi_emulating {
+  const mg_model_found *f;
+  const mg_model_list *eager;
+  const mg_model_plan *plan;
+  const int64_t *sym;
+  int steps;
+  uint64_t seed;
+  mg_emulated *files;
+  char **text; /* by piece, of its file; NULL: it has none */
+} mgi_emulating;
+typedef struct mgi_emulation_record { mg_status status; mg_error error; mg_model_emulation r; } mgi_emulation_record;
+
+/* A model_config's hook `piece`: operands and results as their types hold them. */
+static mg_status mgi_eager_piece(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym,
+                                 const void *const *in, void *const *out, mg_error *e) {
+  const mg_domain d = mg_domain_real();
+  (void)user, (void)piece, (void)sym;
+  mg_status s = MG_OK;
+  void *rounded[MG_MAX_IN];
+  memset(rounded, 0, sizeof rounded);
+  for (uint32_t k = 0; k < g->n_in && s == MG_OK; k++) {
+    const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
+    const int64_t n = mg_shape_elements(&t->shape);
+    double *x = (double *)malloc((size_t)n * sizeof *x);
+    if (!x) s = mg_fail(e, MG_NO_MEMORY, g->name, "no memory");
+    if (x) memcpy(x, in[k], (size_t)n * sizeof *x);
+    for (int64_t i = 0; i < n && x && t->dtype != MG_I32; i++) x[i] = mg_round_to(t->dtype, (float)x[i]);
+    rounded[k] = x;
+  }
+  if (s == MG_OK) s = mg_eval(g, &d, (const void *const *)rounded, out, e);
+  for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++) {
+    const mg_tensor_info *t = mg_tensor_of(g, g->out[k]);
+    double *x = (double *)out[k];
+    for (int64_t i = 0; i < mg_shape_elements(&t->shape) && t->dtype != MG_I32; i++)
+      x[i] = mg_round_to(t->dtype, (float)x[i]);
+  }
+  for (uint32_t k = 0; k < g->n_in; k++) free(rounded[k]);
+  return s;
+}
+static mg_status mgi_emulated_piece(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym,
+                                    const void *const *in, void *const *out, mg_error *e) {
+  const mgi_emulating *E = (const mgi_emulating *)user;
+  int64_t value[MG_MAX_SYMBOLS];
+  if (!E->text[piece]) return mgi_eager_piece(NULL, piece, g, sym, in, out, e);
+  const mg_graph *program = E->f->piece[piece].program;
+  mgi_found_values(E->f->l, program, sym, value);
+  return mg_emulated_launch(E->files, (int)piece, g, program->n_symbols ? value : NULL, in, out, e);
+}
+/* In a process of its own. */
+static void mgi_emulate_body(const void *task, void *record) {
+  const mgi_emulating *E = (const mgi_emulating *)task;
+  mgi_emulation_record *r = (mgi_emulation_record *)record;
+  mg_model_config c;
+  memset(&c, 0, sizeof c);
+  c.piece = mgi_eager_piece;
+  r->status = mg_model_compare(E->f->l->whole, E->eager, E->sym, E->steps, E->seed, NULL, &c, &r->r.eager, &r->error);
+  c.piece = mgi_emulated_piece, c.piece_user = (void *)(uintptr_t)E, c.plan = E->plan;
+  if (r->status == MG_OK)
+    r->status =
+        mg_model_compare(E->f->l->whole, E->f->l, E->sym, E->steps, E->seed, NULL, &c, &r->r.emulated, &r->error);
+}
+/* The files of all pieces, compiled. */
+static mg_status mgi_emulate_build(mgi_emulating *E, const mg_check_config *cfg, mg_error *e) {
+  const mg_model_list *l = E->f->l;
+  char(*name)[100] = (char(*)[100])calloc(l->n_pieces + 1, sizeof *name);
+  const char **entry = (const char **)calloc(l->n_pieces + 1, sizeof *entry);
+  mg_status s = name && entry ? MG_OK : mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the kernels");
+  for (uint32_t k = 0; k < l->n_pieces && s == MG_OK; k++) {
+    mg_error why;
+    snprintf(name[k], sizeof name[k], "%.60s_p%u", l->m->name, k);
+    entry[k] = name[k];
+    s = mg_model_emit(E->f, k, NULL, &E->text[k], &why);
+    if (s != MG_OK) E->text[k] = NULL;
+    s = s == MG_NO_MEMORY ? mg_fail(e, s, l->m->name, "%s", why.msg) : MG_OK;
+  }
+  if (s == MG_OK) s = mg_cuda_emulate((const char *const *)E->text, entry, (int)l->n_pieces, cfg, &E->files, e);
+  free(name), free(entry);
+  return s;
+}
+mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int steps, uint64_t seed,
+                           const mg_check_config *cfg, mg_model_emulation *r, mg_error *e) {
+  const mg_model_list *l = f->l;
+  mg_partition_config one;
+  mg_model_list *eager = NULL;
+  mg_model_plan *plan = NULL;
+  mgi_emulating E;
+  mgi_emulation_record got;
+  memset(r, 0, sizeof *r), memset(&E, 0, sizeof E), memset(&one, 0, sizeof one), memset(&got, 0, sizeof got);
+  if (!l->whole) return mg_fail(e, MG_BAD_INPUT, l->m->name, "expected a partition");
+  one.max_ops = 1;
+  mg_status s = mg_model_partition(l->whole, &one, &eager, e);
+  if (s == MG_OK) s = mg_model_plan_of(l, &plan, e);
+  E.f = f, E.eager = eager, E.plan = plan, E.sym = sym, E.steps = steps, E.seed = seed;
+  E.text = (char **)calloc(l->n_pieces + 1, sizeof *E.text);
+  if (s == MG_OK && !E.text) s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the kernels");
+  if (s == MG_OK) s = mgi_emulate_build(&E, cfg, e);
+  if (s == MG_OK)
+    s = mg_cuda_apart(mgi_emulate_body, &E, &got, sizeof got, cfg && cfg->timeout_s > 0 ? cfg->timeout_s : 300, e);
+  if (s == MG_OK && got.status != MG_OK) {
+    s = got.status;
+    if (e) *e = got.error;
+  }
+  *r = got.r;
+  for (uint32_t k = 0; E.text && k < l->n_pieces; k++) E.text[k] ? r->kernels++ : r->evaluated++;
+  for (uint32_t k = 0; k < l->n_launches; k++)
+    r->launches += l->launch[k].kind == MG_LAUNCH_PIECE && E.text && E.text[l->launch[k].piece];
+  for (uint32_t k = 0; E.text && k < l->n_pieces; k++) mg_string_free(E.text[k]);
+  mg_emulated_free(E.files), free(E.text), mg_model_plan_free(plan), mg_model_list_free(eager);
+  if (s == MG_OK && !(r->emulated.off <= 1.5 * r->eager.off))
+    s = mg_fail(e, MG_NOT_FOUND, l->m->name, "'%s' is off by %.3g from float64, operator by operator by %.3g",
+                r->emulated.of, r->emulated.off, r->eager.off);
+  return s;
+}
+#endif /* MIRAGE_CUDA_CUH */
 #endif /* MIRAGE_SEARCH_H */
 
 #ifdef __cplusplus

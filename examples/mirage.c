@@ -80,6 +80,10 @@ static const char usage[] =
     "       mirage model verify FILE [-o DIR] [--sym ..]\n"
     "                                               the chain of trust: of the pieces, as they are kept in DIR or as written, of\n"
     "                                               the cut, and of the whole; runs it in float64 in the plan's poisoned memory\n"
+    "       mirage model emit FILE -o DIR [--sym ..] a .cu file of each distinct piece, as it is kept in DIR or as written, to DIR\n"
+    "       mirage model check FILE --sym n=2 .. [-o DIR] [--steps K] [--seed N]\n"
+    "                                               K steps by these files, compiled for the CPU and emulated, against float64; link 2\n"
+    "                                               of each by itself: mirage check\n"
     "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
 
@@ -1895,7 +1899,38 @@ static int model_alike(const mg_model_list *l, const mg_model_list *q, const mg_
   mg_fail(&e, MG_NOT_FOUND, m->name, "the pieces do not make the model: '%s' is off by %.3g", off.of, worst);
   return report(MG_NOT_FOUND, &e);
 }
-static int model_search(const options *o, const mg_model_list *l, int verify) {
+/* The files of all pieces, DIR/MODEL_pK.cu. */
+static int model_emit(const options *o, const mg_model_found *f) {
+  mg_emit_config c;
+  mg_error e;
+  char path[1200], *text;
+  int code = 0;
+  memset(&c, 0, sizeof c);
+  c.arch = o->arch;
+  for (uint32_t k = 0; k < f->l->n_pieces && !code; k++) {
+    const mg_status s = mg_model_emit(f, k, &c, &text, &e);
+    if (s != MG_OK) { code = report(s, &e); break; }
+    snprintf(path, sizeof path, "%.900s/%.60s_p%u.cu", o->out, f->l->m->name, k);
+    code = write_all(path, NULL, text);
+    if (!code) printf("%s: %d range%s, %u launches a step%s\n", path, f->piece[k].n, f->piece[k].n == 1 ? "" : "s", f->piece[k].launches, f->piece[k].written ? "; as written" : "");
+    mg_string_free(text);
+  }
+  return code;
+}
+/* Steps by the emitted kernels, emulated. */
+static int model_emulate(const options *o, const mg_model_found *f, const int64_t *sym) {
+  mg_model_emulation r;
+  mg_error e;
+  const int steps = o->steps ? (int)o->steps : 1;
+  const mg_status s = mg_model_emulate(f, sym, steps, o->seeded ? o->seed : 1, NULL, &r, &e);
+  if (s != MG_OK) return report(s, &e);
+  printf("%d step%s by emulated kernels of %u pieces, %u launches a step%s: off from float64 by %.3g, operator by operator in its types by %.3g; %lld and %lld indices differ\n", steps, steps == 1 ? "" : "s",
+         r.kernels, r.launches, r.evaluated ? "; others evaluated" : "", r.emulated.off, r.eager.off, (long long)r.emulated.indices, (long long)r.eager.indices);
+  return 0;
+}
+static int model_search(const options *o, const mg_model_list *l) {
+  const char *what = o->file[0];
+  const int verify = !strcmp(what, "verify"), emit = !strcmp(what, "emit"), check = !strcmp(what, "check"), search = !strcmp(what, "search");
   mg_model_search_config c = mg_model_search_config_default();
   mg_partition_config cut;
   mg_model_list *q = NULL;
@@ -1905,14 +1940,14 @@ static int model_search(const options *o, const mg_model_list *l, int verify) {
   char *text = NULL;
   int code = search_machine(o, "model", &c.search.machine), equal = 0;
   memset(&found, 0, sizeof found), memset(&cut, 0, sizeof cut);
-  mg_status s = code || !o->n_syms ? MG_OK : model_sizes(o, l->m, sym, &e);
+  mg_status s = code || (!o->n_syms && !check) ? MG_OK : model_sizes(o, l->m, sym, &e);
   if (code || s != MG_OK) return code ? code : report(s, &e);
-  if (o->out && !verify && (code = make_directory(o->out)) != 0) return code;
+  if (o->out && (search || emit) && (code = make_directory(o->out)) != 0) return code;
   if ((code = search_cache(o)) != 0) return code;
-  if (o->n_syms) c.sym = cut.sym = sym;
+  if (o->n_syms && !check) c.sym = cut.sym = sym;
   cut.machine = c.search.machine;
-  c.keep = o->out, c.no_search = verify;
-  c.search.time_limit_s = verify ? 0 : o->time_limit > 0 ? o->time_limit : MODEL_S;
+  c.keep = o->out, c.no_search = !search;
+  c.search.time_limit_s = !search ? 0 : o->time_limit > 0 ? o->time_limit : MODEL_S;
   if (o->threads) c.search.threads = c.verify.threads = (int)o->threads;
   if (o->seeded) c.search.seed = c.verify.seed = o->seed;
   c.search.cache = o->cache;
@@ -1924,8 +1959,9 @@ static int model_search(const options *o, const mg_model_list *l, int verify) {
   s = mg_model_partition(l, &cut, &q, &e);
   if (s == MG_OK) s = mg_model_search(q, &c, &found, &e);
   if (c.progress) fputs("\r\033[K", stderr);
-  if (s == MG_OK) s = verify ? mg_model_chain_print(&found, &equal, &text, &e) : mg_model_found_print(&found, &text, &e);
-  code = s != MG_OK ? report(s, &e) : write_all(NULL, NULL, text);
+  if (s == MG_OK && verify) s = mg_model_chain_print(&found, &equal, &text, &e);
+  if (s == MG_OK && search) s = mg_model_found_print(&found, &text, &e);
+  code = s != MG_OK ? report(s, &e) : emit ? model_emit(o, &found) : check ? model_emulate(o, &found, sym) : write_all(NULL, NULL, text);
   if (!code && verify) code = model_alike(l, q, &found);
   if (!code && verify && !equal) code = fault(MG_UNSUPPORTED, "model", "not every piece is EQUAL");
   mg_string_free(text);
@@ -1936,7 +1972,7 @@ static int model_search(const options *o, const mg_model_list *l, int verify) {
 static int do_model(const options *o) {
   const char *what = o->file[0];
   const int print = !strcmp(what, "print"), plan = !strcmp(what, "plan"), eval = !strcmp(what, "eval"), run = !strcmp(what, "run");
-  const int search = !strcmp(what, "search"), verify = !strcmp(what, "verify");
+  const int search = !strcmp(what, "search"), check = !strcmp(what, "check"), emit = !strcmp(what, "emit"), found = search || check || emit || !strcmp(what, "verify");
   mg_model *m = NULL;
   mg_model_list *l = NULL;
   mg_model_plan *p = NULL;
@@ -1944,15 +1980,16 @@ static int do_model(const options *o) {
   size_t n;
   int code = 0;
   char *out = NULL, msg[120];
-  if (!print && !plan && !eval && !run && !search && !verify) {
-    snprintf(msg, sizeof msg, "expected print, plan, eval, run, search or verify, found '%.60s'", what);
+  if (!print && !plan && !eval && !run && !found) {
+    snprintf(msg, sizeof msg, "expected print, plan, eval, run, search, verify, emit or check, found '%.60s'", what);
     return fault(MG_BAD_INPUT, "model", msg);
   }
-  if ((print || plan) && o->n_syms) return fault(MG_BAD_INPUT, "model", "--sym belongs to model eval, run, search and verify");
-  if (!eval && !run && o->steps) return fault(MG_BAD_INPUT, "model", "--steps belongs to model eval and run");
-  if (!eval && !search && !verify && o->seeded) return fault(MG_BAD_INPUT, "model", "--seed belongs to model eval, search and verify");
+  if ((print || plan) && o->n_syms) return fault(MG_BAD_INPUT, "model", "print and plan are for all sizes: no --sym");
+  if (!eval && !run && !check && o->steps) return fault(MG_BAD_INPUT, "model", "--steps belongs to model eval, run and check");
+  if (!eval && !found && o->seeded) return fault(MG_BAD_INPUT, "model", "--seed belongs to model eval, search, verify and check");
+  if (emit && !o->out) return fault(MG_BAD_INPUT, "model", "emit takes -o DIR");
   if (!run && (o->n_weights || o->random || o->tokens)) return fault(MG_BAD_INPUT, "model", "--weights, --random and --tokens belong to model run");
-  if (!search && !verify && (o->out || o->arch || o->threads)) return fault(MG_BAD_INPUT, "model", "-o, --arch, --machine and --threads belong to model search and verify");
+  if (!found && (o->out || o->arch || o->threads)) return fault(MG_BAD_INPUT, "model", "-o, --arch, --machine and --threads belong to model search, verify, emit and check");
   if (!search && (o->time_limit > 0 || o->cache)) return fault(MG_BAD_INPUT, "model", "--time-limit and --cache belong to model search");
   char *text = read_all(o->file[1], &n, &code);
   if (!text) return code;
@@ -1961,7 +1998,7 @@ static int do_model(const options *o) {
   if (s == MG_OK && (plan || eval)) s = mg_model_plan_of(l, &p, &e);
   if (s == MG_OK && (print || plan)) s = print ? mg_model_print(m, &out, &e) : mg_model_plan_print(p, &out, &e);
   if (s != MG_OK) code = report(s, &e);
-  else code = search || verify ? model_search(o, l, verify) : eval ? model_eval(o, l, p) : run ? model_run(o, l) : write_all(NULL, NULL, out);
+  else code = found ? model_search(o, l) : eval ? model_eval(o, l, p) : run ? model_run(o, l) : write_all(NULL, NULL, out);
   mg_string_free(out), free(text);
   mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
   return code;

@@ -191,6 +191,40 @@ static void test_exchanged(void **state) {
   assert_true(exchanged >= 2);
   mg_model_found_free(&f);
 }
+/* Steps by emulated kernels: as near to float64 as the model operator by operator in its types; a wrong kernel is not. */
+static void test_emulated(void **state) {
+  mg_model_search_config c = config(0);
+  const int64_t sym[2] = {3, 2};
+  mg_model_emulation r;
+  mg_error e;
+  (void)state;
+  c.keep = dir, c.no_search = 1;
+  mg_model_found f = found_of(&c);
+  if (mg_model_emulate(&f, sym, 3, 5, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  print_message("%u pieces emulated, %u evaluated: off by %.3g, operator by operator by %.3g\n", r.kernels, r.evaluated,
+                r.emulated.off, r.eager.off);
+  assert_true(r.kernels == q->n_pieces - 1 && r.evaluated == 1 && r.emulated.steps == 3);
+  assert_true(r.eager.off > 1e-4 && r.eager.off < 0.05 && r.emulated.off > 1e-5);
+  for (uint32_t a = 0; a < q->n_pieces; a++) { /* silu for relu */
+    mg_graph *own = f.piece[a].n == 1 ? f.piece[a].graph[0] : NULL, *other = NULL;
+    char *s = NULL;
+    if (!own || mg_print(own, &s, &e) != MG_OK) continue;
+    char *at = strstr(s, "silu(");
+    if (at) {
+      memcpy(at, "relu", 4);
+      assert_int_equal(mg_parse(s, strlen(s), "m", NULL, &other, &e), MG_OK);
+      f.piece[a].graph[0] = other;
+      assert_int_equal(mg_model_emulate(&f, sym, 1, 5, NULL, &r, &e), MG_NOT_FOUND);
+      assert_non_null(strstr(e.msg, "from float64, operator by operator by"));
+      f.piece[a].graph[0] = own;
+      mg_graph_free(other), mg_string_free(s);
+      mg_model_found_free(&f);
+      return;
+    }
+    mg_string_free(s);
+  }
+  fail_msg("no piece has silu in one range");
+}
 /* An interrupt leaves everything as written, and keeps nothing; sizes that are given are those of the result alone. */
 static void test_stopped(void **state) {
   mg_model_search_config c = config(20);
@@ -225,6 +259,7 @@ static void test_stopped(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_kept),
-                                     cmocka_unit_test(test_exchanged), cmocka_unit_test(test_stopped)};
+                                     cmocka_unit_test(test_exchanged), cmocka_unit_test(test_emulated),
+                                     cmocka_unit_test(test_stopped)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

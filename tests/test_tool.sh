@@ -111,6 +111,10 @@ has '^  all .* a step, without updates and foreign kernels' "model search: a tab
 status 0 "model verify" "$m" model verify $models/tiny.mgm --sym n=2 --sym p=3 -o found
 has '^whole: EQUAL.*; at n=2 p=3$' "model verify: the chain of the whole"
 has '^run in float64, .* off by [0-9.e-]* at most$' "model verify: and a run"
+status 0 "model emit" "$m" model emit $models/tiny.mgm --sym n=2 --sym p=3 -o found
+grep -q 'tiny_p1_launch' found/tiny_p1.cu; ok $? "model emit: a file a piece"
+status 3 "model check without sizes" "$m" model check $models/tiny.mgm -o found
+status 3 "model emit to nowhere" "$m" model emit $models/tiny.mgm
 status 3 "model search past a bound" "$m" model search $models/tiny.mgm --sym n=5 --sym p=3
 status 3 "model plan with a directory" "$m" model plan $models/tiny.mgm -o found
 status 3 "model plan of a program" "$m" model plan p.mg
