@@ -328,6 +328,7 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
 
 #define MG_RANGE_LOSS 0.10
 #define MG_RANGE_LOSS_TIMED 0.15
+enum { MG_FEW_RANGES = 8 };
 typedef struct mg_range {
   int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS]; /* by symbol: it is for these; the bounds of its graph's symbols hold them, and may go
                                                         further, to whole chunks */
@@ -341,9 +342,11 @@ typedef struct mg_family_result {
   int n;
   mg_range range[MG_MAX_RANGES];
   double loss;                       /* the most that a range loses against the best at a size that was priced, 0.1 being 10 % */
+  double few_lose;                   /* where there are more than MG_FEW_RANGES: what so many would lose */
   int timed;                         /* by times; 0: by the model alone, and why: empty without the hook */
   char unmeasured[256];
   int searches, families, complete;  /* sizes searched; different families found, the program's own among them; 1: no search was cut off */
+  mg_search_stats cut;               /* else: of the first that was */
   double seconds;
 } mg_family_result;
 /* MG_OK with at least one range; the ranges are whole: from each symbol's least to its most.  MG_UNSUPPORTED: more than two symbols.  Of cfg
@@ -10236,6 +10239,8 @@ typedef struct mgi_range_family {
 typedef struct mgi_range_point {
   int at[2];                         /* by axis, the size's place */
   int searched;                      /* 0: only what was found beside it is tried there, with as many chunks */
+  double limit;                      /* of its last search, in seconds */
+  mg_search_stats stats;             /* of that */
 } mgi_range_point;
 typedef struct mgi_range_box { int family, lo[2], hi[2]; } mgi_range_box; /* places by axis, hi included */
 typedef struct mgi_ranges {
@@ -10283,26 +10288,20 @@ static int mgi_range_evenly(const int64_t *size, int n, int most, int *place) {
   }
   return kept;
 }
-/* The points of one symbol: those that are searched, and between two of them, where a chunk may be uneven, one more. */
-static void mgi_range_line(mgi_ranges *R) {
-  int place[MGI_RANGE_SEARCHED];
-  const int n = mgi_range_evenly(R->size[1], R->n_size[1], MGI_RANGE_SEARCHED, place);
-  R->points = 0;
-  for (int k = 0; k < n; k++)
-    for (int searched = k == 0 || R->size[1][place[k]] < 4 * MGI_RANGE_LEAST || place[k] - place[k - 1] < 2; searched < 2; searched++) {
-      mgi_range_point *q = &R->point[R->points++];
-      q->at[0] = 0, q->at[1] = searched ? place[k] : (place[k - 1] + place[k]) / 2, q->searched = searched;
-    }
-}
-static void mgi_range_square(mgi_ranges *R) {
+/* The points: those that are searched, of two symbols every place of one with every one of the other; and of one symbol, between two
+   that are searched, where a chunk may be uneven, one more. */
+static void mgi_range_points(mgi_ranges *R) {
   enum { SIDE = 4 };
-  int place[2][SIDE], n[2];
-  for (int a = 0; a < 2; a++) n[a] = mgi_range_evenly(R->size[a], R->n_size[a], SIDE, place[a]);
-  R->points = 0;
+  const int two = R->program->n_symbols == 2;
+  int place[2][MGI_RANGE_SEARCHED], n[2];
+  for (int a = 0; a < 2; a++) n[a] = mgi_range_evenly(R->size[a], R->n_size[a], two ? SIDE : MGI_RANGE_SEARCHED, place[a]);
   for (int i = 0; i < n[0]; i++)
     for (int j = 0; j < n[1]; j++) {
-      mgi_range_point *q = &R->point[R->points++];
-      q->at[0] = place[0][i], q->at[1] = place[1][j], q->searched = 1;
+      const int to = place[1][j], from = two || !j || R->size[1][to] < 4 * MGI_RANGE_LEAST ? to : place[1][j - 1];
+      for (int searched = to - from < 2; searched < 2; searched++) {
+        mgi_range_point *q = &R->point[R->points++];
+        q->at[0] = place[0][i], q->at[1] = searched ? to : (from + to) / 2, q->searched = searched;
+      }
     }
 }
 /* How many n make whole chunks of symbol or computed size k, of which `extent` blocks cut `all` elements; 0: no number does. */
@@ -10457,6 +10456,7 @@ static mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t 
 }
 /* Searches at a point, and adds what is found: of what `wary` names nothing where there is other. */
 static mg_status mgi_range_search(mgi_ranges *R, int point, double seconds, mg_family_result *out, mg_error *e) {
+  const int again = R->point[point].limit > 0;
   mg_search_config c = *R->cfg;
   mg_search_result r;
   mg_graph *p = NULL;
@@ -10479,8 +10479,8 @@ static mg_status mgi_range_search(mgi_ranges *R, int point, double seconds, mg_f
     s = mgi_range_take(R, r.graph[k], n, point, kept > 0, -1, &took, e);
     kept += took;
   }
-  out->complete &= r.stats.complete;
-  out->searches++;
+  R->point[point].stats = r.stats, R->point[point].limit = seconds;
+  out->searches += !again;
   mg_search_result_free(&r);
   mg_graph_free(p);
   return s == MG_NOT_FOUND ? MG_OK : s;
@@ -10711,6 +10711,18 @@ static double mgi_range_loss(const mgi_ranges *R, const mgi_range_box *b) {
     }
   return loss;
 }
+/* What MG_FEW_RANGES of them would lose, if `loss` takes more. */
+static double mgi_range_few_lose(const mgi_ranges *R, const uint8_t *out, double loss) {
+  mgi_range_box box[MG_MAX_RANGES];
+  int n = MG_FEW_RANGES + 1;
+  double most = 0;
+  while (n > MG_FEW_RANGES && loss < 100) loss *= 1.02, n = mgi_range_choose(R, out, loss, box);
+  for (int k = 0; k < n && n <= MG_FEW_RANGES; k++) {
+    const double lost = mgi_range_loss(R, &box[k]);
+    if (lost > most) most = lost;
+  }
+  return n > MG_FEW_RANGES ? loss : most;
+}
 /* The bounds of a range, and what is said of its ends. */
 static void mgi_range_begin(const mgi_ranges *R, const mgi_range_box *b, int timed, mg_range *r) {
   const mgi_range_family *f = &R->family[b->family];
@@ -10767,6 +10779,28 @@ void mg_family_result_free(mg_family_result *r) {
   for (int k = 0; k < r->n; k++) mg_graph_free(r->range[k].graph);
   memset(r, 0, sizeof *r);
 }
+/* Searches at all points that are to be: each has its share of the time that is left; then, of what others left over, those that theirs
+   cut short. */
+static mg_status mgi_range_search_all(mgi_ranges *R, double end, mg_family_result *out, mg_error *e) {
+  mg_status s = MG_OK;
+  for (int again = 0; again < 2; again++) {
+    int waiting = 0;
+    for (int k = 0; k < R->points; k++) waiting += again ? R->point[k].stats.late : R->point[k].searched;
+    for (int k = 0; k < R->points && s == MG_OK; k++) {
+      mgi_range_point *q = &R->point[k];
+      if (again ? !q->stats.late : !q->searched) continue;
+      const double left = end > 0 ? (end - mgi_se_seconds()) / waiting : 0;
+      waiting--;
+      if ((end > 0 && left < 0.01 + 1.5 * q->limit) || (R->cfg->stop && *R->cfg->stop)) q->stats.late |= !again;
+      else s = mgi_range_search(R, k, left, out, e);
+    }
+  }
+  out->complete = 1;
+  for (int k = R->points - 1; k >= 0 && s == MG_OK; k--)
+    if (R->point[k].searched && !R->point[k].stats.complete) out->complete = 0, out->cut = R->point[k].stats;
+  if (!out->complete && !out->cut.egraph_stop) out->cut.egraph_stop = mg_saturation_name(MG_SATURATED);
+  return s;
+}
 /* The sizes, the points, and the program as its own family. */
 static mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
   const mg_graph *program = R->program;
@@ -10785,8 +10819,7 @@ static mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
   }
   R->top = (double *)malloc((size_t)mgi_range_cells(R) * sizeof *R->top);
   if (!R->top) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");
-  if (two) mgi_range_square(R);
-  else mgi_range_line(R);
+  mgi_range_points(R);
   mgi_range_family own;
   memset(&own, 0, sizeof own);
   for (int v = 0; v < MG_MAX_SYMBOLS; v++) own.chunk[v] = 1;
@@ -10815,16 +10848,7 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   const double began = mgi_se_seconds(), end = c.time_limit_s > 0 ? began + c.time_limit_s : 0;
   R->program = program, R->cfg = &c, R->machine = c.machine ? c.machine : mg_machine_at(0);
   mg_status s = mgi_ranges_open(R, e);
-  out->complete = 1;
-  int waiting = 0;
-  for (int k = 0; k < R->points; k++) waiting += R->point[k].searched;
-  for (int k = 0; k < R->points && s == MG_OK; k++) {
-    if (!R->point[k].searched) continue;
-    const double left = end > 0 ? (end - mgi_se_seconds()) / waiting : 0;
-    waiting--;
-    if ((end > 0 && left < 0.01) || (c.stop && *c.stop)) out->complete = 0;
-    else s = mgi_range_search(R, k, left, out, e);
-  }
+  if (s == MG_OK) s = mgi_range_search_all(R, end, out, e);
   for (int k = 0; k < R->points && s == MG_OK; k++) s = mgi_range_vary(R, k, e);
   out->families = R->n;
   mg_error why;
@@ -10840,6 +10864,7 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
     mgi_range_tops(R, dropped);
     int n = mgi_range_choose(R, dropped, loss, box);
     while (n > MG_MAX_RANGES && loss < 100) loss *= 1.25, n = mgi_range_choose(R, dropped, loss, box);
+    out->few_lose = n > MG_FEW_RANGES ? mgi_range_few_lose(R, dropped, loss) : 0;
     again = 0, out->loss = 0;
     if (n > MG_MAX_RANGES) s = mg_fail(e, MG_NOT_FOUND, "mg_search_family", "no kernels are for all sizes");
     for (int k = 0; k < n && !again && s == MG_OK; k++) {

@@ -966,10 +966,15 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
       least[j] = program->symbol[j].least, most[j] = program->symbol[j].most, own[0][j] = range->graph->symbol[j].least, own[1][j] = range->graph->symbol[j].most;
     free(said.s), memset(&said, 0, sizeof said);
     put_symbols(&said, program, least, most);
-    if (!k)
-      n += (size_t)snprintf(lines, sizeof lines, "# ranges: %d of %.300s, by %s on %s within %.1f %% of the best found at each size priced; %d sizes searched, %d families%s%s%.200s; %.1f s\n", r.n, said.s ? said.s : "",
-                            r.timed ? "cold times" : "the model", c->machine->name, 100 * r.loss, r.searches, r.families, r.complete ? "" : "; cut short: --time-limit",
+    if (!k) {
+      char few[80] = "", cut[240];
+      cut_short(cut, sizeof cut, o, &r.cut, c, interrupted);
+      if (r.n > MG_FEW_RANGES) snprintf(few, sizeof few, ", as %d would lose %.1f %%", MG_FEW_RANGES, 100 * r.few_lose);
+      n += (size_t)snprintf(lines, sizeof lines, "# ranges: %d of %.300s, by %s on %s within %.1f %% of the best found at each size priced%s; ",
+                            r.n, said.s ? said.s : "", r.timed ? "cold times" : "the model", c->machine->name, 100 * r.loss, few);
+      n += (size_t)snprintf(lines + n, sizeof lines - n, "%d sizes searched, %d families%s%s%.200s; %.1f s\n", r.searches, r.families, cut,
                             r.unmeasured[0] ? "; not timed: " : "", r.unmeasured, r.seconds);
+    }
     n += (size_t)snprintf(lines + n, sizeof lines - n, "# range %d: ", k + 1);
     for (int j = 0; j < 3; j++) {
       free(said.s), memset(&said, 0, sizeof said);

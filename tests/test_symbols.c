@@ -485,6 +485,47 @@ static void chunks_of_other_sizes_are_timed(void **state) {
   mg_graph_free(p);
 }
 
+/* What ended a search is said: no kernel that the emitter takes, or time. */
+static mg_status refuses_kernels(void *user, const mg_graph *g, mg_error *why) {
+  (void)user;
+  return mg_is_program(g) ? MG_OK : mg_fail(why, MG_UNSUPPORTED, "test", "no kernel");
+}
+static void what_ended_it_is_said(void **state) {
+  static const struct { const char *what; double limit; int refuses, late; } cases[] = {
+      {"nothing", 60, 0, 0}, {"the emitter", 60, 1, 0}, {"time", 0.02, 0, 1}};
+  mg_graph *p = parse("program p\nsym n in 1..64\ninput X : f16[n, 256]\ninput W : f16[256, 64]\nO = matmul(rms_norm(X), W)\noutput O\n");
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    mg_search_config c = mg_search_config_default();
+    mg_family_result r;
+    mg_error e;
+    c.emittable = cases[k].refuses ? refuses_kernels : emittable, c.time_limit_s = cases[k].limit;
+    if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", cases[k].what, e.msg);
+    if (r.complete != !k || r.cut.late != cases[k].late || (k && !r.cut.egraph_stop)) fail_msg("%s: complete %d, late %d", cases[k].what, r.complete, r.cut.late);
+    mg_family_result_free(&r);
+  }
+  mg_graph_free(p);
+}
+/* On a machine that likes now one kernel, now another, there are more than the few: what those would lose is said. */
+static mg_status any_times(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
+  (void)user, (void)program, (void)e;
+  for (int k = 0; k < n; k++) us[k] = (double)(2 + (mg_hash(g[k]) >> 20) % 7);
+  return MG_OK;
+}
+static void more_than_a_few_say_why(void **state) {
+  mg_graph *p = parse("program p\nsym n in 1..512\ninput X : f16[n, 256]\ninput W : f16[256, 64]\nO = matmul(rms_norm(X), W)\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_family_result r;
+  mg_error e;
+  (void)state;
+  c.emittable = emittable, c.measure = any_times;
+  if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_in_range(r.n, MG_FEW_RANGES + 1, MG_MAX_RANGES);
+  assert_true(r.loss <= MG_RANGE_LOSS_TIMED && r.few_lose > MG_RANGE_LOSS_TIMED);
+  mg_family_result_free(&r);
+  mg_graph_free(p);
+}
+
 static mg_status checked(const char *cu, mg_check_report *r, mg_error *e) {
   mg_check_config c;
   memset(&c, 0, sizeof c);
@@ -796,6 +837,7 @@ int main(void) {
                                      cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size),
                                      cmocka_unit_test(ranges_lose_little_by_the_model), cmocka_unit_test(chunks_of_other_sizes_are_timed),
                                      cmocka_unit_test(ranges_lose_little_by_times),
+                                     cmocka_unit_test(what_ended_it_is_said),   cmocka_unit_test(more_than_a_few_say_why),
                                      cmocka_unit_test(a_grid_has_an_end),
                                      cmocka_unit_test(rows_have_the_same_bits), cmocka_unit_test(turns_do_not_follow_a_symbol),
                                      cmocka_unit_test(what_is_contracted_is_equal_at_values),
