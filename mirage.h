@@ -881,6 +881,7 @@ typedef struct mg_parallel {
   int nested[MG_MAX_CLASSES];              /* by class: the most axes that cut it one after another */
   int32_t in[MG_MAX_IN][MG_MAX_RANK];      /* class of an input's dimension, or -1 */
   int32_t out[MG_MAX_OUT][MG_MAX_RANK];    /* of an output's */
+  uint8_t lost[MG_MAX_IN][MG_MAX_RANK];    /* of an input's dimension that has none: the mg_opcode at which it first was none; 0: at none */
   int graphs;
   mgi_level *level;                        /* both graphs' levels; graph k's own is level[first[k]] */
   uint32_t n_levels, first[2];
@@ -6164,6 +6165,8 @@ mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
         cut (exact or not: the builder looks at ragged ones alone); over another axis it concatenates no dimension of a
         class.  A store undoes the cuts that its graph made, innermost first.
      4  An output has the labels of the other graph's output.  What carries a class uncut has its extent as written.
+   A reshape of (n, 8) to 8 n hands no label on: rows of the result would run through n in groups of 8, and a label knows no groups.
+   The same memory may be an input of 8*n rows.
    An axis that cuts no class keeps its count; so does a grid axis of one block, which the builder takes out of all maps.
    Requirement 1: in doubt there is no class.
 
@@ -6183,8 +6186,8 @@ typedef struct mgi_labeller {
   mg_parallel *p;
   mgi_label *before;
   uint32_t uf[MG_MAX_CLASSES];
-  uint8_t lost[MG_MAX_CLASSES];
-  int changed, contract;
+  uint8_t lost[MG_MAX_CLASSES], lost_at[MG_MAX_CLASSES]; /* the operator that is looked at then */
+  int changed, contract, at;
 } mgi_labeller;
 
 enum { MGI_AXIS_FREE = -2 /* it cuts nothing */, MGI_AXIS_PLAIN = -1 /* it cuts what is no class */ };
@@ -6196,12 +6199,13 @@ static int32_t mgi_label_root(mgi_labeller *R, int32_t c) {
 }
 static void mgi_label_lose(mgi_labeller *R, int32_t c) {
   c = mgi_label_root(R, c);
-  if (c >= 0) R->lost[c] = 1, R->changed = 1;
+  if (c >= 0) R->lost[c] = 1, R->lost_at[c] = (uint8_t)R->at, R->changed = 1;
 }
 static void mgi_label_join(mgi_labeller *R, int32_t a, int32_t b) {
   const uint32_t x = mgi_uf_find(R->uf, (uint32_t)a), y = mgi_uf_find(R->uf, (uint32_t)b);
   if (x == y) return;
   R->lost[x] = R->lost[y] = R->lost[x] | R->lost[y];
+  R->lost_at[x] = R->lost_at[y] = R->lost_at[x] ? R->lost_at[x] : R->lost_at[y];
   mgi_uf_join(R->uf, x, y), R->changed = 1;
 }
 uint32_t mg_parallel_level(const mg_parallel *p, int which, const mg_graph *g) {
@@ -6334,6 +6338,7 @@ static void mgi_label_graph(mgi_labeller *R, int which, uint32_t level, uint32_t
   if (g->up) mgi_label_axes(R, level, up);
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
+    R->at = o->code;
     if (o->code == MG_OP_GRAPH) mgi_label_graph(R, which, mg_parallel_level(R->p, which, o->sub), level);
     else if (o->code == MG_OP_LOAD || o->code == MG_OP_ACCUM) mgi_label_move(R, level, up, o, o->out[0]);
     else if (o->code == MG_OP_STORE) mgi_label_move(R, level, up, o, g->up->ops[g->up_op].out[stores++]);
@@ -6359,6 +6364,7 @@ static int mgi_label_all(mgi_labeller *R, uint32_t nodes) {
       mgi_label_once(R, x, z->rank);
     }
     mgi_label_graph(R, which, p->first[which], 0);
+    R->at = 0;
   }
   const mg_graph *g = p->level[p->first[0]].g, *h = p->level[p->first[p->graphs - 1]].g;
   for (uint32_t k = 0; k < g->n_out; k++)
@@ -6389,6 +6395,7 @@ static void mgi_label_number(mgi_labeller *R, uint32_t nodes) {
       const int32_t c = d < g->tensors[g->in[k].id].shape.rank ? mgi_label_root(R, mgi_labels(p, p->first[0], g->in[k])[d].c) : -1;
       if (c >= 0 && number[c] < 0) extent[p->n] = p->extent[c], number[c] = p->n++;
       p->in[k][d] = c < 0 ? -1 : number[c];
+      p->lost[k][d] = R->lost_at[mgi_uf_find(R->uf, k * MG_MAX_RANK + (uint32_t)d)];
     }
   memcpy(p->extent, extent, (size_t)p->n * sizeof *extent);
   for (uint32_t k = 0; k < p->n_levels * (MG_MAX_AXES + 1); k++) {
@@ -6555,6 +6562,12 @@ static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
           s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, and %s is contracted: only sizes that are not are computed with",
                       d, name, g->symbol[is - 1].name, g->symbol[j].name);
       }
+      const int shaped = S.p.lost[k][d] == MG_OP_RESHAPE && c < 0;
+      if (is && shaped && s == MG_OK && g->symbol[is - 1].most > 1)
+        s = mg_fail(e, MG_UNSUPPORTED, "sym",
+                    "dimension %d of '%s' is %s, and the program is not parallel in it: a reshape joins it with others, or takes it apart; give the input in the "
+                    "reshape's shape, as [8*n, 64]",
+                    d, name, g->symbol[is - 1].name);
       if (is > g->n_symbols && S.contracted[is - 1] && s == MG_OK && g->symbol[is - 1].most > 1)
         s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, a computed size, and the program is not parallel in it", d,
                     name, g->symbol[is - 1].name);
@@ -6564,6 +6577,8 @@ static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
                     "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: %s stands at two dimensions of a tensor, is joined or "
                     "taken apart, or meets another size",
                     d, name, g->symbol[is - 1].name, g->symbol[is - 1].name);
+      else if (c >= 0 && S.of[c] != is && g->tensors[g->in[k].id].fill)
+        s = mg_fail(e, MG_UNSUPPORTED, "sym", "a causal mask runs with %s: what it holds would change with it; give the mask as an input", g->symbol[(S.of[c] ? S.of[c] : is) - 1].name);
       else if (c >= 0 && S.of[c] != is)
         s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name, g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);
     }

@@ -80,8 +80,8 @@ static void says_what_is_no_extent(void **state) {
       {"program f\nsym n in 1..2\ninput X : f16[8*n, 8]\ninput Y : f16[n + 14, 8]\nO = add(X, Y)\noutput O\n", "it has to be"},
       {"program f\nsym n in 1..4\ninput X : f16[8*n, 8]\ninput Y : f16[n, 8]\nO = add(X, Y)\noutput O\n", "do not broadcast"},
       /* split, merged */
-      {"program f\nsym n in 1..4\ninput X : f16[8*n, 64]\nO = reshape(X, [n, 8, 64])\noutput O\n", "not parallel in it"},
-      {"program f\nsym n in 1..4\ninput X : f16[n, 8, 64]\nO = reshape(X, [8*n, 64])\noutput O\n", "not parallel in it"},
+      {"program f\nsym n in 1..4\ninput X : f16[8*n, 64]\nO = reshape(X, [n, 8, 64])\noutput O\n", "a reshape joins it with others"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, 8, 64]\nO = reshape(X, [8*n, 64])\noutput O\n", "in the reshape's shape, as [8*n, 64]"},
       {"program f\nsym n in 1..4\ninput X : f16[n, 8, 64]\ninput Y : f16[8*n, 64]\nO = add(reshape(X, [8*n, 64]), Y)\noutput O\n", "parallel in it"},
       {"program f\nsym n in 1..4\ninput X : f16[8*n, 4, 16]\nO = reshape(X, [32, 64])\noutput O\n", "expected 8*n there"},
       {"program f\nsym n in 1..4\ninput X : f16[8*n, 32]\nO = reshape(X, [32, 8*n])\noutput O\n", "runs with 8*n"},

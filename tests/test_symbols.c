@@ -71,7 +71,8 @@ static void says_what_is_no_family(void **state) {
       {"program f\nsym n in 1..64\ninput X : f16[8, n]\nO = kernel grid=(x=2) threads=32 {\n  for i=ceil(n/16) {\n    a = load X {x->0, i->1}\n  }\n  c = accum(a) {i->+}\n  d = sum(c, dim=1)\n  store d {x->0}\n}\noutput O\n",
        "nor does it contract it"}, /* chunk on chunk */
       {"program f\nsym n in 1..4\ninput X : f16[n, n]\nO = matmul(X, X)\noutput O\n", "not parallel"},
-      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = reshape(X, [8, n])\noutput O\n", "not parallel"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = reshape(X, [8, n])\noutput O\n", "a reshape joins it"},
+      {"program f\nsym n in 1..4\ninput Q : f16[n, 8]\ninput K : f16[8, 4]\nO = causal(matmul(Q, K))\noutput O\n", "a causal mask runs with n"},
       {"program f\nsym n in 1..4\ninput X : f16[n, 8]\ninput Y : f16[4, 8]\nO = add(X, Y)\noutput O\n", "it has to be n too"},
       {"program f\nsym n in 1..4\nsym m in 1..4\ninput X : f16[n, 8]\ninput Y : f16[m, 8]\nO = add(X, Y)\noutput O\n", "it has to be"},
       {"program f\nsym n in 1..4\ninput X : f16[m, 8]\nO = exp(X)\noutput O\n", "expected an extent or a symbol"},
