@@ -1929,7 +1929,7 @@ static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
    double, is skipped (>>defined answers for domains); a difference counts if it is more than rounding explains: that of
    the terms on the way in the field column, and, in the real one, what long double makes of the same text. */
 
-enum { MGI_COLUMN_GRID = 11, MGI_COLUMN_VALUES = 15, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_DRAWN = 64 };
+enum { MGI_COLUMN_GRID = 11, MGI_COLUMN_VALUES = 17, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_DRAWN = 64 };
 
 /* A value of the field column, and the largest magnitude on the way to it. */
 typedef struct mgi_column { double v, size; } mgi_column;
@@ -2145,7 +2145,8 @@ static mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_p
 
 static mg_status mgi_column_check(int op, mg_error *e) {
   static const double value[MGI_COLUMN_VALUES] = {
-      0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4, /* not of the grid: */ 0x1p-30, -0x1p-30, 1000, -1000};
+      0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4,
+      /* not of the grid; the last two no f16 holds */ 0x1p-30, -0x1p-30, 1000, -1000, 0x1p17, -0x1p17};
   static const double constant[MGI_COLUMN_CONSTANTS] = {0.5, -3, 0, 2};
   const mg_op_info *row = mg_op_row((mg_opcode)op);
   const int n_b = row->n_in > 1 ? MGI_COLUMN_VALUES : 1, n_c = row->attr == MG_ATTR_RAT ? MGI_COLUMN_CONSTANTS : 1;

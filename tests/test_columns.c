@@ -31,6 +31,7 @@
   E(ATZERO,    "atzero",    1, MG_KBT, NONE, OPAQUE, FF_MUL(a, a),                      a == 0 ? 1 : a * a)             \
   E(ATEQUAL,   "atequal",   2, MG_KBT, NONE, OPAQUE, FF_MAX(a, b),                      a == b ? a + 1 : MG_MAX(a, b))  \
   E(LARGE,     "large",     1, MG_KBT, NONE, OPAQUE, a,                                 MG_MIN(a, MG_C(100, 1)))        \
+  E(LARGER,    "larger",    1, MG_KBT, NONE, OPAQUE, a,                                 MG_MIN(a, MG_C(65504, 1)))      \
   E(CONSTANT,  "constant",  1, MG_KBT, RAT,  OPAQUE, FF_MUL(a, c),                      a * MG_ABS(c))                  \
   E(NOTSUM,    "notsum",    2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(NOTSUM, FF_ADD(a, b)),   MG_SIN(a) + MG_COS(b))          \
   E(NOTEVEN,   "noteven",   1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(NOTEVEN, FF_MUL(a, a)),  a * a * a)                      \
