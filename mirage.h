@@ -6569,7 +6569,7 @@ static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
                     "reshape's shape, as [8*n, 64]",
                     d, name, g->symbol[is - 1].name);
       if (is > g->n_symbols && S.contracted[is - 1] && s == MG_OK && g->symbol[is - 1].most > 1)
-        s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, a computed size, and the program is not parallel in it", d,
+        s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, a computed size, and the program is not parallel in it: what is summed over has a symbol of its own", d,
                     name, g->symbol[is - 1].name);
       if (s != MG_OK) break;
       if (is && c < 0 && g->symbol[is - 1].most > 1)
