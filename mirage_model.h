@@ -82,7 +82,7 @@
      Take an update, a launch of its own, into a piece: it is a copy.  Treat `device` symbols otherwise than those that
      come with the launch.  Run on a GPU, capture graphs.  Run foreign kernels: they are parsed, checked and planned;
      evaluating one takes a function of the caller's, else MG_UNSUPPORTED.  What a foreign kernel changes in place
-     (`: bf16[n, 64], in K`) is a state.
+     (`: bf16[n, 64], in K`) is a state, or what the model made, which nobody reads afterwards.
      Check the body of a function that nobody calls. */
 #ifndef MIRAGE_MODEL_H
 #define MIRAGE_MODEL_H
@@ -287,6 +287,8 @@ typedef struct mg_value {
   mg_size bytes;      /* MADE: all of it */
   const mg_model_decl *decl; /* NULL: MADE */
   mg_size at;         /* of a table's first row */
+  uint32_t alias;     /* MADE: the value in whose place it is made, by a foreign kernel; 0: none */
+  int taken;          /* 1: another was made in its place: nobody reads it after that */
 } mg_value;
 
 /* One operator of a piece. */
@@ -1895,6 +1897,8 @@ static uint32_t mgi_resolve(mgi_lister *L, const mg_expr *x, const mgi_binding *
     mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' has 0 to %lld, found %lld", x->name,
                  (long long)b->count - 1, (long long)which);
   if (bound) *bound = b;
+  if (mgi_listing(L) && L->l->value[b->value + which].taken)
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' was changed in place, and is not there any more", x->name);
   return mgi_listing(L) ? b->value + (uint32_t)which : 0;
 }
 
@@ -2603,15 +2607,22 @@ static void mgi_list_foreign(mgi_lister *L, const mg_step *s) {
   for (int k = 0; k < s->n_results && mgi_listing(L); k++) {
     if (s->in_place[k]) {
       const mg_expr *x = s->arg[s->in_place[k] - 1];
-      if (!mgi_find(L, x->name)->state)
-        mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is no state that may be changed in place here",
-                     x->name);
-      out[k] = in[s->in_place[k] - 1];
+      const uint32_t is = in[s->in_place[k] - 1];
+      if (L->l->value[is].kind != MG_VALUE_MADE && !mgi_find(L, x->name)->state)
+        mgi_list_err(L, MG_BAD_INPUT, x->line, x->column,
+                     "'%s' is no state or result that may be changed in place here", x->name);
       for (int j = 0; j < s->n_args && mgi_listing(L); j++)
-        if (j != s->in_place[k] - 1 && in[j] == out[k])
+        if (j != s->in_place[k] - 1 && in[j] == is)
           mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is two operands, and changed in place", x->name);
       for (int j = 0; j < k && mgi_listing(L); j++)
-        if (out[j] == out[k]) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is two results", x->name);
+        if (s->in_place[j] == s->in_place[k])
+          mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is two results", x->name);
+      out[k] = is;
+      if (!mgi_listing(L) || L->l->value[is].kind != MG_VALUE_MADE) continue;
+      v = L->l->value[is];
+      v.name = s->name[k], v.alias = is;
+      out[k] = mgi_value_new(L, &v, x->line, x->column);
+      L->l->value[is].taken = 1;
       continue;
     }
     if (!mgi_value_signed(L, &s->result[k], &v)) return;
@@ -2857,7 +2868,7 @@ static int mgi_atoms_of_piece(mgi_parting *P, uint32_t launch) {
       in[j] = node->operand[j] < MG_MAX_IN ? run->in[node->operand[j]] : made[node->operand[j] - MG_MAX_IN];
     made[k] = k + 1 == p->n_nodes ? run->out[0] : mgi_parting_value(P, &node->out, node->op->name);
     if (!made[k]) return 0;
-    if (op == MG_OP_RESHAPE && P->value[in[0]].kind != MG_VALUE_STATE &&
+    if (op == MG_OP_RESHAPE && P->value[in[0]].kind != MG_VALUE_STATE && !P->value[in[0]].taken &&
         mgi_parting_splits(P, &P->value[in[0]], &node->out)) {
       mgi_moved *m = &P->moved[made[k]];
       m->is = 1, m->launch = launch, m->node = k, m->from = in[0];
@@ -2913,7 +2924,8 @@ static int mgi_edge_of_value(mgi_parting *P, uint32_t v, uint32_t to) {
   while (P->maker[v] && P->atom[P->maker[v] - 1].own) v = P->operand[P->atom[P->maker[v] - 1].in];
   return !P->maker[v] || mgi_edge_add(P, P->maker[v] - 1, to);
 }
-/* A value waits for its maker; a reader of a state for its last writer, a writer for all readers since. */
+/* A value waits for its maker; a reader of a state for its last writer, a writer for all readers since; so does what is
+   made in a value's place. */
 static int mgi_edges(mgi_parting *P) {
   uint32_t *writer = (uint32_t *)calloc(P->n_values, sizeof *writer), *reader = NULL, n_readers = 0, cap = 0;
   int good = writer != NULL;
@@ -2922,18 +2934,19 @@ static int mgi_edges(mgi_parting *P) {
     int lazy = P->atom[a].node != UINT32_MAX;
     for (uint32_t j = 0; j < P->atom[a].n_in && good; j++) {
       const uint32_t v = P->operand[P->atom[a].in + j], from = P->maker[v];
-      lazy &= P->value[v].kind == MG_VALUE_WEIGHT || (from && P->atom[from - 1].lazy);
+      lazy &= P->value[v].kind == MG_VALUE_WEIGHT || (from && P->atom[from - 1].lazy && !P->value[v].taken);
       good = mgi_edge_of_value(P, v, a);
-      if (P->value[v].kind != MG_VALUE_STATE || !good) continue;
+      if ((P->value[v].kind != MG_VALUE_STATE && !P->value[v].taken) || !good) continue;
       if (writer[v] && writer[v] - 1 != a) good = mgi_edge_add(P, writer[v] - 1, a);
       if (good && (good = mgi_parting_room(P, (void **)&reader, n_readers + 1, &cap, sizeof *reader)))
         reader[n_readers++] = v, reader[n_readers++] = a;
     }
     P->atom[a].lazy = lazy;
     for (int k = 0; good && mgi_atom_out(P, a, k); k++) {
-      const uint32_t v = mgi_atom_out(P, a, k);
+      const uint32_t made = mgi_atom_out(P, a, k), v = P->value[made].alias ? P->value[made].alias : made;
       uint32_t left = 0;
-      if (P->value[v].kind != MG_VALUE_STATE) { P->maker[v] = a + 1; continue; }
+      if (P->value[made].kind != MG_VALUE_STATE) P->maker[made] = a + 1;
+      if (P->value[made].kind != MG_VALUE_STATE && v == made) continue;
       for (uint32_t r = 0; r < n_readers && good; r += 2) {
         if (reader[r] != v) { reader[left++] = reader[r], reader[left++] = reader[r + 1]; continue; }
         if (reader[r + 1] != a) good = mgi_edge_add(P, reader[r + 1], a);
@@ -3202,8 +3215,10 @@ typedef struct mgi_regroup_state {
   uint32_t *is; /* by value of the partitioner: the new list's */
 } mgi_regroup_state;
 static uint32_t mgi_regroup_value(mgi_regroup_state *G, const mgi_parting *P, uint32_t v, const mg_step *from) {
-  if (!G->is[v]) G->is[v] = mgi_value_new(&G->L, &P->value[v], from->line, from->column);
-  return G->is[v];
+  if (G->is[v]) return G->is[v];
+  mg_value like = P->value[v];
+  if (like.alias) like.alias = mgi_regroup_value(G, P, like.alias, from);
+  return G->is[v] = mgi_value_new(&G->L, &like, from->line, from->column);
 }
 /* A launch that stands for itself. */
 static void mgi_regroup_launch(mgi_regroup_state *G, const mgi_parting *P, uint32_t launch) {
@@ -4198,6 +4213,7 @@ static mg_status mgi_launch_foreign(mgi_running *S, const mg_launch *a) {
     c.out[k] = (double *)calloc((size_t)mg_shape_elements(&c.out_shape[k]), sizeof(double));
     if (!c.out[k]) s = mgi_step_fail(S, a, MG_NO_MEMORY, "no memory");
     else if (mgi_launch_writes(S->l, a, a->out[k])) s = mgi_read_value_of(S, a, a->out[k], c.out[k]);
+    else if (S->l->value[a->out[k]].alias) s = mgi_read_value_of(S, a, S->l->value[a->out[k]].alias, c.out[k]);
   }
   if (s == MG_OK && a->scratch) mgi_write_value(S, a->scratch, NULL); /* as the kernel may */
   if (s == MG_OK) s = S->cfg->foreign(S->cfg->user, &c, S->e);
@@ -4235,7 +4251,7 @@ static mg_status mgi_launch_run(mgi_running *S, uint32_t k) {
   for (int j = 0; p && j < mgi_launch_count(a) && s == MG_OK; j++) {
     const uint32_t v = mgi_launch_value(a, j);
     if (!p->storage[v] || k > p->last[v] || !mgi_launch_first(a, j)) continue;
-    if (--S->readers[v] == 0 && p->last[v] < p->n_launches) mgi_write_value(S, v, NULL);
+    if (--S->readers[v] == 0 && p->last[v] < p->n_launches && !S->l->value[v].taken) mgi_write_value(S, v, NULL);
   }
   return s;
 }
@@ -4509,7 +4525,8 @@ mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const
 /* ------------------------------------------------------------------------------------------------- >>planning
    Launches in order; each value that is made takes a storage whose last value nobody reads any more: the least at the
    symbols' greatest values that holds it, else the greatest that grows to it, else a new one.  Sizes are compared for
-   all values of the symbols at once (mg_size_order).  An operand and a result of one launch never share. */
+   all values of the symbols at once (mg_size_order).  An operand and a result of one launch never share, unless the
+   result is made in the operand's place. */
 
 enum { MGI_STORAGES = 1024 };
 
@@ -4590,7 +4607,7 @@ mg_status mg_model_plan_of(const mg_model_list *l, mg_model_plan **out, mg_error
     for (int j = p->launch[k].n_in; j < mgi_launch_count(&p->launch[k]) && e->status == MG_OK; j++) {
       const uint32_t v = mgi_launch_value(&p->launch[k], j);
       if (l->value[v].kind != MG_VALUE_MADE) continue;
-      const uint32_t s = mgi_plan_take(p, k, v, busy);
+      const uint32_t s = l->value[v].alias ? p->storage[l->value[v].alias] - 1 : mgi_plan_take(p, k, v, busy);
       if (s == MGI_STORAGES) mg_fail(e, MG_LIMIT, l->m->name, "a plan has at most %d storages", MGI_STORAGES);
       else p->storage[v] = s + 1, busy[s] = p->last[v];
     }
@@ -4644,7 +4661,10 @@ mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
         s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' of %s bytes is not known to fit storage %u of %s", is->name,
                     mgi_size_text(l->sizes, is->bytes, ta, sizeof ta), at - 1,
                     mgi_size_text(l->sizes, p->size[at - 1], tb, sizeof tb));
-      else if (holder[at] && p->last[holder[at]] >= k)
+      else if (is->alias && (p->storage[is->alias] != at || holder[at] != is->alias))
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' is not where '%s' is, in whose place it is made", is->name,
+                    l->value[is->alias].name);
+      else if (holder[at] && p->last[holder[at]] >= k + (is->alias != 0))
         s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' and '%s' are in storage %u at launch %u", is->name,
                     l->value[holder[at]].name, at - 1, k);
       else holder[at] = v;

@@ -125,6 +125,57 @@ static void test_builder(void **state) {
   mg_model_free(m);
 }
 
+/* The statements and sizes that the one above has not: sizes of a launch, foreign kernels, match, names in files. */
+static void test_every_step(void **state) {
+  static const char text[] =
+      "model b\nsym n in 1..64\nsym p in 2..9 device\ninput X : f32[n, 6]\ninput C : f32[1, 6] = sin at p-1 base 100\n"
+      "weight W : f32[6, 6] from \"q\", \"k\" transposed\nstate K : f32[p, 6]\n"
+      "A = cast(matmul(X, W), f32)\n"
+      "B, K = extern user \"f\" in \"f.cu\" (A, K; p, ceil((n+3)/4)) : f32[floor((n+7)/8), 6], in K scratch 16*n\n"
+      "match B : f32[r, 6]\nD = extern library \"lib.g\" (A) : in A\noutput B, D\n";
+  const char *const names[2] = {"B", "K"}, *const d = "D", *const from[2] = {"q", "k"};
+  mg_model *m = mg_model_new("b", NULL);
+  mg_error e;
+  char *s;
+  (void)state;
+  mg_model_symbol_new(m, "n", 1, 64, 0), mg_model_symbol_new(m, "p", 2, 9, 1);
+  const mg_extent *n = mg_extent_name(m, "n"), *p = mg_extent_name(m, "p"), *six = mg_extent_int(m, 6),
+                  *one = mg_extent_int(m, 1);
+  const mg_extent *x[2] = {n, six}, *c[2] = {one, six}, *w[2] = {six, six}, *k[2] = {p, six},
+                  *r[2] = {mg_extent_name(m, "r"), six};
+  const mg_extent *b[2] = {mg_extent_of(m, 'f', mg_extent_of(m, '+', n, mg_extent_int(m, 7), 0), NULL, 8), six};
+  mg_model_declare(m, MG_VALUE_INPUT, "X", 0, MG_F32, 2, x), mg_model_declare(m, MG_VALUE_INPUT, "C", 0, MG_F32, 2, c);
+  mg_model_table(m, "C", 's', mg_extent_of(m, '-', p, one, 0), 100);
+  mg_model_declare(m, MG_VALUE_WEIGHT, "W", 0, MG_F32, 2, w), mg_model_from(m, "W", 2, from, 1);
+  mg_model_declare(m, MG_VALUE_STATE, "K", 0, MG_F32, 2, k);
+  mg_expr *product =
+      mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "matmul"), mg_expr_value(m, "X", NULL)), mg_expr_value(m, "W", NULL));
+  mg_step_let(m, "A", mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "cast"), product), mg_expr_constant(m, "f32")));
+  mg_step *f = mg_step_foreign(m, 2, names, 0, "f", "f.cu");
+  mg_step_arg(m, f, mg_expr_value(m, "A", NULL)), mg_step_arg(m, f, mg_expr_value(m, "K", NULL));
+  mg_step_size(m, f, p),
+      mg_step_size(m, f, mg_extent_of(m, 'c', mg_extent_of(m, '+', n, mg_extent_int(m, 3), 0), NULL, 4));
+  mg_step_result(m, f, MG_F32, 2, b), mg_step_in_place(m, f, "K");
+  mg_step_scratch(m, f, mg_extent_of(m, '*', mg_extent_int(m, 16), n, 0));
+  mg_step_match(m, mg_expr_value(m, "B", NULL), MG_F32, 2, r);
+  mg_step *g = mg_step_foreign(m, 1, &d, 1, "lib.g", NULL);
+  mg_step_arg(m, g, mg_expr_value(m, "A", NULL)), mg_step_in_place(m, g, "A");
+  mg_model_output(m, mg_expr_value(m, "B", NULL)), mg_model_output(m, mg_expr_value(m, "D", NULL));
+  if (mg_model_print(m, &s, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  mg_model *read = model_of(s); /* brackets are printed where they have to be */
+  mg_model_list *l[2] = {list_of(m), list_of(read)};
+  mg_string_free(s);
+  mg_model *as = model_of(text);
+  char *t;
+  assert_int_equal(mg_model_print(as, &t, &e), MG_OK);
+  assert_int_equal(mg_model_print(m, &s, &e), MG_OK);
+  assert_string_equal(s, t);
+  assert_int_equal(l[0]->n_launches, 3);
+  assert_int_equal(l[1]->n_values, l[0]->n_values);
+  mg_string_free(s), mg_string_free(t), mg_model_list_free(l[0]), mg_model_list_free(l[1]), mg_model_free(m),
+      mg_model_free(read), mg_model_free(as);
+}
+
 /* Where, what was expected, what was found. */
 static void test_errors(void **state) {
 #define DECLS                                                                                                          \
@@ -175,11 +226,20 @@ static void test_errors(void **state) {
       {DECLS "Y, Z = extern user \"k\" (X, K) : f32[n, 8], in W output Y", "m:7:47",
        "expected an operand of k, found 'W'"},
       {DECLS "Y, Z = extern user \"k\" (X, K) : f32[n, 8], in X output Y", "m:7:25",
-       "'X' is no state that may be changed in place here"},
+       "'X' is no state or result that may be changed in place here"},
       {DECLS "Y, Z = extern user \"k\" (K, K) : f32[n, 8], in K output Y", "m:7:47", "'K' is several operands of k"},
       {DECLS "A = K Y, Z = extern user \"k\" (A, K) : f32[n, 8], in K output Y", "m:7:34",
        "'K' is two operands, and changed in place"},
       {DECLS "Y, Z, V = extern user \"k\" (K) : f32[n, 8], in K, in K output Y", "m:7:28", "'K' is two results"},
+      {DECLS "A = exp(X) Y = extern user \"k\" (A) : in A Z = exp(A) output Z", "m:7:51",
+       "'A' was changed in place, and is not there any more"},
+      {DECLS "A = exp(X) Y = extern user \"k\" (A) : in A output A", "m:7:50", "'A' was changed in place"},
+      {DECLS "A = exp(X) B = A Y = extern user \"k\" (A) : in A output B", "m:7:56", "'B' was changed in place"},
+      {DECLS "A = exp(X) Y = extern user \"k\" (A, A) : in A output Y", "m:7:44", "'A' is several operands of k"},
+      {DECLS "A = exp(X) B = A Y = extern user \"k\" (A, B) : in A output Y", "m:7:39",
+       "'A' is two operands, and changed"},
+      {DECLS "A = exp(X) Y, Z = extern user \"k\" (A) : in A, in A output Y", "m:7:36", "'A' is two results"},
+      {DECLS "Y = extern user \"k\" (W[1]) : in W output Y", "m:7:22", "'W' is no state or result that may be changed"},
       {DECLS "Y = extern user \"k\" (X) : f32[n, 8] scratch n-1 output Y", "m:7:45",
        "'scratch' dimension 0: expected 1 to 2^40 elements"},
       {DECLS "W = exp(X) output W", "m:7:1", "'W' is a weight or state, and keeps its name"},
@@ -526,6 +586,79 @@ static void test_launches(void **state) {
   mg_model_data_free(d), mg_model_list_free(l), mg_model_free(m);
 }
 
+/* Doubles what it changes in place, and adds its last operand. */
+static mg_status doubled(void *user, const mg_foreign_call *c, mg_error *e) {
+  (void)user, (void)e;
+  for (int64_t i = 0; i < mg_shape_elements(&c->out_shape[0]); i++)
+    c->out[0][i] = 2 * c->out[0][i] + c->in[c->n_in - 1][i];
+  return MG_OK;
+}
+/* What is made in the place of a value that the model made: there, in every order, and in a partition. */
+static void test_in_place(void **state) {
+  static const char text[] =
+      "model m sym n in 1..8 input X : f32[n, 4] fn twice(A : f32[a, b], B : f32[a, b]) : f32[a, b] { C = extern user \"k\" (A, B) : in A return C }\n"
+      "weight W : f32[2, 4] Q = neg(X) R = neg(Q) A = add(R, X) B = neg(A) H = add(A, B) G = sqr(A) A = twice(A, B) C = add(A, G) D = extern user \"k\" (C, H) : in C E = add(A, D) E = add(E, H)\n"
+      "P = neg(W) R = exp(P) S = extern user \"k\" (P, W) : in P T = add(R, S)\n"
+      "P = neg(X) F = extern user \"k\" (P) : in P M = exp(X) R = add(M, F) N = extern user \"k\" (M, X) : in M Z = add(R, N)\n"
+      "O = exp(neg(X)) V = reshape(O, [4*n]) O = extern user \"k\" (O, X) : in O Z = add(Z, reshape(add(reshape(O, [4*n]), V), [n, 4])) output E, A, T, Z";
+  mg_model *m = model_of(text);
+  mg_model_list *l = list_of(m), *part = NULL;
+  mg_error e;
+  int n = 0, shared = 0;
+  (void)state;
+  if (mg_model_partition(l, NULL, &part, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_int_equal(mg_model_partition_check(part, &e), MG_OK);
+  for (int which = 0; which < 2; which++) {
+    mg_model_list *of = which ? part : l;
+    mg_model_plan *p = plan_of(of);
+    for (uint32_t k = 0; k < of->n_launches; k++) /* it is an operand's place; no other result is in one */
+      for (int j = 0; j < of->launch[k].n_in; j++) {
+        const mg_launch *a = &of->launch[k];
+        const uint32_t v = a->in[j], out = a->out[0];
+        if (of->value[v].kind != MG_VALUE_MADE || p->last[v] != k) continue;
+        if (of->value[out].alias) assert_int_equal(of->value[out].alias, a->in[0]);
+        if (of->value[out].alias || p->storage[v] == p->storage[out]) continue;
+        const uint32_t was = p->storage[out];
+        p->storage[out] = p->storage[v];
+        assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+        p->storage[out] = was, shared++;
+      }
+    for (uint32_t v = 1; v < of->n_values; v++) {
+      const uint32_t in = of->value[v].alias, was = p->storage[v];
+      if (!in) continue;
+      assert_int_equal(p->storage[in], was);
+      p->storage[v] = ++p->n_storages, p->size[p->n_storages - 1] = of->value[v].bytes; /* a storage of its own */
+      p->total = mgi_plan_total(p);
+      assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+      assert_non_null(strstr(e.msg, "in whose place it is made"));
+      p->storage[v] = was, p->n_storages--, p->total = mgi_plan_total(p), n++;
+    }
+    for (uint64_t order = 0; order <= 20; order++) {
+      const int64_t sym[1] = {3};
+      mg_model_data *d = data_of(of, sym);
+      mg_model_config c;
+      memset(&c, 0, sizeof c);
+      c.inputs = 9, c.foreign = doubled, c.plan = order ? p : NULL, c.order = order - (order > 0);
+      step(d, sym, &c);
+      const double *x = d->data[mg_value_find(of, "X", -1)], *y = d->data[of->output[0]], *a = d->data[of->output[1]],
+                   *t = d->data[of->output[2]], *w = d->data[mg_value_find(of, "W", -1)];
+      for (int i = 0; i < 12; i++) {
+        assert_true(fabs(a[i] - 2 * x[i]) < 1e-14); /* 2 (2 x) - 2 x */
+        assert_true(fabs(y[i] - (2 * x[i] + 2 * (2 * x[i] + 4 * x[i] * x[i]))) < 1e-13);
+      }
+      const double *z = d->data[of->output[3]];
+      for (int i = 0; i < 12; i++) assert_true(fabs(z[i] - (3 * exp(x[i]) + 3 * exp(-x[i]) - x[i])) < 1e-13);
+      for (int i = 0; i < 8; i++) assert_true(fabs(t[i] - (exp(-w[i]) - w[i])) < 1e-14);
+      mg_model_data_free(d);
+    }
+    assert_true(aliases(of, p) > 0);
+    mg_model_plan_free(p);
+  }
+  assert_int_equal(n, 12);
+  assert_true(shared > 3);
+  mg_model_list_free(part), mg_model_list_free(l), mg_model_free(m);
+}
+
 static mg_status noted(void *user, const mg_foreign_call *c, mg_error *e) { /* writes down in what order kernels run */
   (void)e;
   strcat((char *)user, c->step->symbol);
@@ -699,7 +832,8 @@ static void test_partition_mutants(void **state) {
         if (!refuses(q)) fail_msg("results 0 and %d of launch %u exchanged are accepted", j, k);
       }
       for (uint32_t v = 1; v < q->n_values; v++) { /* a state of another layer */
-        if (q->value[v].kind != MG_VALUE_STATE || v == was.in[0] || q->value[was.in[0]].kind != MG_VALUE_STATE) continue;
+        if (q->value[v].kind != MG_VALUE_STATE || v == was.in[0] || q->value[was.in[0]].kind != MG_VALUE_STATE)
+          continue;
         a->in[0] = v, n[2]++;
         if (!refuses(q)) fail_msg("launch %u with another state is accepted", k);
         *a = was;
@@ -763,6 +897,7 @@ int main(void) {
       cmocka_unit_test(test_limits),  cmocka_unit_test(test_memory),  cmocka_unit_test(test_relax),
       cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),   cmocka_unit_test(test_mutants),
       cmocka_unit_test(test_scratch), cmocka_unit_test(test_launches), cmocka_unit_test(test_orders),
+      cmocka_unit_test(test_in_place), cmocka_unit_test(test_every_step),
       cmocka_unit_test(test_partition), cmocka_unit_test(test_least_cuts), cmocka_unit_test(test_partition_mutants)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
