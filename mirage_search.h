@@ -10294,7 +10294,7 @@ static void mgi_range_points(mgi_ranges *R) {
   enum { SIDE = 4 };
   const int two = R->program->n_symbols == 2;
   int place[2][MGI_RANGE_SEARCHED], n[2];
-  for (int a = 0; a < 2; a++) n[a] = mgi_range_evenly(R->size[a], R->n_size[a], two ? SIDE : MGI_RANGE_SEARCHED, place[a]);
+  for (int a = 0; a < 2; a++) n[a] = mgi_range_evenly(R->size[a], R->n_size[a], two ? (int)SIDE : (int)MGI_RANGE_SEARCHED, place[a]);
   for (int i = 0; i < n[0]; i++)
     for (int j = 0; j < n[1]; j++) {
       const int to = place[1][j], from = two || !j || R->size[1][to] < 4 * MGI_RANGE_LEAST ? to : place[1][j - 1];
