@@ -1984,7 +1984,7 @@ static int do_model(const options *o) {
   mg_error e;
   size_t n;
   int code = 0;
-  char *out = NULL, msg[120];
+  char *out = NULL, msg[160];
   if (!print && !plan && !eval && !run && !found) {
     snprintf(msg, sizeof msg, "expected print, plan, eval, run, search, verify, emit or check, found '%.60s'", what);
     return fault(MG_BAD_INPUT, "model", msg);
