@@ -80,7 +80,9 @@
 
    DOES NOT, in this version
      Take an update, a launch of its own, into a piece: it is a copy.  Treat `device` symbols otherwise than those that
-     come with the launch.  Run on a GPU, capture graphs.  Run foreign kernels: they are parsed, checked and planned;
+     come with the launch.  Compute once what weights alone decide: a transpose of a weight is in the piece that reads
+     it.  Give emitted kernels a state within its room: they take it dense at the step's sizes, as emulation copies it.
+     Run on a GPU, capture graphs.  Run foreign kernels: they are parsed, checked and planned;
      evaluating one takes a function of the caller's, else MG_UNSUPPORTED.  What a foreign kernel changes in place
      (`: bf16[n, 64], in K`) is a state, or what the model made, which nobody reads afterwards.
      Check the body of a function that nobody calls. */
@@ -465,8 +467,8 @@ mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_con
 
 /* Runs a list and another of the same model, which may have a plan and hooks of its own, for some steps on random
    weights and inputs of `seed`, with room for the last.  Symbols that live in device memory grow by one a step.  off is
-   the largest distance of an element of an output or a state, over the largest magnitude there; 0: the same bits.
-   of: what it is an element of.  Of i32 it is counted which are others. */
+   the largest relative error of an output or a state, by Frobenius norms; 0: the same bits.  of: the name of that.  Of
+   i32 it is counted which are others. */
 typedef struct mg_model_distance { double off; const char *of; int steps; int64_t indices; } mg_model_distance;
 mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const int64_t *sym, int steps, uint64_t seed,
                            const mg_model_config *of_a, const mg_model_config *of_b, mg_model_distance *d, mg_error *e);
@@ -4469,17 +4471,17 @@ mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_con
 
 /* Distance of one value of two runs, of n elements. */
 static void mgi_model_off(const double *a, const double *b, int64_t n, const mg_value *v, mg_model_distance *d) {
-  double most = 0, off = 0;
+  double square = 0, off = 0;
   if (!memcmp(a, b, (size_t)n * sizeof *a)) return;
   for (int64_t i = 0; i < n && v->type == MG_I32; i++) d->indices += a[i] != b[i];
   if (v->type == MG_I32) return;
   for (int64_t i = 0; i < n; i++) {
-    const double x = a[i] < 0 ? -a[i] : a[i], y = a[i] > b[i] ? a[i] - b[i] : b[i] - a[i];
-    if (x > most) most = x;
-    if (y > off) off = y;
-    if (!mgi_same_bits(a[i], b[i]) && !(y >= 0)) off = 1e300; /* one is no number */
+    if (mgi_same_bits(a[i], b[i])) continue;
+    off += (a[i] - b[i]) * (a[i] - b[i]);
   }
-  off = off > 1e299 ? off : most > 0 ? off / most : off;
+  for (int64_t i = 0; i < n; i++) square += a[i] * a[i];
+  off = square > 0 ? sqrt(off / square) : sqrt(off);
+  if (!(off < 1e300)) off = 1e300; /* something is no number */
   if (off > d->off) d->off = off, d->of = v->name;
 }
 mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const int64_t *sym, int steps, uint64_t seed,
@@ -4733,6 +4735,7 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
    piece's hash, and holds its ranges behind comments, as `mirage search` writes them; the piece itself is not in it:
    what it says is verified against the piece at hand. */
 
+enum { MGI_KEPT_S = 300 }; /* in which what is kept is verified, where there is no limit */
 static double mgi_found_seconds(void) {
   struct timespec t;
   timespec_get(&t, TIME_UTC);
@@ -4935,7 +4938,9 @@ static mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_s
     if (s == MG_NO_MEMORY) return mg_fail(e, s, f->l->m->name, "%s", why.msg);
     snprintf(p->why, sizeof p->why, "%.250s", why.msg);
   }
+  verify.time_limit_s = seconds > 0 ? seconds : (double)MGI_KEPT_S;
   if (p->program && c->keep && mgi_found_take(p, c, &verify)) return MG_OK;
+  verify.time_limit_s = 0;
   if (seconds > 0) search.time_limit_s = 0.6 * seconds, verify.time_limit_s = 0.4 * seconds;
   if (!p->program || c->no_search) s = MG_NOT_FOUND;
   else if (mgi_found_stopped(&search)) s = mg_fail(&why, MG_NOT_FOUND, "search", "interrupted");

@@ -19,6 +19,11 @@ echo "$dir/$name.cu: $(wc -l <"$dir/$name.cu") lines"
 step "link 2, on the CPU over finite fields and floats: mirage check"
 build/mirage check "$dir/$name.cu"
 
+step "a whole model: mirage model search, verify, check examples/models/tiny.mgm"
+build/mirage model search examples/models/tiny.mgm --time-limit 20 -o "$dir/tiny"
+build/mirage model verify examples/models/tiny.mgm -o "$dir/tiny" | tail -n 3
+build/mirage model check examples/models/tiny.mgm -o "$dir/tiny" --sym n=2 --sym p=3 --steps 2
+
 step "compile for sm_80 and sm_90a"
 if command -v "$nvcc" >/dev/null 2>&1; then
   build/mirage search "examples/programs/$name.mg" --arch sm_80 --no-measure --top 1 >"$dir/$name.sm_80.mg" # less shared memory: its own plan

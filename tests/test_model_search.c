@@ -81,7 +81,7 @@ static int holds(const char *whole, const char *part) {
 }
 
 static void test_found(void **state) {
-  mg_model_search_config c = config(12);
+  mg_model_search_config c = config(0);
   mg_model_found f, as;
   mg_error e;
   char *s = NULL;
