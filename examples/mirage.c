@@ -82,8 +82,8 @@ static const char usage[] =
     "                                               the cut, and of the whole; runs it in float64 in the plan's poisoned memory\n"
     "       mirage model emit FILE -o DIR [--sym ..] a .cu file of each distinct piece, as it is kept in DIR or as written, to DIR\n"
     "       mirage model check FILE --sym n=2 .. [-o DIR] [--steps K] [--seed N]\n"
-    "                                               K steps by these files, compiled for the CPU and emulated, against float64; link 2\n"
-    "                                               of each by itself: mirage check\n"
+    "                                               K steps by these files, compiled for the CPU and emulated, against float64;\n"
+    "                                               link 2 of a file is not in it: check FILE.cu\n"
     "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
 
