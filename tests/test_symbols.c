@@ -468,7 +468,6 @@ static void ranges_lose_little_by_times(void **state) {
    these keeps one: four chunks of 32 are timed there, too.  No member of a family is timed twice; two families may share one. */
 static void chunks_of_other_sizes_are_timed(void **state) {
   static timed_members t;
-  mg_graph *p = parse(families[0]);
   mg_search_config c = mg_search_config_default();
   mg_family_result f;
   mg_error e;
@@ -476,6 +475,7 @@ static void chunks_of_other_sizes_are_timed(void **state) {
 #ifdef __SANITIZE_ADDRESS__
   skip(); /* the other tests of ranges run all of this code */
 #endif
+  mg_graph *p = parse(families[0]);
   c.measure = each_once, c.measure_user = &t, c.emittable = emittable;
   if (mg_search_family(p, &c, NULL, &f, &e) != MG_OK) fail_msg("%s", e.msg);
   assert_true(f.timed && f.loss <= MG_RANGE_LOSS_TIMED);
