@@ -1783,6 +1783,12 @@ MGI_FN int mgi_overflows(const mg_flat *k, const mg_chains *c, const mg_maxima *
   }
   return worst;
 }
+/* The chains of a kernel under a plan in which exponential i, and nothing else, has a running maximum. */
+MGI_FN void mgi_chains_of_one(const mg_flat *k, int i, mg_chains *c) {
+  memset(c, 0, sizeof *c);
+  mgi_settle(k, c, i, -1);
+  c->over[i] = c->lent = (int16_t)(i + 1);
+}
 int mg_flat_unshifted(const mg_flat *k) {
   mg_chains c;
   mg_maxima m;
@@ -1791,9 +1797,7 @@ int mg_flat_unshifted(const mg_flat *k) {
   if (!raw || !mgi_divides(k)) return 0;
   for (int i = 0; i < k->n; i++) {
     if (k->op[i].code != MG_OP_EXP) continue;
-    memset(&c, 0, sizeof c);
-    mgi_settle(k, &c, i, -1);
-    c.over[i] = c.lent = (int16_t)(i + 1);
+    mgi_chains_of_one(k, i, &c);
     mgi_maxima(k, &c, &m, 1);
     if (m.of && mgi_may_stay(k, &m)) return 0;
   }
@@ -3107,13 +3111,6 @@ MGI_FN uint32_t mgi_depends(const mg_graph *b, const mg_flat *k, int of) {
   }
   return on[of];
 }
-/* 1 if b's blocks join what they have. */
-MGI_FN int mgi_blocks_join(const mg_graph *b) {
-  for (uint32_t k = 1; k < b->n_ops; k++)
-    for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
-      if (b->ops[k].map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1) return 1;
-  return 0;
-}
 /* The tensor of g that store `op` of b makes. */
 MGI_FN uint32_t mgi_stored_as(const mg_graph *g, const mg_graph *b, uint32_t op) {
   int index = 0;
@@ -3256,7 +3253,8 @@ MGI_FN int mgi_takes_sent(const mg_graph *g, const mg_graph *b, const mg_machine
 /* Whether the maxima of the kernel's own exponential cancel in what it stores, or may stay where it stands for other kernels. */
 MGI_FN void mgi_leaves(const mg_graph *g, const mg_graph *b, const mg_sends *s, const mg_flat *k, mg_passes *x) {
   mg_maxima *m = &x->maxima;
-  const int sends = s && s->by && !s->of[b->up_op].never && !mgi_blocks_join(b);
+  int sends = s && s->by && !s->of[b->up_op].never;
+  for (int i = 0; i < k->n; i++) sends &= !k->op[i].across;
   const uint32_t depends = m->of && sends ? mgi_depends(b, k, m->of - 1) : 0;
   for (uint32_t op = 1; op < b->n_ops && m->of; op++) {
     uint8_t part = x->part;
@@ -3291,9 +3289,7 @@ MGI_FN void mgi_chains_of_any(const mg_flat *k, mg_chains *c) {
   mg_maxima m;
   for (int i = 0; i < k->n; i++) {
     if (k->op[i].code != MG_OP_EXP) continue;
-    memset(c, 0, sizeof *c);
-    mgi_settle(k, c, i, -1);
-    c->over[i] = c->lent = (int16_t)(i + 1);
+    mgi_chains_of_one(k, i, c);
     mg_flat_maxima(k, c, &m);
     if (m.of) return;
   }
