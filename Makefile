@@ -2,7 +2,7 @@
 # make demo       search, verify, emit, compile, emulate    make gpu-test   link 3 on a GPU
 # make bench      times next to the peers' on a GPU         make fuzz       the fuzzers, for FUZZ_S seconds each
 # make deps       installs what is missing, if it may       make soak       random tests for SOAK_S seconds
-# make calibrate  measures the GPU three times, to DIR
+# make calibrate  measures the GPU three times, to DIR      make install    headers, tool and mirage.pc to PREFIX
 # Options: make bench BENCH='--programs REGEX --modes eager,compile --top K --runs N --budget S --out DIR'
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
@@ -26,6 +26,7 @@ FUZZ_S ?= 60
 FUZZ_N ?= 20000
 SOAK_S ?= 3600
 SEED ?= 1
+PREFIX ?= /usr/local
 
 all: build/mirage build/rmsnorm build/user_op build/model
 
@@ -129,7 +130,14 @@ fuzz:
 soak: build/mirage $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
 	@SOAK_S=$(SOAK_S) tests/soak.sh $(TESTS:%=build/%) tests/test_examples.sh $(FUZZERS:%=build/san/%)
 
+install: build/mirage
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/include/mirage' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
+	install build/mirage '$(DESTDIR)$(PREFIX)/bin'
+	install -m 644 $(HEADERS) '$(DESTDIR)$(PREFIX)/include/mirage'
+	printf 'prefix=%s\n\nName: mirage\nDescription: superoptimizer for tensor programs, in headers\nVersion: %s\nCflags: -I$${prefix}/include/mirage\nLibs: -lm -lpthread -ldl\n' \
+	  '$(PREFIX)' "$$(build/mirage --version | cut -d' ' -f2)" >'$(DESTDIR)$(PREFIX)/lib/pkgconfig/mirage.pc'
+
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-search calibrate fuzz soak clean
+.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-search calibrate fuzz soak install clean

@@ -3671,7 +3671,7 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
   if (!op) {
     const char *near = mgi_nearest_op(name);
     P->line = line, P->column = column;
-    mgi_perr(P, MG_BAD_INPUT, near ? "'%s' is no operator: '%s' is one" : "'%s' is no operator", name, near);
+    mgi_perr(P, MG_BAD_INPUT, near ? "'%s' is no operator: '%s' is one" : "'%s' is no operator; MG_USER_OPS adds one by a row", name, near);
     return none;
   }
   const mg_op_info *row = mg_op_row(op);
@@ -3984,6 +3984,7 @@ static mg_status mgi_parse_one(mgi_parser *P, const mg_config *cfg, mg_graph **o
 /* At the first token of a text. */
 mg_status mgi_parser_open(mgi_parser *P, const char *text, size_t len, const char *where, mg_error *e) {
   memset(P, 0, sizeof *P);
+  if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) text += 3, len -= 3; /* a byte order mark */
   P->p = text, P->end = text + len, P->where = where ? where : "text", P->next_line = P->next_column = 1, P->e = e;
   if (len > MGI_MAX_TEXT)
     return mg_fail(e, MG_LIMIT, P->where, "a text has at most %d bytes, this one %zu", MGI_MAX_TEXT, len);

@@ -6206,24 +6206,27 @@ MGI_FN mg_status mgi_cd_temp_dir(const char *under, char *path, size_t n, mg_err
   }
   return mg_fail(e, MG_MACHINE, base, "cannot make a temporary directory: %s", strerror(errno));
 }
-/* Where mirage_cuda.cuh is: `given`, $MIRAGE_INCLUDE, where it was when this was compiled, beside the program that runs or
-   one directory above it, the current directory: the first of the last four that has it. */
-MGI_FN void mgi_cd_header_dir(const char *given, char *dir, size_t n) {
+/* Where mirage_cuda.cuh is: `given`, $MIRAGE_INCLUDE, where it was when this was compiled, beside the program that runs, one
+   directory above it, where `make install` puts it, the current directory: the first of the last five that has it.
+   MG_MACHINE: it is nowhere. */
+MGI_FN mg_status mgi_cd_header_dir(const char *given, char *dir, size_t n, mg_error *e) {
   const char *env = getenv("MIRAGE_INCLUDE"), *slash = strrchr(__FILE__, '/'), *end = NULL, *exe = NULL;
   char file[1100];
   if (!given && env && *env) given = env;
-  if (given) { snprintf(dir, n, "%s", given); return; }
 #ifdef __linux__
   exe = (const char *)(uintptr_t)getauxval(AT_EXECFN);
   end = exe ? strrchr(exe, '/') : NULL;
 #endif
-  for (int k = 0; k < 4; k++) {
-    snprintf(dir, n, ".");
-    if (k == 0 && slash) snprintf(dir, n, "%.*s", (int)(slash - __FILE__), __FILE__);
-    if (k > 0 && k < 3 && end) snprintf(dir, n, "%.*s%s", (int)(end - exe), exe, k == 1 ? "" : "/..");
+  static const char *const beside[] = {"", "/..", "/../include/mirage"};
+  for (int k = 0; k < (given ? 1 : 5); k++) {
+    snprintf(dir, n, "%s", given ? given : ".");
+    if (k == 0 && !given && slash) snprintf(dir, n, "%.*s", (int)(slash - __FILE__), __FILE__);
+    if (k > 0 && k < 4 && end) snprintf(dir, n, "%.*s%s", (int)(end - exe), exe, beside[k - 1]);
     snprintf(file, sizeof file, "%.1000s/mirage_cuda.cuh", dir);
-    if (!access(file, R_OK)) return;
+    if (!access(file, R_OK)) return MG_OK;
   }
+  return mg_fail(e, MG_MACHINE, "mirage_cuda.cuh", "it is not in '%s', but emitted files include it: set MIRAGE_INCLUDE to its directory",
+                 dir);
 }
 
 /* Symbol k of all ranges of a file: its bounds, as far as each of those that have no other behind them goes.  Behind the symbols, the
@@ -9268,8 +9271,8 @@ MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *r
   J.timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
   const char *cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
   if (!cxx || !cxx[0] || strchr(cxx, ' ')) cxx = "g++";
-  mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers);
-  mg_status s = mgi_cd_meant(cu_text, &ugraph, &own, e);
+  mg_status s = mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers, e);
+  if (s == MG_OK) s = mgi_cd_meant(cu_text, &ugraph, &own, e);
   if (s != MG_OK) return s;
   J.ugraph = ugraph;
   r->tolerance = mgi_cd_tolerance(ugraph);
@@ -9665,9 +9668,9 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   cfg = cfg ? cfg : &none;
   const char *cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
   if (!cxx || !cxx[0] || strchr(cxx, ' ')) cxx = "g++";
-  mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers);
   const int timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
-  mg_status s = mgi_cd_meant(cu_text, &ugraph, &own, e);
+  mg_status s = mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers, e);
+  if (s == MG_OK) s = mgi_cd_meant(cu_text, &ugraph, &own, e);
   if (s != MG_OK) return s;
   s = mgi_safe_rest(&program, &ugraph, &cu_text, NULL, &rest, &text, e);
   if (s == MG_OK && program) s = mg_verify_signature(program, ugraph, e);
@@ -9801,10 +9804,10 @@ mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, 
   mg_emulated *m = (mg_emulated *)calloc(1, sizeof *m);
   if (m) m->file = (mgi_emulated_file *)calloc((size_t)n + 1, sizeof *m->file), m->n = n;
   mg_status s = m && m->file ? mgi_cd_temp_dir(cfg->work_dir, m->dir, sizeof m->dir, e) : mg_fail(e, MG_NO_MEMORY, "mg_cuda_emulate", "no memory");
+  if (s == MG_OK) s = mgi_cd_header_dir(cfg->include_dir, m->headers, sizeof m->headers, e);
   if (s != MG_OK) { mg_emulated_free(m); return s; }
   m->cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
   if (!m->cxx || !m->cxx[0] || strchr(m->cxx, ' ')) m->cxx = "g++";
-  mgi_cd_header_dir(cfg->include_dir, m->headers, sizeof m->headers);
   m->timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
   const long processors = cfg->jobs > 0 ? cfg->jobs : sysconf(_SC_NPROCESSORS_ONLN);
   m->jobs = processors < 1 ? 1 : processors > MOST ? (int)MOST : (int)processors;
@@ -10119,7 +10122,8 @@ MGI_FN mg_status mgi_tools_open(const mg_compile_config *cfg, mgi_tools *t, mg_e
   }
   snprintf(t->arch, sizeof t->arch, "%s", arch);
   snprintf(t->gencode, sizeof t->gencode, "-gencode=arch=compute_%s,code=%s", arch + 3, arch);
-  mgi_cd_header_dir(cfg->include_dir, t->headers, sizeof t->headers);
+  const mg_status s = mgi_cd_header_dir(cfg->include_dir, t->headers, sizeof t->headers, e);
+  if (s != MG_OK) return s;
   t->runner = cfg->runner;
   t->timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
   t->cache_bytes = cfg->cache_bytes > 0 ? cfg->cache_bytes : INT64_C(1) << 30;

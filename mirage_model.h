@@ -852,7 +852,7 @@ mg_expr *mg_expr_op(mg_model *m, const char *op) {
     const int fn = op && mgi_function_find(m, op);
     mgi_model_err(m, MG_BAD_INPUT,
                   fn ? "'%.40s' is a function: a call of it is the whole right side"
-                     : "'%.40s' is no operator, nor a function defined before",
+                     : "'%.40s' is no operator, nor a function defined before; MG_USER_OPS adds an operator by a row",
                   op ? op : "(null)");
     return NULL;
   }

@@ -3272,7 +3272,7 @@ MGI_FN void mgi_leaves(const mg_graph *g, const mg_graph *b, const mg_sends *s, 
 void mg_sends_in(const mg_graph *g, const mg_graph *b, const mg_machine *m, const mg_sends *s, const mg_flat *k, const mg_chains *c,
                  mg_passes *x) {
   int ok = 1;
-  uint32_t axes;
+  uint32_t axes = 0;
   memset(x, 0, sizeof *x);
   x->takes = 1;
   if (s && s->by) x->sender = mgi_sender_of(g, b, s, &ok, &axes);

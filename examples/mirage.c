@@ -3,6 +3,7 @@
    nvcc -O2 -I. examples/mirage.c -o build/mirage -lpthread -ldl
    `import` (examples/import.c) takes cJSON besides: -DMIRAGE_CJSON -lcjson.
    `build/mirage help` says what it does.  The GPU's part (run) is compiled by nvcc when it is asked for. */
+#define _DEFAULT_SOURCE /* mkdtemp, setenv */
 #define MIRAGE_IMPLEMENTATION
 #include "mirage.h"
 #include "mirage_verify.h"
@@ -12,13 +13,17 @@
 #include "mirage_model.h"
 #include "import.c"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -28,10 +33,12 @@ static const char usage[] =
     "usage: mirage print FILE                       parse, check, lower, print\n"
     "       mirage dot FILE                         Graphviz of all levels\n"
     "       mirage search FILE [-o DIR]             best µGraph to stdout; DIR gets 00.mg, 01.mg .. by rank, 00.cert\n"
-    "              [--arch sm_90a] [--machine H200|FILE] [--threads N] [--max-kernel-ops N] [--max-block-ops N]\n"
-    "                                               FILE: a machine as calibrate writes it\n"
+    "              [--arch sm_90a] [--machine H200|FILE]   an H200 without it; FILE: a machine as calibrate writes it\n"
+    "              [--threads N] [--max-kernel-ops N]   2; any: the best for each number of up to 5 kernels\n"
+    "              [--max-block-ops N]              11, of tilings 40: loads, stores and unary elementwise operators not counted\n"
     "              [--time-limit S|none]            S seconds for the search, 60 without it, and S for the certificate\n"
-    "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta 2^-64] [--max-loops N]\n"
+    "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta D] [--max-loops N]\n"
+    "                                               seed 1, the 8 best, 2^-64, 1 loop after another\n"
     "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
     "              [--unsafe]                       what is not as safe as written in floating point may come first, unrepaired\n"
     "              [--checkpoint FILE]              finished parts are kept there; the same search goes on from it\n"
@@ -204,6 +211,7 @@ static const struct option long_options[] = {
 typedef struct command {
   const char *name;
   int least, most;    /* files */
+  int compiles;       /* and so leaves directories if it is interrupted */
   const char *allows; /* its options, by name */
   int (*run)(const options *o);
 } command;
@@ -435,10 +443,21 @@ static void on_interrupt(int sig) {
   signal(sig, on_interrupt); /* of C alone, one signal ends a handler */
 }
 
+/* The line of progress, anew: no wider than the terminal, as a line that wraps is not erased by the next. */
+static void progress_line(const char *format, ...) {
+  char line[512];
+  struct winsize size;
+  va_list given;
+  va_start(given, format);
+  vsnprintf(line, sizeof line, format, given);
+  va_end(given);
+  const int width = !ioctl(2, TIOCGWINSZ, &size) && size.ws_col > 1 ? size.ws_col - 1 : (int)sizeof line;
+  fprintf(stderr, "\r\033[K%.*s", width, line);
+  fflush(stderr);
+}
 static void on_test(void *user, const mg_verify_progress *p) {
   const double *started = (const double *)user;
-  fprintf(stderr, "\r\033[K%.1f s: %s test %d of %d, part %d of %d", now() - *started, p->kind < 0 ? "float64" : p->kind & 1 ? "two-field" : "field", p->test + 1, p->tests, p->part + 1, p->parts);
-  fflush(stderr);
+  progress_line("%.1f s: %s test %d of %d, part %d of %d", now() - *started, p->kind < 0 ? "float64" : p->kind & 1 ? "two-field" : "field", p->test + 1, p->tests, p->part + 1, p->parts);
 }
 
 /* The solver, where it is asked for or the field tests leave something open.  lines[] is what they say; the solver's lines
@@ -627,10 +646,9 @@ static void on_progress(void *user, const mg_search_stats *s) {
   if (s->predicted_us > 0) snprintf(best, sizeof best, "best %.2f us (model)", s->predicted_us);
   else if (s->structure_us > 0) snprintf(best, sizeof best, "best %.2f us (model, unverified)", s->structure_us);
   if (s->left_s >= 0) snprintf(left, sizeof left, ", %s %.0f s left", s->left_limit ? "at most" : "about", s->left_s);
-  fprintf(stderr, "\r\033[K%.1f s: frame %llu of %llu in segment %llu%s; %llu states, %llu pruned, %llu verified; %s", s->seconds, (unsigned long long)s->frames,
+  progress_line("%.1f s: frame %llu of %llu in segment %llu%s; %llu states, %llu pruned, %llu verified; %s", s->seconds, (unsigned long long)s->frames,
           (unsigned long long)s->frames_begun, (unsigned long long)s->segments, left, (unsigned long long)s->states,
           (unsigned long long)(s->pruned_pairs + s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit + s->pruned_bound), (unsigned long long)s->verified, best);
-  fflush(stderr);
 }
 
 static mg_status may_emit(void *user, const mg_graph *g, mg_error *why) { return mg_cuda_emittable(g, (const char *)user, why); }
@@ -690,7 +708,7 @@ static mg_status on_measure(void *user, const mg_graph *program, const mg_graph 
   memset(&c, 0, sizeof c);
   c.arch = t->arch, c.cold = 1;
   if (n > 100) n = 100;
-  if (!t->quiet) fprintf(stderr, "\r\033[Kcompiling and timing %d candidates", n), fflush(stderr);
+  if (!t->quiet) progress_line("compiling and timing %d candidates", n);
   mg_status s = mg_cuda_measure(program, g, n, &c, t->r, t->status, t->why, e);
   if (s != MG_OK) return s;
   for (int k = 0; k < n; k++) t->hash[k] = mg_hash(g[k]), us[k] = t->status[k] == MG_OK ? t->r[k].us_cold : 0;
@@ -1776,8 +1794,7 @@ static void model_progress(void *user, uint32_t launch, uint32_t n) {
   const double now = (double)clock() / CLOCKS_PER_SEC;
   if (now - R->shown < 0.2) return;
   R->shown = now;
-  fprintf(stderr, "\r\033[Kstep %lld: launch %u of %u; its weights are read as it comes", (long long)R->step, launch, n);
-  fflush(stderr);
+  progress_line("step %lld: launch %u of %u; its weights are read as it comes", (long long)R->step, launch, n);
 }
 /* The elements of a value at these sizes; -1 on an error. */
 static int64_t model_elements(const mg_model_list *l, uint32_t v, const int64_t *sym, mg_error *e) {
@@ -2009,19 +2026,58 @@ static int do_model(const options *o) {
   return code;
 }
 
+/* ---- what an interruption leaves */
+
+/* Removes a directory with all that is in it. */
+static void remove_all(const char *path) {
+  DIR *d = opendir(path);
+  for (struct dirent *x; d && (x = readdir(d));) {
+    char inside[1024];
+    const int n = snprintf(inside, sizeof inside, "%s/%s", path, x->d_name);
+    if (!strcmp(x->d_name, ".") || !strcmp(x->d_name, "..") || n >= (int)sizeof inside) continue;
+    if (unlink(inside)) remove_all(inside);
+  }
+  if (d) closedir(d);
+  rmdir(path);
+}
+/* Directories of compilers and emulators stand in one of this process, which TMPDIR names from here on.  A child in a session of its own
+   waits for the process to end, however it ends, and removes what it left.  Where that cannot be set up, they stand under TMPDIR as it was. */
+static void swept(char *dir, size_t n) {
+  const char *base = getenv("TMPDIR");
+  int alive[2];
+  char byte;
+  const int fits = snprintf(dir, n, "%s/mirage-XXXXXX", base && *base ? base : "/tmp") < (int)n;
+  if (!fits || !mkdtemp(dir)) { *dir = 0; return; }
+  if (pipe(alive)) { rmdir(dir), *dir = 0; return; }
+  const pid_t child = fork();
+  if (!child) {
+    setsid();
+    const int null = open("/dev/null", O_RDWR);
+    for (int k = 0; k < 3; k++) dup2(null, k);
+    close(alive[1]);
+    while (read(alive[0], &byte, 1) < 0 && errno == EINTR) {}
+    remove_all(dir);
+    _exit(0);
+  }
+  close(alive[0]);
+  fcntl(alive[1], F_SETFD, FD_CLOEXEC); /* not the compilers': it is closed when this process ends */
+  if (child < 0) { close(alive[1]), rmdir(dir), *dir = 0; return; }
+  setenv("TMPDIR", dir, 1);
+}
+
 int main(int argc, char **argv) {
   static const command commands[] = {
-      {"print", 1, 1, "sym", do_print},
-      {"dot", 1, 1, "sym", do_dot},
-      {"search", 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe sym", do_search},
-      {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled full", do_verify},
-      {"emit", 1, 1, "o arch machine sym", do_emit},
-      {"explain", 1, 1, "arch machine json no-measure sym", do_explain},
-      {"check", 1, 1, "seed arch machine time-limit numerics program full sym", do_check},
-      {"run", 1, 200, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
-      {"calibrate", 0, 0, "o", do_calibrate},
-      {"import", 1, 1, "o", do_import},
-      {"model", 2, 2, "sym steps seed weights random tokens o arch machine threads time-limit cache", do_model},
+      {"print", 1, 1, 0, "sym", do_print},
+      {"dot", 1, 1, 0, "sym", do_dot},
+      {"search", 1, 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe sym", do_search},
+      {"verify", 1, 3, 0, "delta seed certificate threads time-limit prove no-prove allow-sampled full", do_verify},
+      {"emit", 1, 1, 0, "o arch machine sym", do_emit},
+      {"explain", 1, 1, 1, "arch machine json no-measure sym", do_explain},
+      {"check", 1, 1, 1, "seed arch machine time-limit numerics program full sym", do_check},
+      {"run", 1, 200, 1, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
+      {"calibrate", 0, 0, 1, "o", do_calibrate},
+      {"import", 1, 1, 0, "o", do_import},
+      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache", do_model},
   };
   options o;
   if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);
@@ -2029,7 +2085,12 @@ int main(int argc, char **argv) {
   for (size_t k = 0; argc >= 2 && k < sizeof commands / sizeof *commands; k++)
     if (!strcmp(argv[1], commands[k].name)) {
       int code = parse_options(&commands[k], argc - 1, argv + 1, &o);
-      return code ? code : o.help ? command_help(argv[1]) : commands[k].run(&o);
+      if (code || o.help) return code ? code : command_help(argv[1]);
+      char dir[1024] = "";
+      if (commands[k].compiles) swept(dir, sizeof dir);
+      code = commands[k].run(&o);
+      if (*dir) remove_all(dir);
+      return code;
     }
   char found[80] = "";
   if (argc >= 2) snprintf(found, sizeof found, ", found '%.60s'", argv[1]);

@@ -793,7 +793,7 @@ static void shape_rules(void **state) {
       {"X : f16[3, 4]", "rms_norm(X, dim=4)", NULL, "dim is between"},
       {"X : f16[3, 4]", "softmax(X)", "[3, 4]", NULL},
       {"X : f16[3, 4]", "softmax(X, dim=9)", NULL, "dim is between"},
-      {"X : f16[3, 4]", "blur(X)", NULL, "'blur' is no operator"},
+      {"X : f16[3, 4]", "blur(X)", NULL, "'blur' is no operator; MG_USER_OPS adds one by a row"},
       {"X : f16[3, 4]", "layer_norm(X)", NULL, "'layer_norm' is no operator"},
       {"X : f16[3, 4]", "matmull(X, X)", NULL, "'matmull' is no operator: 'matmul' is one"},
       {"X : f16[3, 4]", "rmsnorm(X)", NULL, "'rmsnorm' is no operator: 'rms_norm' is one"},

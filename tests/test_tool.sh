@@ -56,6 +56,37 @@ for c in print dot search verify emit explain check run calibrate import model; 
 done
 "$m" search p.mg -h >out; grep -q -e '--checkpoint FILE' out; ok $? "search -h: its options"
 
+printf '\xef\xbb\xbf' | cat - p.mg >mark.mg
+status 0 "a byte order mark" "$m" print mark.mg
+"$m" print p.mg | cmp -s - out; ok $? "a byte order mark: the program behind it"
+# What compiles: without the headers a fault of the machine, and nothing is left when it is interrupted or killed.
+printf 'program k\ninput X : f32[4, 8]\nY = exp(X)\noutput Y\n' >k.mg
+MIRAGE_INCLUDE=/nowhere status 4 "check without the headers" "$m" check k.mg
+grep -q 'set MIRAGE_INCLUDE' err; ok $? "check without the headers: what to set"
+for signal in INT KILL; do
+  mkdir -p tmp && SIGNAL=$signal TMPDIR=$PWD/tmp python3 - "$m" <<'E' >err 2>&1; ok $? "check ended by SIG$signal leaves nothing behind"
+import os, signal, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1], "check", "k.mg"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+def wait(done):
+    began = time.time()
+    while not done() and time.time() - began < 60: time.sleep(.02)
+    return done()
+began = wait(lambda: any(files for _, _, files in os.walk("tmp")))  # a source to compile
+os.killpg(p.pid, getattr(signal, "SIG" + os.environ["SIGNAL"]))
+p.wait()
+gone = wait(lambda: not os.listdir("tmp"))
+print("began" if began else "nothing was compiled", os.listdir("tmp"))
+sys.exit(not (began and gone and p.returncode < 0))
+E
+done
+
+make -s -C ../.. -o build/mirage install PREFIX="$PWD/prefix" >out 2>err; ok $? "make install"
+PKG_CONFIG_PATH=prefix/lib/pkgconfig; export PKG_CONFIG_PATH
+printf '#include "mirage.h"\nint main(void) { return MG_VERSION < 100; }\n' >use.c
+if command -v pkg-config >/dev/null; then flags=$(pkg-config --cflags --libs mirage); else flags="-Iprefix/include/mirage"; fi
+gcc -std=c11 use.c $flags -o use 2>err && ./use && prefix/bin/mirage print p.mg >out; ok $? "what is installed is found by mirage.pc, and runs"
+unset PKG_CONFIG_PATH
+
 models=../../examples/models
 for f in tiny llama3_8b; do
   status 0 "model print $f" "$m" model print $models/$f.mgm
