@@ -747,10 +747,12 @@ static void time_lines(char *lines, size_t size, const mg_search_result *res, in
   }
 }
 
-/* ---- exponentials without a bound: exp(a) is at most 1 where a is s - max(s), a square's opposite, or a multiple of these.
+/* ---- exponentials without a bound: exp(a) is at most 1 where a is s - max(s), a square's opposite, or a multiple of these;
+   what a clamp or a tanh holds has a bound of its own.
    A tensor of a lower graph is known by what it is a part of: through loads, maxima of parts and other kernels' results.
    `left` bounds the work, as a graph's paths may be many: what was not looked at is not bounded. */
 
+#define LARGEST_LOGIT 11 /* exp of it is the last integer's that f16 holds */
 typedef struct value { const mg_graph *g; mg_tensor t; int *left; } value;
 static const mg_op_node *made_by(value v) { return mg_op_of(v.g, mg_tensor_of(v.g, v.t)->op); }
 static value operand(value v, int k) { v.t = made_by(v)->in[k]; return v; }
@@ -787,25 +789,39 @@ static int is_maximum_of(value m, value s) {
   if (x->code == MG_OP_MAX) return same_value(operand(m, 0), s) || is_maximum_of(operand(m, 0), s);
   return x->code == MG_OP_SCALE && y->code == MG_OP_SCALE && x->attr.c.num > 0 && x->attr.c.num == y->attr.c.num && x->attr.c.den == y->attr.c.den && is_maximum_of(operand(m, 0), operand(s, 0));
 }
-/* 1 if sign * v is never above 0, as far as this sees. */
-static int never_above(value v, int sign) {
-  if (--*v.left < 0) return 0;
+/* What sign * v never passes, as far as this sees; INFINITY: nothing is seen to bound it. */
+static double bound(value v, int sign) {
+  if (--*v.left < 0) return INFINITY;
   v = whole(v);
   const mg_op_node *n = made_by(v);
+  const double c = n->attr.c.den ? (double)n->attr.c.num / (double)n->attr.c.den : 0;
+  double a, b;
   switch (n->code) {
-    case MG_OP_SQR: case MG_OP_SQRT: case MG_OP_EXP: case MG_OP_RELU: return sign < 0;
-    case MG_OP_NEG: return never_above(operand(v, 0), -sign);
-    case MG_OP_SCALE: return !n->attr.c.num || never_above(operand(v, 0), n->attr.c.num > 0 ? sign : -sign);
-    case MG_OP_SUM: case MG_OP_MAX: case MG_OP_ACCUM: return never_above(operand(v, 0), sign);
+    case MG_OP_SQR: case MG_OP_SQRT: case MG_OP_EXP: case MG_OP_RELU: case MG_OP_ABS: return sign < 0 ? 0 : INFINITY;
+    case MG_OP_SIGMOID: return sign < 0 ? 0 : 1;
+    case MG_OP_TANH: return 1;
+    case MG_OP_NEG: return bound(operand(v, 0), -sign);
+    case MG_OP_SCALE: return c ? fabs(c) * bound(operand(v, 0), c > 0 ? sign : -sign) : 0;
+    case MG_OP_ADD_SCALAR: return bound(operand(v, 0), sign) + sign * c;
+    case MG_OP_CLAMP_MIN: case MG_OP_CLAMP_MAX:
+      a = bound(operand(v, 0), sign), b = sign * c;
+      return (n->code == MG_OP_CLAMP_MAX) == (sign > 0) ? fmin(a, b) : fmax(a, b);
+    case MG_OP_MINIMUM: case MG_OP_MAXIMUM:
+      a = bound(operand(v, 0), sign), b = bound(operand(v, 1), sign);
+      return (n->code == MG_OP_MINIMUM) == (sign > 0) ? fmin(a, b) : fmax(a, b);
+    case MG_OP_MAX: return bound(operand(v, 0), sign);
+    case MG_OP_SUM: case MG_OP_ACCUM: return bound(operand(v, 0), sign) <= 0 ? 0 : INFINITY;
     case MG_OP_ADD:
       for (int k = 0; k < 2 && sign > 0; k++) {
         value m = whole(operand(v, k));
         const mg_op_node *x = made_by(m);
-        if ((x->code == MG_OP_NEG || (x->code == MG_OP_SCALE && x->attr.c.num == -x->attr.c.den)) && is_maximum_of(operand(m, 0), operand(v, 1 - k))) return 1;
+        if ((x->code == MG_OP_NEG || (x->code == MG_OP_SCALE && x->attr.c.num == -x->attr.c.den)) && is_maximum_of(operand(m, 0), operand(v, 1 - k))) return 0;
       }
-      return never_above(operand(v, 0), sign) && never_above(operand(v, 1), sign);
-    case MG_OP_SUB: return (sign > 0 && is_maximum_of(operand(v, 1), operand(v, 0))) || (never_above(operand(v, 0), sign) && never_above(operand(v, 1), -sign));
-    default: return 0;
+      return bound(operand(v, 0), sign) + bound(operand(v, 1), sign);
+    case MG_OP_SUB:
+      if (sign > 0 && is_maximum_of(operand(v, 1), operand(v, 0))) return 0;
+      return bound(operand(v, 0), sign) + bound(operand(v, 1), -sign);
+    default: return INFINITY;
   }
 }
 /* The first exponential in g and below whose argument nothing is seen to bound, and that the emitted text of its kernel, up to
@@ -827,7 +843,7 @@ static const char *open_exponential(const mg_graph *g, const char *cu, const cha
     char raise[96];
     int left = 4000;
     a.g = g, a.t = n->in[0], a.left = &left;
-    if (never_above(a, 1)) continue;
+    if (bound(a, 1) <= LARGEST_LOGIT) continue;
     const char *name = mg_tensor_of(g, n->out[0])->name;
     snprintf(raise, sizeof raise, "shift_%.64s.raise(", name);
     const char *at = cu ? strstr(cu, raise) : NULL;

@@ -242,6 +242,10 @@ note='^# note: nothing is seen to bound s in t[0-9]* = exp(s): it overflows wher
 soft raw 'O = exp(scale(X, 40))'
 has "$note" "an exponential of large values: a note"
 grep -q "$note" raw/00.mg && "$m" emit raw/00.mg >out && grep -q 'note: nothing is seen to bound s in t[0-9]* = exp' out; ok $? "in the file, and in what is emitted of it, too"
+for e in 'clamp(X, 5, 20)' 'maximum(X, tanh(X))' 'add_scalar(tanh(X), 11)'; do
+  soft loose "O = exp($e)"
+  has "$note" "a bound that is too large: exp($e)"
+done
 soft shifted 'E = exp(scale(X, 40))
 O = div(E, add_scalar(sum(E, dim=1), 1))'
 has "$note" "a sum that a maximum does not cancel in: a note"
@@ -251,7 +255,7 @@ for e in 'O = softmax(scale(X, 40), dim=1)' 'O = softmax(matmul(X, W), dim=1)'; 
 done
 for e in 'L = scale(X, 40)
 E = exp(sub(L, max(L, dim=1)))
-O = div(E, sum(E, dim=1))' 'O = exp(scale(sqr(X), -1/2))' 'O = matmul(softmax(matmul(X, W), dim=1), V)' 'O = softmax(scale(X, 40), dim=1)' 'O = softmax(matmul(X, W), dim=1)'; do
+O = div(E, sum(E, dim=1))' 'O = exp(scale(sqr(X), -1/2))' 'O = exp(neg(abs(X)))' 'O = exp(clamp(X, -5, 5))' 'O = exp(minimum(X, tanh(X)))' 'O = matmul(softmax(matmul(X, W), dim=1), V)' 'O = softmax(scale(X, 40), dim=1)' 'O = softmax(matmul(X, W), dim=1)'; do
   soft bounded "$e"
   grep -q '= exp(' out && ! grep -q 'note' out; ok $? "no note: $(tail -n 2 bounded.mg | head -n 1)"
 done
