@@ -2056,7 +2056,7 @@ static void remove_all(const char *path) {
   if (d) closedir(d);
   rmdir(path);
 }
-/* Directories of compilers and emulators stand in one of this process, which TMPDIR names from here on.  A child in a session of its own
+/* Directories of compilers and emulators stand in one of this process, which TMPDIR names from here on.  A child in a group of its own
    waits for the process to end, however it ends, and removes what it left.  Where that cannot be set up, they stand under TMPDIR as it was. */
 static void swept(char *dir, size_t n) {
   const char *base = getenv("TMPDIR");
@@ -2067,7 +2067,7 @@ static void swept(char *dir, size_t n) {
   if (pipe(alive)) { rmdir(dir), *dir = 0; return; }
   const pid_t child = fork();
   if (!child) {
-    setsid();
+    setpgid(0, 0);
     const int null = open("/dev/null", O_RDWR);
     for (int k = 0; k < 3; k++) dup2(null, k);
     close(alive[1]);
@@ -2075,6 +2075,7 @@ static void swept(char *dir, size_t n) {
     remove_all(dir);
     _exit(0);
   }
+  if (child > 0) setpgid(child, child); /* by both, whoever is first: a signal to this process's group is not the child's */
   close(alive[0]);
   fcntl(alive[1], F_SETFD, FD_CLOEXEC); /* not the compilers': it is closed when this process ends */
   if (child < 0) { close(alive[1]), rmdir(dir), *dir = 0; return; }
