@@ -477,7 +477,11 @@ typedef struct mg_axis_info {
    Behind the symbols stand sizes computed of them, as 8*n, which inputs have as extents: their names are polynomials (>>sizes)
    that grow with each symbol, and no launch takes them.  Each is a class of its own, in which the program is parallel: what holds
    for all its extents holds for those that it takes. */
-typedef struct mg_symbol { const char *name; int64_t least, most; } mg_symbol;
+typedef struct mg_symbol {
+  const char *name;
+  int64_t least, most;       /* the graph that stands here is the member at `most` */
+  int64_t last;              /* the greatest that a launch takes: `most`, or less where whole chunks go further, `in 3..37 of 39` */
+} mg_symbol;
 
 typedef struct mg_plan_entry { const char *key, *value; } mg_plan_entry; /* value: a word or an integer */
 
@@ -568,6 +572,7 @@ const char *mg_fill_name(mg_filling fill); /* its word in a program's text */
 void mg_output(mg_graph *g, mg_tensor t);
 /* A size that comes with the launch, 1 <= least <= most.  Returns 1 + its index, or 0 on error. */
 uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most);
+void mg_symbol_last(mg_graph *g, uint32_t symbol, int64_t last); /* the greatest that a launch takes, if it is not `most` */
 /* The size that text says, of the symbols so far: 1 + the index of a symbol or computed size, a new one maybe, or 0 on error. */
 uint32_t mg_symbol_computed(mg_graph *g, const char *text);
 uint32_t mg_n_sizes(const mg_graph *g); /* symbols and computed sizes */
@@ -843,6 +848,8 @@ mg_status mg_at(const mg_graph *program, const int64_t *value, mg_graph **out, m
 /* The same family of other bounds, which need not be within its own; of its kernels the chunks are kept: MG_BAD_INPUT where so many
    rows are not cut in chunks of that size. */
 mg_status mg_within(const mg_graph *program, const int64_t *least, const int64_t *most, mg_graph **out, mg_error *e);
+/* The same with the bounds that the symbols of `like`, a family of the program, have. */
+mg_status mg_within_of(const mg_graph *program, const mg_graph *like, mg_graph **out, mg_error *e);
 /* The family of which g, without symbols, is the greatest member: its inputs have the symbols that those of `program` have.
    MG_UNSUPPORTED where it is no family: not parallel in them, say. */
 mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **out, mg_error *e);
@@ -1722,8 +1729,22 @@ uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t mos
   const char *copy = mgi_copy_string(g->root, name, strlen(name));
   if (!copy) return 0;
   mg_symbol *s = &g->symbol[g->n_symbols++];
-  s->name = copy, s->least = least, s->most = most;
+  s->name = copy, s->least = least, s->most = s->last = most;
   return g->n_symbols;
+}
+void mg_symbol_last(mg_graph *g, uint32_t symbol, int64_t last) {
+  mg_error e;
+  int64_t at[MG_MAX_SYMBOLS];
+  if (!g || g->root->err.status != MG_OK) return;
+  if (g->up || symbol < 1 || symbol > g->n_symbols || last < g->symbol[symbol - 1].least || last > g->symbol[symbol - 1].most) {
+    mgi_err(g, MG_BAD_INPUT, "sym", "expected a symbol of the program and a value within its bounds, got %lld", (long long)last);
+    return;
+  }
+  g->symbol[symbol - 1].last = last;
+  for (uint32_t k = 0; k < g->n_symbols; k++) at[k] = g->symbol[k].last;
+  const mg_status s = mg_symbol_values(g, at, at, &e);
+  for (uint32_t k = g->n_symbols; k < mg_n_sizes(g) && s == MG_OK; k++) g->symbol[k].last = at[k];
+  if (s != MG_OK) mgi_err(g, s, "sym", "%.180s", e.msg);
 }
 uint32_t mg_n_sizes(const mg_graph *g) { return g->n_symbols + g->n_computed; }
 /* The symbols of g in a pool, at their bounds, or in 1..2^40; NULL: no memory. */
@@ -1739,11 +1760,12 @@ static mg_size mgi_symbols_size(mg_sizes *s, const char *text, mg_error *e) {
 uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
   mg_error e;
   char *name = NULL;
-  int64_t v[2] = {0, 0}, at[2][MG_MAX_SYMBOLS];
+  int64_t v[3] = {0, 0, 0}, at[3][MG_MAX_SYMBOLS];
   uint32_t is = 0;
   if (!g || g->root->err.status != MG_OK) return 0;
   if (g->up) return mgi_err(g, MG_BAD_INPUT, "sym", "a program has symbols, a lower graph none"), 0u;
-  for (uint32_t k = 0; k < g->n_symbols; k++) at[0][k] = g->symbol[k].least, at[1][k] = g->symbol[k].most;
+  for (uint32_t k = 0; k < g->n_symbols; k++)
+    at[0][k] = g->symbol[k].least, at[1][k] = g->symbol[k].most, at[2][k] = g->symbol[k].last;
   mg_sizes *s = mgi_symbols_pool(g, 0);
   const mg_size a = s ? mgi_symbols_size(s, text, &e) : 0;
   mg_status status = a ? mg_size_print(s, a, &name, &e) : s ? e.status : mg_fail(&e, MG_NO_MEMORY, "sym", "no memory for a size");
@@ -1752,7 +1774,7 @@ uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
     if (!strcmp(g->symbol[k].name, name)) is = k + 1;
   if (name && !is) {
     const int grows = mgi_size_grows(s, a);
-    for (int k = 0; k < 2 && grows; k++)
+    for (int k = 0; k < 3 && grows; k++)
       if (mg_size_at(s, a, at[k], &v[k], &e) != MG_OK) v[k] = 0;
     if (!grows)
       mgi_err(g, MG_UNSUPPORTED, "sym", "an extent grows with its symbols, by sums and products alone, as 8*n and n*m + 3 do: '%.60s' does not",
@@ -1765,7 +1787,7 @@ uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
       mgi_err(g, MG_LIMIT, "sym", "a program has at most %d symbols and sizes computed of them", MG_MAX_SYMBOLS);
     else {
       mg_symbol *to = &g->symbol[mg_n_sizes(g)];
-      to->name = mgi_copy_string(g->root, name, strlen(name)), to->least = v[0], to->most = v[1];
+      to->name = mgi_copy_string(g->root, name, strlen(name)), to->least = v[0], to->most = v[1], to->last = v[2];
       if (to->name) is = g->n_symbols + ++g->n_computed;
     }
   }
@@ -2680,6 +2702,7 @@ static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
   for (uint32_t k = 0; k < mg_n_sizes(g); k++) { /* a graph without has the words that it had before there were any */
     w->put(w->user, (uint64_t)g->symbol[k].least);
     w->put(w->user, (uint64_t)g->symbol[k].most);
+    if (g->symbol[k].last < g->symbol[k].most) w->put(w->user, (uint64_t)g->symbol[k].last << 8);
     for (const char *c = k < g->n_symbols ? "" : g->symbol[k].name; *c;) { /* symbols by number */
       const size_t n = mgi_name_length(c);
       uint32_t is = 0;
@@ -3286,7 +3309,7 @@ mg_status mg_size_print(const mg_sizes *s, mg_size a, char **out, mg_error *e) {
 /* -------------------------------------------------------------------------------------------- >>parser
    Recursive descent over one token of look-ahead; white space separates, `#` starts a comment.
      program   = "program" NAME { symbol | input | output | NAME {"," NAME} "=" (expr | lower) }
-     symbol    = "sym" NAME "in" INT ".." INT         an extent in `ints` is a size (>>sizes) without floor and ceil
+     symbol    = "sym" NAME "in" INT ".." INT ["of" INT]     an extent in `ints` is a size (>>sizes) without floor and ceil
      input     = "input" NAME ":" dtype ints ["@" ints | "=" fill]           output = "output" NAME {"," NAME}
      lower     = ("kernel" | "thread") ["grid" "=" "(" NAME "=" count {","..} ")"] ["threads" "=" INT] "{" body "}"
      count     = INT | "ceil" "(" product "/" INT ")" | size            of chunks of an extent, a size's product
@@ -3526,8 +3549,8 @@ static int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
   if (n < 1 || (n > 1 && mg_ceil_div(s->most, n) != chunk)) {
     P->line = line, P->column = column;
     if (n < 1) mgi_perr(P, MG_BAD_INPUT, "a chunk has at least one element, got %lld", (long long)chunk);
-    else mgi_perr(P, MG_BAD_INPUT, "%s is at most %lld: %lld chunks of it have %lld elements, not %lld; give it a multiple as its bound, such as %lld", s->name, (long long)s->most, (long long)n,
-                  (long long)mg_ceil_div(s->most, n), (long long)chunk, (long long)(n * chunk));
+    else mgi_perr(P, MG_BAD_INPUT, "%s is at most %lld: %lld chunks of it have %lld elements, not %lld; let it have %lld, as by `sym %s in %lld..%lld of ..`", s->name, (long long)s->most, (long long)n,
+                  (long long)mg_ceil_div(s->most, n), (long long)chunk, (long long)(n * chunk), P->root->symbol[0].name, (long long)P->root->symbol[0].least, (long long)P->root->symbol[0].last);
     return 1;
   }
   return n;
@@ -3947,9 +3970,9 @@ static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
       mgi_expect(P, "in");
       const int64_t least = mgi_int(P, "the symbol's least value");
       mgi_expect(P, "."), mgi_expect(P, ".");
-      const int64_t most = mgi_int(P, "its greatest value");
+      const int64_t last = mgi_int(P, "its greatest value"), most = mgi_accept(P, "of") ? mgi_int(P, "where whole chunks of it end") : last;
       if (P->failed) return;
-      mg_symbol_new(g, name, least, most);
+      mg_symbol_last(g, mg_symbol_new(g, name, least, most), last);
       mgi_built(P, line, column);
     } else if (mgi_accept(P, "output")) {
       do {
@@ -4169,7 +4192,12 @@ mg_status mg_print(const mg_graph *g, char **out, mg_error *e) {
   const mg_status s = mgi_symbols_open(g, &S, e);
   if (s != MG_OK) return s;
   mgi_putf(&t, "program %s\n", g->name);
-  for (uint32_t k = 0; k < g->n_symbols; k++) mgi_putf(&t, "sym %s in %lld..%lld\n", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most);
+  for (uint32_t k = 0; k < g->n_symbols; k++) {
+    const mg_symbol *s = &g->symbol[k];
+    mgi_putf(&t, "sym %s in %lld..%lld", s->name, (long long)s->least, (long long)s->last);
+    if (s->last < s->most) mgi_putf(&t, " of %lld", (long long)s->most);
+    mgi_puts(&t, "\n");
+  }
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *i = &g->tensors[g->in[k].id];
     int plain = 1;
@@ -5533,7 +5561,8 @@ static void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const mgi_family *
     if (s < g->n_symbols) {
       if (!has[s] && !now) most[s] = mgi_symbol_from(to, g, s, most);
       const int64_t least = F && F->least ? F->least[s] : g->symbol[s].least;
-      mg_symbol_new(to, g->symbol[s].name, least < most[s] ? least : most[s], most[s]);
+      const uint32_t made = mg_symbol_new(to, g->symbol[s].name, least < most[s] ? least : most[s], most[s]);
+      if (g->symbol[s].last < most[s] && !(F && F->least)) mg_symbol_last(to, made, g->symbol[s].last);
     } else mg_symbol_computed(to, g->symbol[s].name);
     for (uint32_t k = 0; k < g->n_in; k++)
       for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
@@ -5775,7 +5804,7 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
   mg_status s = to && map && given && keep ? MG_OK : mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the rest of a program");
   if (s == MG_OK) mgi_rest_mark(r, h, which, result, w, given, keep);
   for (uint32_t k = 0; k < mg_n_sizes(h) && s == MG_OK; k++) {
-    if (k < h->n_symbols) mg_symbol_new(to, h->symbol[k].name, h->symbol[k].least, h->symbol[k].most);
+    if (k < h->n_symbols) mg_symbol_last(to, mg_symbol_new(to, h->symbol[k].name, h->symbol[k].least, h->symbol[k].most), h->symbol[k].last);
     else mg_symbol_computed(to, h->symbol[k].name);
   }
   for (uint32_t k = 0; k < h->n_in && s == MG_OK; k++) {
@@ -6743,8 +6772,8 @@ mg_status mg_fix(const mg_graph *g, const uint8_t *some, const int64_t *given, m
   for (uint32_t k = 0; k < g->n_symbols; k++) {
     fixed[k] = some[k];
     value[k] = fixed[k] ? given[k] : g->symbol[k].most;
-    if (value[k] < g->symbol[k].least || value[k] > g->symbol[k].most)
-      return mg_fail(e, MG_BAD_INPUT, "mg_at", "%s is in %lld..%lld, got %lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most, (long long)value[k]);
+    if (fixed[k] && (value[k] < g->symbol[k].least || value[k] > g->symbol[k].last))
+      return mg_fail(e, MG_BAD_INPUT, "mg_at", "%s is in %lld..%lld, got %lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].last, (long long)value[k]);
   }
   for (uint32_t c = g->n_symbols; c < mg_n_sizes(g); c++) { /* with its symbols, all or none */
     int in = 0, of = 0;
@@ -6781,6 +6810,21 @@ mg_status mg_within(const mg_graph *g, const int64_t *low, const int64_t *high, 
     }
   }
   return mgi_symbols_copy(g, NULL, least, most, out, e);
+}
+
+mg_status mg_within_of(const mg_graph *program, const mg_graph *like, mg_graph **out, mg_error *e) {
+  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
+  *out = NULL;
+  if (program->n_symbols != like->n_symbols)
+    return mg_fail(e, MG_BAD_INPUT, "mg_within_of", "expected %u symbols, found %u", program->n_symbols, like->n_symbols);
+  for (uint32_t k = 0; k < like->n_symbols; k++) least[k] = like->symbol[k].least, most[k] = like->symbol[k].most;
+  mg_status s = mg_within(program, least, most, out, e);
+  for (uint32_t k = 0; k < like->n_symbols && s == MG_OK; k++) mg_symbol_last(*out, k + 1, like->symbol[k].last);
+  if (s == MG_OK) s = mg_check(*out, e);
+  if (s == MG_OK) return MG_OK;
+  mg_graph_free(*out);
+  *out = NULL;
+  return s;
 }
 
 #ifdef __cplusplus

@@ -6235,13 +6235,13 @@ MGI_FN mg_symbol mgi_cu_ranges_symbol(const mg_graph *const *range, int n, uint3
   mg_symbol is = range[n - 1]->symbol[k];
   is.least = range[0]->symbol[k].least;
   for (int j = 0; j < n && k < range[0]->n_symbols; j++)
-    if (!mg_range_end(range, n, j, k) && range[j]->symbol[k].most < is.most) is.most = range[j]->symbol[k].most;
+    if (!mg_range_end(range, n, j, k) && range[j]->symbol[k].last < is.last) is.last = range[j]->symbol[k].last;
   return is;
 }
 /* The greatest value of symbol k that is range `at`'s. */
 MGI_FN int64_t mgi_cu_ranges_greatest(const mg_graph *const *range, int n, int at, uint32_t k) {
   const int64_t end = mg_range_end(range, n, at, k);
-  return end ? end - 1 : mgi_cu_ranges_symbol(range, n, k).most;
+  return end ? end - 1 : mgi_cu_ranges_symbol(range, n, k).last;
 }
 MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e);
 
@@ -7050,7 +7050,7 @@ MGI_FN mg_status mgi_cd_member(const mg_graph **ugraph, mg_graph **own, const in
   for (uint32_t k = 0; k < g->n_symbols; k++) {
     const mg_symbol *is = &g->symbol[k];
     value[k] = is->least > enough ? is->least : enough;
-    if (contracted[k] || is->most < enough) value[k] = is->most;
+    if (contracted[k] || is->last < enough) value[k] = is->last;
     if (given) value[k] = given[k];
   }
   if (s == MG_OK) s = mg_at(g, value, &member, e);
@@ -7358,21 +7358,34 @@ MGI_FN int mgi_check_quoted(const mg_graph *g, const char *text, mg_check_report
     snprintf(r->difference, sizeof r->difference, "the file quotes a µGraph with the hash %016llx; its certificate speaks of one with %.16s", (unsigned long long)is, certified);
   return !r->difference[0];
 }
+/* What is `most` where a symbol (0: none) is at its most, where it is at the greatest that a launch takes: an extent, or a count of chunks. */
+MGI_FN int64_t mgi_cu_last(const mg_graph *g, uint32_t symbol, int64_t most) {
+  const mg_symbol *s = symbol ? &g->symbol[symbol - 1] : NULL;
+  return s ? mg_ceil_div(s->last, mg_ceil_div(s->most, most)) : most;
+}
 MGI_FN mg_status mgi_check_constants(const mg_graph *g, const char *text, mg_check_report *r, mg_error *e) {
   mg_classes c;
   char name[300];
   int ok = 1, kernel = 0;
+  uint8_t *symbol = NULL;
   mg_status s = mg_classes_of(g, &c, e);
-  if (s != MG_OK) return s;
-  for (uint32_t k = 0; k < c.n && ok; k++) {
+  if (s == MG_OK) s = mg_symbols_of(g, &symbol, e);
+  for (uint32_t k = 0; s == MG_OK && k < c.n && ok; k++) {
+    uint32_t d = 0;
+    while (d < g->n_tensors * MG_MAX_RANK && !(c.of[d] == (int32_t)k && symbol[d])) d++;
     snprintf(name, sizeof name, "%.100s_D%u", g->name, k);
-    ok = mgi_check_constant(text, name, c.extent[k], g->n_symbols > 0, r);
+    ok = mgi_check_constant(text, name, mgi_cu_last(g, d < g->n_tensors * MG_MAX_RANK ? symbol[d] : 0, c.extent[k]), g->n_symbols > 0, r);
+  }
+  free(symbol);
+  if (s != MG_OK) {
+    mg_classes_free(&c);
+    return s;
   }
   for (uint32_t k = 1; k < g->n_ops && ok; k++) {
     const mg_graph *b = g->ops[k].sub;
     for (uint32_t a = 1; b && a < b->n_axes && ok; a++) {
       snprintf(name, sizeof name, "%.100s_K%d_%.70s", g->name, kernel, b->axes[a].name);
-      ok = mgi_check_constant(text, name, b->axes[a].extent, b->axes[a].symbol > 0, r);
+      ok = mgi_check_constant(text, name, mgi_cu_last(g, b->axes[a].symbol, b->axes[a].extent), b->axes[a].symbol > 0, r);
     }
     kernel += b != NULL;
   }
@@ -7383,9 +7396,14 @@ MGI_FN mg_status mgi_check_constants(const mg_graph *g, const char *text, mg_che
 MGI_FN int mgi_check_info(const mg_graph *g, const mg_emitted_info *info, mgi_check_record *r) {
   int same = info->n_in == (int)g->n_in && info->n_out == (int)g->n_out && !strcmp(info->name, g->name);
   const char *what = "the number of inputs or outputs, or the name";
+  int64_t last[MG_MAX_SYMBOLS];
+  mg_graph *whole = NULL;
+  for (uint32_t k = 0; k < g->n_symbols; k++) last[k] = g->symbol[k].last;
+  r->status = mg_at(g, last, &whole, &r->error);
+  if (r->status != MG_OK) return 0;
   for (uint32_t k = 0; same && k < g->n_in + g->n_out; k++) {
     int out = k >= g->n_in;
-    const mg_tensor_info *t = mg_tensor_of(g, out ? g->out[k - g->n_in] : g->in[k]);
+    const mg_tensor_info *t = mg_tensor_of(whole, out ? whole->out[k - g->n_in] : whole->in[k]);
     const mg_io_info *i = out ? &info->out[k - g->n_in] : &info->in[k];
     int64_t stride[MG_MAX_RANK];
     mg_strides(t, stride);
@@ -7396,8 +7414,9 @@ MGI_FN int mgi_check_info(const mg_graph *g, const mg_emitted_info *info, mgi_ch
   }
   if (same) what = "its symbols", same = info->n_symbols == (int)g->n_symbols && info->n_computed == (int)g->n_computed;
   for (uint32_t k = 0; same && k < mg_n_sizes(g); k++)
-    same = !strcmp(info->symbol[k].name, g->symbol[k].name) && info->symbol[k].least == g->symbol[k].least && info->symbol[k].most == g->symbol[k].most;
+    same = !strcmp(info->symbol[k].name, g->symbol[k].name) && info->symbol[k].least == g->symbol[k].least && info->symbol[k].most == g->symbol[k].last;
   if (!same) snprintf(r->difference, sizeof r->difference, "%.100s_info is not what the µGraph says: %.60s", g->name, what);
+  mg_graph_free(whole);
   return same;
 }
 
@@ -7452,7 +7471,7 @@ MGI_FN int mgi_check_whole_bounds(const mgi_check_task *t, const mg_emitted_info
   int same = (uint32_t)all->n_symbols == f->n_symbols && (uint32_t)all->n_computed == f->n_computed;
   for (uint32_t k = 0; same && k < mg_n_sizes(f); k++) {
     const mg_symbol is = mgi_cu_ranges_symbol(t->range, t->n_ranges, k);
-    same = all->symbol[k].least == is.least && all->symbol[k].most == is.most && !strcmp(all->symbol[k].name, is.name);
+    same = all->symbol[k].least == is.least && all->symbol[k].most == is.last && !strcmp(all->symbol[k].name, is.name);
   }
   return same;
 }
@@ -7483,7 +7502,7 @@ MGI_FN int mgi_check_exports(const mgi_check_task *t, const mgi_check_entry *n, 
   const int none = !n->info && strstr(t->text, "mugraph {{{");
   if (none) snprintf(r->difference, sizeof r->difference, "the file does not export %.100s_info", t->g->name);
   if (!none && (!n->info || mgi_check_info(t->family ? t->family : t->g, n->info, r)) && mgi_check_whole(t, n, r)) return 1;
-  r->status = MG_NOT_FOUND;
+  if (r->status == MG_OK) r->status = MG_NOT_FOUND;
   return 0;
 }
 
@@ -7681,7 +7700,7 @@ MGI_FN int mgi_host_bounds(mgi_host *H) {
     uint64_t launches = 0;
     memcpy(sym, H->t->sym, f->n_symbols * sizeof *sym);
     const mg_symbol whole = H->t->range ? mgi_cu_ranges_symbol(H->t->range, H->t->n_ranges, k / 2) : *s;
-    sym[k / 2] = k % 2 ? whole.most + 1 : whole.least - 1;
+    sym[k / 2] = k % 2 ? whole.last + 1 : whole.least - 1;
     if (mgi_host_sized(H, H->launch, sym, &launches) && !launches) continue;
     snprintf(text, sizeof text, " takes %.60s = %lld, which is out of its bounds", s->name, (long long)sym[k / 2]);
     return mgi_host_differs(H, text);
@@ -7694,7 +7713,7 @@ MGI_FN void mgi_host_before(mgi_host *H) {
   int64_t sym[MG_MAX_SYMBOLS];
   uint64_t launches;
   for (uint32_t k = 0; f && k < f->n_symbols; k++) {
-    const int64_t most = H->t->range ? mgi_cu_ranges_greatest(H->t->range, H->t->n_ranges, H->t->at, k) : f->symbol[k].most;
+    const int64_t most = H->t->range ? mgi_cu_ranges_greatest(H->t->range, H->t->n_ranges, H->t->at, k) : f->symbol[k].last;
     sym[k] = H->t->sym[k] == most ? f->symbol[k].least : most;
   }
   if (f) mgi_host_sized(H, H->n->launch, sym, &launches);
@@ -8823,7 +8842,7 @@ typedef struct mgi_check_job {
   char dir[400];
 } mgi_check_job;
 /* The greatest value of symbol k that is the family's. */
-MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) { return J->range ? mgi_cu_ranges_greatest(J->range, J->n_ranges, J->at, k) : J->ugraph->symbol[k].most; }
+MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) { return J->range ? mgi_cu_ranges_greatest(J->range, J->n_ranges, J->at, k) : J->ugraph->symbol[k].last; }
 /* 1 if the members' symbols that are contracted, sizes of sums, are alike. */
 MGI_FN int mgi_check_sums_alike(const mgi_check_job *J, int one, int other) {
   for (uint32_t k = 0; k < J->ugraph->n_symbols; k++)
@@ -15088,7 +15107,7 @@ MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certi
   mgi_cu_file_parameters(em, out, " *     ", types);
   mgi_cu_str_put(out, ";\n *   %s_launch(in, out, workspace, %sstream), the same of arrays of pointers;\n", n, em->g->n_symbols ? "sym, " : "");
   for (uint32_t k = 0; k < em->g->n_symbols; k++)
-    mgi_cu_str_put(out, " *   sym[%u] is %s, %lld to %lld: else the launch returns cudaErrorInvalidValue;\n", (unsigned)k, em->g->symbol[k].name, (long long)em->g->symbol[k].least, (long long)em->g->symbol[k].most);
+    mgi_cu_str_put(out, " *   sym[%u] is %s, %lld to %lld: else the launch returns cudaErrorInvalidValue;\n", (unsigned)k, em->g->symbol[k].name, (long long)em->g->symbol[k].least, (long long)em->g->symbol[k].last);
   if (dependent) mgi_cu_str_put(out, " *   %s_launch_pdl(..), which may begin before what is before it in the stream has ended;\n", n);
   mgi_cu_str_put(out, " *   %s_workspace_bytes(), of memory that is zeroed once; %s_info.\n", n, n);
   mgi_cu_str_put(out, " * A launch returns 0 or the CUDA error: cudaErrorMisalignedAddress for a pointer to no multiple of 16 bytes.\n"
@@ -15138,13 +15157,14 @@ MGI_FN void mgi_cu_file_sizes(const mgi_cu_emit *em, mgi_cu_str *out) {
   const char *n = g->name;
   int number = 0;
   mgi_cu_str_put(out, "\n/* Extents, and the counts of grid and loop axes.  Chunks are fixed: extent = (count - 1) * chunk + the last one. */\n");
-  for (uint32_t c = 0; c < em->cls.n; c++) mgi_cu_str_put(out, "#ifndef %s_D%u\n#define %s_D%u %lld\n#endif\n", n, (unsigned)c, n, (unsigned)c, (long long)em->cls.extent[c]);
+  for (uint32_t c = 0; c < em->cls.n; c++)
+    mgi_cu_str_put(out, "#ifndef %s_D%u\n#define %s_D%u %lld\n#endif\n", n, (unsigned)c, n, (unsigned)c, (long long)mgi_cu_last(g, em->class_symbol[c], em->cls.extent[c]));
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_graph *b = g->ops[k].sub;
     if (!b) continue;
     for (uint32_t a = 1; a < b->n_axes; a++)
       if (a > 3 || b->axes[a].extent > 1)
-        mgi_cu_str_put(out, "#ifndef %s_K%d_%s\n#define %s_K%d_%s %lld\n#endif\n", n, number, b->axes[a].name, n, number, b->axes[a].name, (long long)b->axes[a].extent);
+        mgi_cu_str_put(out, "#ifndef %s_K%d_%s\n#define %s_K%d_%s %lld\n#endif\n", n, number, b->axes[a].name, n, number, b->axes[a].name, (long long)mgi_cu_last(g, b->axes[a].symbol, b->axes[a].extent));
     number++;
   }
 }
@@ -15214,7 +15234,7 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
                  pointers, passed, (unsigned)g->n_out);
   for (uint32_t k = 0; k < g->n_symbols; k++)
     mgi_cu_str_put(out, "  const int64_t sym_%s = sym[%u];\n  if (sym_%s < %lld || sym_%s > %lld) return (int)cudaErrorInvalidValue;\n", g->symbol[k].name, (unsigned)k, g->symbol[k].name,
-                   (long long)g->symbol[k].least, g->symbol[k].name, (long long)g->symbol[k].most);
+                   (long long)g->symbol[k].least, g->symbol[k].name, (long long)g->symbol[k].last);
   for (uint32_t k = g->n_symbols; k < mg_n_sizes(g); k++) {
     char name[72];
     mgi_cu_str_put(out, "  const int64_t %s = ", mgi_cu_symbol(g, k, name));
@@ -15235,7 +15255,7 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   for (uint32_t k = 0; k < g->n_out; k++) mgi_cu_str_put(out, "%sout_%s", k ? ", " : "", g->tensors[g->out[k].id].name);
   mgi_cu_str_put(out, "};\n  return %s_launch(in, out, workspace, %sstream);\n}\n\n", n, sizes);
 }
-/* What the file says of itself: extents and grids as constants, where there are symbols at their most. */
+/* What the file says of itself: extents and grids as constants, where there are symbols at the greatest that a launch takes. */
 MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
   const mg_graph *g = em->g;
   const char *n = g->name;
@@ -15244,7 +15264,7 @@ MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
   mgi_cu_str_put(out, "static const mg_kernel_info %s_kernels[] = {\n%s};\n", n, mgi_cu_str_text(&em->infos));
   if (g->n_symbols) mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", n);
   for (uint32_t k = 0; k < mg_n_sizes(g); k++)
-    mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", k ? ", " : "", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most);
+    mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", k ? ", " : "", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].last);
   mgi_cu_str_put(out, "%sextern \"C\" const mg_emitted_info %s_info;\n", g->n_symbols ? "};\n" : "", n);
   if (g->n_symbols) mgi_cu_str_put(out, "enum { %s_early = 0x%x };\n", n, (unsigned)em->early);
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels", n, n,
@@ -15578,11 +15598,11 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
   mgi_cu_str_put(out, ";\n}\n\n");
   for (int early = 0; early < 1 + dependent; early++) {
     mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  unsigned char *space = (unsigned char *)workspace; // each has a part of its own\n", name, early ? "_pdl" : "", args);
-    for (uint32_t v = 0; v < last->n_symbols; v++) { /* one that goes further, to its whole chunks, is for these alone */
-      const int64_t most = mgi_cu_ranges_symbol(range, n, v).most;
+    for (uint32_t v = 0; v < last->n_symbols; v++) { /* one that goes further is for these alone */
+      const int64_t last_of = mgi_cu_ranges_symbol(range, n, v).last;
       int beyond = 0;
-      for (int k = 0; k < n; k++) beyond |= !mg_range_end(range, n, k, v) && range[k]->symbol[v].most > most;
-      if (beyond) mgi_cu_str_put(out, "  if (sym[%u] > %lld) return (int)cudaErrorInvalidValue;\n", (unsigned)v, (long long)most);
+      for (int k = 0; k < n; k++) beyond |= !mg_range_end(range, n, k, v) && range[k]->symbol[v].last > last_of;
+      if (beyond) mgi_cu_str_put(out, "  if (sym[%u] > %lld) return (int)cudaErrorInvalidValue;\n", (unsigned)v, (long long)last_of);
     }
     for (int k = 0; k < n; k++) {
       int bounded = 0;
@@ -15599,7 +15619,7 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
   mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", name);
   for (uint32_t v = 0; v < mg_n_sizes(last); v++) {
     const mg_symbol is = mgi_cu_ranges_symbol(range, n, v);
-    mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", v ? ", " : "", is.name, (long long)is.least, (long long)is.most);
+    mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", v ? ", " : "", is.name, (long long)is.least, (long long)is.last);
   }
   mgi_cu_str_put(out, "};\nextern \"C\" const mg_emitted_info %s_info;\n", name);
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, 0, %s_in, %s_out, ", name, name, (unsigned)last->n_in, (unsigned)last->n_out, last->name, last->name);
@@ -15629,10 +15649,10 @@ MGI_FN int mgi_cu_ranges_follow(const mg_graph *const *range, int k, mg_error *e
   uint32_t v = 0;
   while (v + 1 < g->n_symbols && g->symbol[v].least == before->symbol[v].least) v++;
   const mg_symbol *is = &g->symbol[v];
-  int64_t most = before->symbol[v].most;
-  for (int j = k - 1; v == 0 && j >= 0 && range[j]->symbol[0].least == before->symbol[0].least; j--) most = range[j]->symbol[v].most < most ? range[j]->symbol[v].most : most;
-  if (is->least <= before->symbol[v].least || is->least > most + 1)
-    return mg_fail(e, MG_BAD_INPUT, g->name, "it begins at %s = %lld, the range before it is %lld..%lld", is->name, (long long)is->least, (long long)before->symbol[v].least, (long long)most), 0;
+  int64_t last = before->symbol[v].last;
+  for (int j = k - 1; v == 0 && j >= 0 && range[j]->symbol[0].least == before->symbol[0].least; j--) last = range[j]->symbol[v].last < last ? range[j]->symbol[v].last : last;
+  if (is->least <= before->symbol[v].least || is->least > last + 1)
+    return mg_fail(e, MG_BAD_INPUT, g->name, "it begins at %s = %lld, the range before it is %lld..%lld", is->name, (long long)is->least, (long long)before->symbol[v].least, (long long)last), 0;
   for (v++; v < g->n_symbols; v++)
     if (g->symbol[v].least != range[0]->symbol[v].least)
       return mg_fail(e, MG_BAD_INPUT, g->name, "the first range from %s = %lld on begins at %s = %lld: expected %lld", is->name, (long long)is->least, g->symbol[v].name, (long long)g->symbol[v].least, (long long)range[0]->symbol[v].least), 0;

@@ -4796,7 +4796,7 @@ static int mgi_found_whole(const mg_found_piece *p) {
     for (uint32_t s = 0; s < of->n_symbols; s++) {
       const int64_t end = mg_range_end(g, p->n, k, s);
       if (strcmp(g[k]->symbol[s].name, of->symbol[s].name)) return 0;
-      if (g[k]->symbol[s].most < (end ? end - 1 : of->symbol[s].most)) return 0;
+      if (g[k]->symbol[s].last < (end ? end - 1 : of->symbol[s].most)) return 0;
       if (!k && g[k]->symbol[s].least > of->symbol[s].least) return 0;
     }
   }
@@ -4804,11 +4804,8 @@ static int mgi_found_whole(const mg_found_piece *p) {
 }
 /* The verdict of range k: against the program of its bounds. */
 static mg_status mgi_found_verify(mg_found_piece *p, int k, const mg_verify_config *v, mg_error *e) {
-  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
   mg_graph *of = NULL;
-  for (uint32_t s = 0; s < p->program->n_symbols; s++)
-    least[s] = p->graph[k]->symbol[s].least, most[s] = p->graph[k]->symbol[s].most;
-  mg_status s = p->program->n_symbols ? mg_within(p->program, least, most, &of, e) : MG_OK;
+  mg_status s = p->program->n_symbols ? mg_within_of(p->program, p->graph[k], &of, e) : MG_OK;
   if (s == MG_OK) s = mg_verify(of ? of : p->program, p->graph[k], v, &p->report[k], e);
   mg_graph_free(of);
   return s;
@@ -4899,13 +4896,10 @@ static mg_status mgi_found_search(mg_found_piece *p, const mg_search_config *c, 
 }
 /* The piece as it is written, for all sizes: by identity. */
 static mg_status mgi_found_written(mg_found_piece *p, const mg_verify_config *v, mg_error *e) {
-  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
   mgi_found_drop(p);
   p->written = 1;
   if (!p->program) return MG_OK;
-  for (uint32_t s = 0; s < p->program->n_symbols; s++)
-    least[s] = p->program->symbol[s].least, most[s] = p->program->symbol[s].most;
-  const mg_status s = mg_within(p->program, least, most, &p->graph[0], e);
+  const mg_status s = mg_within_of(p->program, p->program, &p->graph[0], e);
   if (s != MG_OK) return s;
   p->n = 1;
   return mgi_found_verify(p, 0, v, e);
@@ -5093,7 +5087,7 @@ mg_status mg_model_chain_print(const mg_model_found *f, int *equal, char **out, 
       mgi_puts(&t, "; "), mgi_found_put_sizes(&t, f, p, r);
       for (uint32_t y = 0; y < p->graph[j]->n_symbols && p->n > 1; y++)
         mgi_putf(&t, "%s%s in %lld..%lld", y ? ", " : "; range ", p->graph[j]->symbol[y].name,
-                 (long long)p->graph[j]->symbol[y].least, (long long)p->graph[j]->symbol[y].most);
+                 (long long)p->graph[j]->symbol[y].least, (long long)p->graph[j]->symbol[y].last);
       mgi_puts(&t, p->written ? "; as written\n" : "\n");
       values += r->values > 0;
     }

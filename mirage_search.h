@@ -10365,12 +10365,16 @@ static int mgi_range_rounded(const mgi_range_family *f, uint32_t symbols, const 
   }
   return 1;
 }
-/* f from least[] to most[], the latter rounded up; NULL: it is not for these. */
+/* f from least[] to most[], in whole chunks; NULL: it is not for these. */
 static mg_graph *mgi_range_within(const mgi_range_family *f, const int64_t *least, const int64_t *most) {
   mg_graph *g = NULL;
   mg_error e;
   int64_t to[MG_MAX_SYMBOLS];
-  return mgi_range_rounded(f, f->graph->n_symbols, most, to) && mg_within(f->graph, least, to, &g, &e) == MG_OK ? g : NULL;
+  if (!mgi_range_rounded(f, f->graph->n_symbols, most, to) || mg_within(f->graph, least, to, &g, &e) != MG_OK) return NULL;
+  for (uint32_t v = 0; v < g->n_symbols; v++) mg_symbol_last(g, v + 1, most[v]);
+  if (mg_check(g, &e) == MG_OK) return g;
+  mg_graph_free(g);
+  return NULL;
 }
 static const int64_t mgi_range_ones[2] = {1, 1}; /* ranges have at most two symbols */
 /* By cell; one that rounds up to what the cell before it does on either axis has that one's price.  0: there is no memory. */
@@ -10607,9 +10611,10 @@ static mg_status mgi_range_time_some(mgi_ranges *R, int q, const int *which, int
       if (done[j]) x->factor[q] = x->factor[k];
     }
     if (done[j] || (many && memcmp(to, at, symbols * sizeof *to))) continue;
-    mg_graph *f = mgi_range_within(x, mgi_range_ones, value);
+    mg_graph *f;
+    mg_error why;
     memcpy(at, to, symbols * sizeof *to), done[j] = 1;
-    if (!f) continue;
+    if (mg_within(x->graph, mgi_range_ones, to, &f, &why) != MG_OK) continue;
     s = mg_at(f, at, &g[many], e);
     mg_graph_free(f);
     if (s == MG_OK) of[many++] = which[j];
@@ -10762,17 +10767,17 @@ static mg_status mgi_range_make(mgi_ranges *R, int f, const mg_verify_config *v,
     r->graph = NULL;
     return MG_OK;
   }
-  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
-  for (uint32_t k = 0; k < r->graph->n_symbols; k++) least[k] = r->graph->symbol[k].least, most[k] = r->graph->symbol[k].most;
-  mg_status s = mg_within(R->program, least, most, &p, e);
+  mg_status s = mg_within_of(R->program, r->graph, &p, e);
   if (s == MG_OK) s = mg_verify(p, r->graph, v, &r->report, e);
   *shown = s == MG_OK && r->report.verdict == MG_EQUAL;
   if (*shown && !R->family[f].own) { /* as safe as written, where it was found; of what is contracted at the most that is summed */
     const mg_graph *found = R->family[f].graph;
     mg_graph *at[2] = {NULL, NULL};
+    int64_t most[MG_MAX_SYMBOLS];
     for (uint32_t k = 0; k < found->n_symbols; k++) {
-      if (!R->contracts) most[k] = found->symbol[k].most;
-      else if (!R->contracted[k] && found->symbol[k].most < most[k]) most[k] = found->symbol[k].most > least[k] ? found->symbol[k].most : least[k];
+      const mg_symbol *is = &r->graph->symbol[k];
+      most[k] = R->contracts ? is->last : found->symbol[k].most;
+      if (R->contracts && !R->contracted[k] && found->symbol[k].most < most[k]) most[k] = found->symbol[k].most > is->least ? found->symbol[k].most : is->least;
     }
     if (mg_at(R->contracts ? p : R->program, most, &at[0], &why) == MG_OK && mg_at(R->contracts ? r->graph : found, most, &at[1], &why) == MG_OK) *shown = mgi_range_safe(at[0], R->cfg, at[1], 1);
     mg_graph_free(at[0]), mg_graph_free(at[1]);

@@ -3594,9 +3594,10 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
   if (!a->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%.60s' has no output", a->name);
   if (a->n_symbols != b->n_symbols) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u symbol%s, %s has %u: a family is compared with a family", na, a->n_symbols, a->n_symbols == 1 ? "" : "s", nb, b->n_symbols);
   for (uint32_t k = 0; k < a->n_symbols; k++)
-    if (a->symbol[k].least != b->symbol[k].least || a->symbol[k].most != b->symbol[k].most)
-      return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s is in %lld..%lld in %s, and %s in %lld..%lld in %s: bounds must be alike", a->symbol[k].name, (long long)a->symbol[k].least, (long long)a->symbol[k].most, na,
-                     b->symbol[k].name, (long long)b->symbol[k].least, (long long)b->symbol[k].most, nb);
+    if (a->symbol[k].least != b->symbol[k].least || a->symbol[k].most != b->symbol[k].most || a->symbol[k].last != b->symbol[k].last)
+      return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s is in %lld..%lld of %lld in %s, and %s in %lld..%lld of %lld in %s: bounds must be alike",
+                     a->symbol[k].name, (long long)a->symbol[k].least, (long long)a->symbol[k].last, (long long)a->symbol[k].most, na,
+                     b->symbol[k].name, (long long)b->symbol[k].least, (long long)b->symbol[k].last, (long long)b->symbol[k].most, nb);
   int computed = a->n_computed == b->n_computed;
   for (uint32_t k = a->n_symbols; computed && k < mg_n_sizes(a); k++)
     computed = !strcmp(a->symbol[k].name, b->symbol[k].name);
@@ -4297,8 +4298,8 @@ static int mgi_values_of(const mg_graph *const *g, uint32_t k, int64_t *value) {
     if (chunk[0] < least) least = chunk[0];
     if (chunk[1] > most) most = chunk[1];
   }
-  const int64_t whole[2] = {mg_ceil_div(s->least, least) * least, mg_ceil_div(s->least, most) * most}, further[2] = {whole[1] + 2 * most - 1, s->most};
-  return mg_symbol_sizes(s->least, s->most, whole, further, value);
+  const int64_t whole[2] = {mg_ceil_div(s->least, least) * least, mg_ceil_div(s->least, most) * most}, further[2] = {whole[1] + 2 * most - 1, s->last};
+  return mg_symbol_sizes(s->least, s->last, whole, further, value);
 }
 static mg_status mgi_values_open(const mg_graph *a, const mg_graph *b, mgi_values *V, mg_error *e) {
   const mg_graph *const g[2] = {a, b};

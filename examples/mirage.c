@@ -369,7 +369,7 @@ static mg_status sizes_given(const options *o, const mg_graph *g, int64_t value[
     int has = 0;
     for (int j = 0; j < o->n_syms; j++)
       if (!strncmp(o->sym[j], g->symbol[k].name, n) && o->sym[j][n] == '=') value[k] = strtoll(o->sym[j] + n + 1, NULL, 10), has = 1;
-    if (!has) return mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: expected a size of %.60s, in %lld..%lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most);
+    if (!has) return mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: expected a size of %.60s, in %lld..%lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].last);
     named += has;
   }
   return named == o->n_syms ? MG_OK : mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: %s is no symbol of the program, which has %u", o->sym[0], g->n_symbols);
@@ -490,14 +490,12 @@ static mg_verdict second_opinion(const options *o, const mg_graph *a, const mg_g
   return v;
 }
 
-/* Gives *program the bounds that g's symbols have: those of one range of it, whose last chunk may go further. */
+/* Gives *program the bounds that g's symbols have: those of one range of it. */
 static mg_status within_bounds_of(const mg_graph *g, mg_graph **program, mg_error *e) {
   mg_graph *whole = *program;
-  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
   if (!whole->n_symbols || whole->n_symbols != g->n_symbols) return MG_OK;
-  for (uint32_t k = 0; k < g->n_symbols; k++) least[k] = g->symbol[k].least, most[k] = g->symbol[k].most;
   *program = NULL;
-  const mg_status s = mg_within(whole, least, most, program, e);
+  const mg_status s = mg_within_of(whole, g, program, e);
   mg_graph_free(whole);
   return s;
 }
@@ -510,18 +508,18 @@ static mg_status covered(const mg_graph *a, mg_graph *const *range, int n, mg_er
     for (uint32_t v = 0; v < 2; v++) {
       const uint32_t k = v < a->n_symbols ? v : 0;
       const mg_symbol *is = &a->symbol[k], *its = &range[j / 4]->symbol[k];
-      const int64_t at[4] = {its->least - 1, its->least, its->most, its->most + 1};
-      edge[v][j] = at[j % 4] < is->least ? is->least : at[j % 4] > is->most ? is->most : at[j % 4];
+      const int64_t at[4] = {its->least - 1, its->least, its->last, its->last + 1};
+      edge[v][j] = at[j % 4] < is->least ? is->least : at[j % 4] > is->last ? is->last : at[j % 4];
     }
   for (int i = 0; i < 4 * n; i++)
     for (int j = 0; j < 4 * n; j++)
       for (int low = 0; low < 2; low++) {
-        for (uint32_t v = 0; v < a->n_symbols; v++) value[v] = v < 2 ? edge[v][v ? j : i] : low ? a->symbol[v].least : a->symbol[v].most;
+        for (uint32_t v = 0; v < a->n_symbols; v++) value[v] = v < 2 ? edge[v][v ? j : i] : low ? a->symbol[v].least : a->symbol[v].last;
         const mg_graph *g = range[mg_range_of((const mg_graph *const *)range, n, value)];
         for (uint32_t v = 0; v < a->n_symbols; v++)
-          if (value[v] < g->symbol[v].least || value[v] > g->symbol[v].most)
+          if (value[v] < g->symbol[v].least || value[v] > g->symbol[v].last)
             return mg_fail(e, MG_BAD_INPUT, "verify", "%s is in %lld..%lld in '%.60s', and in %lld..%lld in '%.60s', which a launch at %s = %lld takes", a->symbol[v].name, (long long)a->symbol[v].least,
-                           (long long)a->symbol[v].most, a->name, (long long)g->symbol[v].least, (long long)g->symbol[v].most, g->name, a->symbol[v].name, (long long)value[v]);
+                           (long long)a->symbol[v].last, a->name, (long long)g->symbol[v].least, (long long)g->symbol[v].last, g->name, a->symbol[v].name, (long long)value[v]);
       }
   return MG_OK;
 }
@@ -567,7 +565,7 @@ static int verify_pair(const options *o, const mg_graph *g, int k, const mg_veri
   const mg_verdict v = second_opinion(o, program, g, &r, lines, sizeof lines, &reason);
   if (k) printf("# range %d: ", k);
   for (uint32_t j = 0; k && j < g->n_symbols; j++)
-    printf("%s in %lld..%lld%s", g->symbol[j].name, (long long)g->symbol[j].least, (long long)g->symbol[j].most, j + 1 < g->n_symbols ? ", " : "\n");
+    printf("%s in %lld..%lld%s", g->symbol[j].name, (long long)g->symbol[j].least, (long long)g->symbol[j].last, j + 1 < g->n_symbols ? ", " : "\n");
   int code = write_all(NULL, NULL, lines);
   if (!code) code = verdict_code(v);
   if (code == 1 || code == 2) fault(code == 1 ? MG_NOT_FOUND : MG_UNSUPPORTED, "verify", reason);
@@ -987,7 +985,7 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
   if (c->progress) fputs("\r\033[K", stderr);
   if (s != MG_OK) return report(s, &e);
   joined all = {NULL, 0}, said = {NULL, 0};
-  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS], own[2][MG_MAX_SYMBOLS];
+  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
   for (int k = 0; k < r.n && !code; k++) {
     mg_range *range = &r.range[k];
     char *text = NULL;
@@ -997,7 +995,7 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
       s = mg_rename(range->graph, name, &e);
     }
     for (uint32_t j = 0; j < program->n_symbols; j++)
-      least[j] = program->symbol[j].least, most[j] = program->symbol[j].most, own[0][j] = range->graph->symbol[j].least, own[1][j] = range->graph->symbol[j].most;
+      least[j] = program->symbol[j].least, most[j] = program->symbol[j].last;
     free(said.s), memset(&said, 0, sizeof said);
     put_symbols(&said, program, least, most);
     if (!k) {
@@ -1021,7 +1019,7 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
     if (range->timed_us[0] > 0) n += (size_t)snprintf(lines + n, sizeof lines - n, "; timed: %.2f us, %.2f us", range->timed_us[0], range->timed_us[1]);
     n += (size_t)snprintf(lines + n, sizeof lines - n, "\n");
     mg_graph *p = NULL;
-    if (s == MG_OK) s = mg_within(program, own[0], own[1], &p, &e);
+    if (s == MG_OK) s = mg_within_of(program, range->graph, &p, &e);
     if (s == MG_OK) verdict_lines(lines + n, sizeof lines - n, &range->report, p, range->graph);
     if (s == MG_OK) s = mg_print(range->graph, &text, &e);
     if (s == MG_OK && !put_text(&all, lines, text)) s = mg_fail(&e, MG_NO_MEMORY, "search", "no memory for the text");

@@ -269,7 +269,7 @@ static void ranges_are_whole(void **state) {
       const mg_range *a = &r.range[i];
       mg_graph *m[2];
       char name[16];
-      assert_true(a->least[0] == next && a->graph->symbol[0].least == a->least[0] && a->graph->symbol[0].most >= a->most[0]);
+      assert_true(a->least[0] == next && a->graph->symbol[0].least == a->least[0] && a->graph->symbol[0].last == a->most[0]);
       assert_int_equal(a->report.verdict, MG_EQUAL);
       kernels += !mg_is_program(a->graph), next = a->most[0] + 1;
       for (int64_t n = a->least[0]; n <= a->most[0]; n += n < 10 ? 1 : 61) {
@@ -287,6 +287,34 @@ static void ranges_are_whole(void **state) {
     if (r.n > 1 && mg_cuda_emit_ranges(range, r.n, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
     if (r.n > 1) mg_string_free(cu);
     mg_family_result_free(&r), mg_graph_free(p);
+  }
+}
+/* Whole chunks of a computed size go further than what launches take: of 8*n, of n + 1, of n*m. */
+static void a_launch_takes_its_bounds(void **state) {
+  static const struct { const char *syms, *extent, *count, *says; } of[] = {
+      {"sym n in 2..7 of 8\n", "8*n", "ceil(8*n/64)", "f_symbols[] = {{\"n\", 2, 7}, {\"8*n\", 16, 56}}"},
+      {"sym n in 2..37 of 39\n", "n + 1", "ceil((n + 1)/8)", "f_symbols[] = {{\"n\", 2, 37}, {\"n + 1\", 3, 38}}"},
+      {"sym n in 1..7 of 8\nsym m in 1..5 of 6\n", "m*n", "ceil(m*n/16)", "f_symbols[] = {{\"n\", 1, 7}, {\"m\", 1, 5}, {\"n*m\", 1, 35}}"}};
+  (void)state;
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    mg_check_report r;
+    mg_error e;
+    char text[400], *cu, *once;
+    snprintf(text, sizeof text, KERNEL("%s", "%s", "%s"), of[k].syms, of[k].extent, of[k].count);
+    mg_graph *g = parse(text), *m, *again;
+    int64_t at[MG_MAX_SYMBOLS];
+    for (int beyond = 0; beyond < 2; beyond++) {
+      for (uint32_t v = 0; v < g->n_symbols; v++) at[v] = g->symbol[v].last + (beyond && v + 1 == g->n_symbols);
+      assert_int_equal(mg_at(g, at, &m, &e), beyond ? MG_BAD_INPUT : MG_OK);
+      mg_graph_free(m);
+    }
+    assert_int_equal(mg_print(g, &once, &e), MG_OK);
+    again = parse(once);
+    assert_true(mg_graph_equal(g, again));
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (!strstr(cu, of[k].says)) fail_msg("%s: %.80s", of[k].says, strstr(cu, "f_symbols"));
+    if ((k == 2 || getenv("SOAK_S")) && checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    mg_string_free(once), mg_string_free(cu), mg_graph_free(g), mg_graph_free(again);
   }
 }
 /* Two ranges in one file: the launch takes n, and what is said of both has the computed size. */
@@ -329,7 +357,8 @@ int main(void) {
       cmocka_unit_test(members_follow),               cmocka_unit_test(families_of_other_bounds),
       cmocka_unit_test(verdicts_are_for_all_sizes),   cmocka_unit_test(what_crosses_sizes_is_refused),
       cmocka_unit_test(one_file_runs_at_every_size),  cmocka_unit_test(ranges_are_whole),
-      cmocka_unit_test(ranges_in_one_file),           cmocka_unit_test(ranges_of_two_symbols_are_refused),
+      cmocka_unit_test(a_launch_takes_its_bounds),    cmocka_unit_test(ranges_in_one_file),           cmocka_unit_test(ranges_of_two_symbols_are_refused),
   };
+  if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

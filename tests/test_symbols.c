@@ -86,6 +86,8 @@ static void says_what_is_no_family(void **state) {
        "is not the outermost axis"},
       {"program f\nsym n in 1..4\ninput X : f16[n, 4]\nO = reshape(X, [4, n])\noutput O\n", "runs with n"}, /* at 4 both are [4, 4] */
       {"program f\nsym n in 1..4\nsym m in 1..4\ninput X : f16[n, m, 8]\nO = reshape(X, [m, n, 8])\noutput O\n", "runs with n"},
+      {"program f\nsym n in 3..37 of 36\ninput X : f16[n, 8]\nO = exp(X)\noutput O\n", "within its bounds, got 37"},
+      {"program f\nsym n in 3..37 of\ninput X : f16[n, 8]\nO = exp(X)\noutput O\n", "where whole chunks of it end"},
       {"program f\nsym ceil in 1..4\ninput X : f16[ceil]\nO = exp(X)\noutput O\n", "no name of a symbol"},
       {"program f\nsym n in 1..64\ninput X : f16[n, 8]\nO = kernel grid=(x=ceil(n/32), y=2) threads=32 {\n  a = load X {x->0, y->0}\n  b = exp(a)\n  store b {x->0, y->0}\n}\noutput O\n",
        "is cut twice"},
@@ -103,7 +105,7 @@ static void says_what_is_no_family(void **state) {
 static void same_members(const mg_graph *p, const mg_graph *f, int64_t least, int64_t most) {
   mg_error e;
   mg_graph *whole;
-  const int64_t top = p->symbol[0].most;
+  const int64_t top = p->symbol[0].last;
   assert_int_equal(mg_at(p, &top, &whole, &e), MG_OK);
   double *want = first_values(whole);
   for (int64_t n = least; n <= most; n++) {
@@ -137,6 +139,48 @@ static void members_are_the_first_rows(void **state) {
   assert_int_equal(mg_family_of(member, p, &again, &e), MG_OK); /* and back */
   assert_true(again->symbol[0].most == 16 && again->ops[1].sub->axes[1].symbol == 1);
   mg_graph_free(member), mg_graph_free(again), mg_graph_free(p), mg_graph_free(f);
+}
+
+/* Chunks go further than what a launch takes: members, the text and what is emitted end where the symbol does. */
+static mg_status checked(const char *cu, mg_check_report *r, mg_error *e);
+static void a_launch_takes_its_bounds(void **state) {
+  static const char *const plants[][2] = {{"sym_n > 37)", "sym_n > 40)"},
+                                          {"f_symbols[] = {{\"n\", 3, 37}}", "f_symbols[] = {{\"n\", 3, 40}}"},
+                                          {"#define f_D0 37", "#define f_D0 40"}};
+  mg_check_report r;
+  mg_error e;
+  char *text, *cu, *less = replaced(kernels, "1..40", "3..37 of 40"), *few = replaced(program, "1..40", "3..37");
+  mg_graph *g = parse(less), *whole = parse(kernels), *p = parse(few), *own, *out;
+  (void)state;
+  assert_true(g->symbol[0].most == 40 && g->symbol[0].last == 37);
+  assert_int_equal(mg_print(g, &text, &e), MG_OK);
+  assert_non_null(strstr(text, "sym n in 3..37 of 40\n"));
+  mg_graph *again = parse(text);
+  assert_true(mg_graph_equal(g, again) && !mg_graph_equal(g, whole) && mg_hash(g) != mg_hash(whole));
+  const int64_t at[] = {2, 3, 37, 38, 40};
+  for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+    assert_int_equal(mg_at(g, &at[k], &out, &e), k == 1 || k == 2 ? MG_OK : MG_BAD_INPUT);
+    mg_graph_free(out);
+  }
+  assert_int_equal(mg_within_of(p, g, &own, &e), MG_OK);
+  same_members(own, g, 3, 37);
+  mg_verify_report v;
+  assert_int_equal(mg_verify(p, g, NULL, &v, &e), MG_BAD_INPUT); /* it has no whole chunks */
+  assert_int_equal(mg_verify(own, g, NULL, &v, &e), MG_OK);
+  assert_int_equal(v.verdict, MG_EQUAL);
+  mg_string_free(text);
+  assert_int_equal(mg_certificate(own, g, &v, &text, &e), MG_OK);
+  if (mg_certificate_check(text, strlen(text), &v, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_int_equal(mg_cuda_emit(g, NULL, &cu, &e), MG_OK);
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (strcmp(r.sizes, "n = 3, 7, 8, 9, 26, blocks of 37")) fail_msg("%s", r.sizes);
+  for (int k = 0; k < (getenv("SOAK_S") ? 3 : 1); k++) {
+    char *wrong = replaced(cu, plants[k][0], plants[k][1]);
+    assert_int_equal(checked(wrong, &r, &e), MG_NOT_FOUND);
+    free(wrong);
+  }
+  mg_string_free(text), mg_string_free(cu), free(less), free(few);
+  mg_graph_free(g), mg_graph_free(whole), mg_graph_free(p), mg_graph_free(own), mg_graph_free(again);
 }
 
 static mg_verdict verdict_of(const char *a, const char *b, mg_verify_report *r) {
@@ -322,9 +366,9 @@ static void ranges_are_whole(void **state) {
     for (int i = 0; i < r.n; i++) {
       const mg_range *a = &r.range[i];
       assert_true(a->least[0] == next && a->most[0] >= a->least[0]);
-      assert_true(a->graph->symbol[0].least == a->least[0] && a->graph->symbol[0].most >= a->most[0]);
+      assert_true(a->graph->symbol[0].least == a->least[0] && a->graph->symbol[0].last == a->most[0]);
       assert_int_equal(a->report.verdict, MG_EQUAL);
-      assert_int_equal(mg_within(p, a->least, &a->graph->symbol[0].most, &back, &e), MG_OK);
+      assert_int_equal(mg_within_of(p, a->graph, &back, &e), MG_OK);
       for (int64_t n = a->least[0]; n <= a->most[0]; n += n < 20 ? 3 : 61) same_members(back, a->graph, n, n);
       mg_graph_free(back);
       kernels_found += !mg_is_program(a->graph);
@@ -663,7 +707,7 @@ static void ranges_of_what_is_contracted(void **state) {
     if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
     for (int i = 0; i < r.n; i++) {
       const mg_range *a = &r.range[i];
-      assert_true(a->least[0] == next && a->graph->symbol[0].least == a->least[0] && a->graph->symbol[0].most >= a->most[0]);
+      assert_true(a->least[0] == next && a->graph->symbol[0].least == a->least[0] && a->graph->symbol[0].last == a->most[0]);
       char name[16];
       snprintf(name, sizeof name, "%s_%d", p->name, i + 1);
       assert_int_equal(mg_rename(a->graph, name, &e), MG_OK);
@@ -675,7 +719,7 @@ static void ranges_of_what_is_contracted(void **state) {
         for (uint32_t x = 1; a->graph->ops[o].sub && x < a->graph->ops[o].sub->n_axes; x++) loops += a->graph->ops[o].sub->axes[x].symbol > 0;
       char *texts[2];
       mg_graph *own;
-      assert_int_equal(mg_within(p, a->least, &a->graph->symbol[0].most, &own, &e), MG_OK);
+      assert_int_equal(mg_within_of(p, a->graph, &own, &e), MG_OK);
       assert_int_equal(mg_print(own, &texts[0], &e), MG_OK);
       assert_int_equal(mg_print(a->graph, &texts[1], &e), MG_OK);
       same_values(texts[0], texts[1]);
@@ -816,7 +860,7 @@ static void ranges_of_two_symbols(void **state) {
     assert_false(two_kernels_are_wary(NULL, a->graph)); /* there is one kernel for all */
     snprintf(name, sizeof name, "att_%d", k + 1);
     assert_int_equal(mg_rename(a->graph, name, &e), MG_OK);
-    for (int v = 0; v < 2; v++) assert_true(a->graph->symbol[v].least == a->least[v] && a->graph->symbol[v].most >= a->most[v]);
+    for (int v = 0; v < 2; v++) assert_true(a->graph->symbol[v].least == a->least[v] && a->graph->symbol[v].last == a->most[v]);
     both += a->report.values > 1 && strstr(a->report.reason, "at p = ") && strstr(a->report.reason, "n >= 1");
   }
   assert_true(both > 0);
@@ -834,7 +878,7 @@ static void ranges_of_two_symbols(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(a_launch_takes_its_bounds), cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
                                      cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size),
                                      cmocka_unit_test(ranges_lose_little_by_the_model), cmocka_unit_test(chunks_of_other_sizes_are_timed),
                                      cmocka_unit_test(ranges_lose_little_by_times),
@@ -849,5 +893,6 @@ int main(void) {
                                      cmocka_unit_test(a_file_of_boxes_runs_at_every_size),
                                      cmocka_unit_test(maxima_are_of_one_range),
                                      cmocka_unit_test(ranges_of_two_symbols)};
+  if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
