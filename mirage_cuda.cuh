@@ -207,11 +207,9 @@ typedef struct mg_cuda_value {
   int64_t bytes;             /* of shared memory, all stages of its ring among them; 0: none of its own */
 } mg_cuda_value;
 typedef struct mg_cuda_kernel {
-  int threads, stages, warps_m, warps_n, warps_k;
+  mg_kernel_takes takes;     /* by which mg_kernel_facts_taking prices it */
+  int warps_m, warps_n, warps_k;
   const char *ring, *mma, *copy, *merge, *schedule; /* words of the plan; merge "none" where no blocks share a result */
-  int registers;             /* of accumulators, a thread */
-  int64_t shared_bytes;      /* of a block */
-  int64_t barriers;          /* that a block comes to */
   int n_values;
   mg_cuda_value *value;
 } mg_cuda_kernel;
@@ -14531,6 +14529,19 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
   if (em->st == MG_OK) mgi_cu_rules_obeyed(K);
   if (em->st == MG_OK && K->number >= 0) mgi_cu_plan_say(K);
 }
+/* What a block of K takes, all being decided. */
+MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
+  mg_kernel_takes takes;
+  memset(&takes, 0, sizeof takes);
+  takes.threads = K->threads;
+  takes.stages = K->stages;
+  takes.shared_bytes = K->mem.bytes;
+  takes.barriers = K->mem.barriers;
+  takes.accumulators = K->registers;
+  takes.workspace = K->merged && !K->cluster;
+  mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
+  return takes;
+}
 /* The tensors of K, as parameters, and what its launch gives for them: maps first. */
 MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, const char *maps, const char *map_args) {
   const mg_graph *b = K->b;
@@ -14707,8 +14718,7 @@ MGI_FN int64_t mgi_cu_shared_of(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   mg_cuda_kernel *f = &K->em->facts[K->number];
-  f->threads = K->threads;
-  f->stages = K->stages;
+  f->takes = mgi_cu_takes(K);
   f->warps_m = K->wm;
   f->warps_n = K->wn;
   f->warps_k = K->wk;
@@ -14717,9 +14727,6 @@ MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
   f->copy = K->tensor_copies ? "tma" : "async";
   f->merge = !K->merged ? "none" : K->cluster ? "cluster" : "workspace";
   f->schedule = mg_plan_word(MG_PLAN_SCHEDULE, K->how);
-  f->registers = K->registers;
-  f->shared_bytes = K->mem.bytes;
-  f->barriers = K->mem.barriers;
   f->value = (mg_cuda_value *)calloc(b->n_tensors, sizeof *f->value);
   if (!f->value) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory for the facts");

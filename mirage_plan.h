@@ -246,6 +246,7 @@ typedef struct mg_kernel_plan {
   int parts;                    /* 1: every warp, or warpgroup, brings its part of the block's ring (ring=warp, ring=group) */
   int group;                    /* 1: products of warpgroups (mma=warpgroup) */
   int copies;                   /* 1: tensor copies fill the rings (copy=tma) */
+  int at_once;                  /* blocks that a multiprocessor holds at once, as it is emitted; 0: that is not known yet */
 } mg_kernel_plan;
 
 /* Which products, and sums of rows, of a kernel take what they read from fragments.  Places count from 1; 0 is none. */
@@ -528,6 +529,21 @@ typedef struct mg_cost {
 /* What a byte from L2 and a microsecond of one multiprocessor's arithmetic add to a kernel's time, about where it is. */
 typedef struct mg_rates { double mem, comp; int warps_m, warps_n; } mg_rates;
 
+/* What a block of a kernel takes as it is emitted: mg_cuda_facts of mirage_cuda.cuh says it, of the text that it writes. */
+typedef struct mg_kernel_takes {
+  int threads, stages;
+  int64_t shared_bytes;
+  int64_t barriers;             /* that a block comes to */
+  int accumulators;             /* registers of products' results, a thread */
+  int workspace;                /* 1: its blocks' parts meet in the workspace */
+  int blocks;                   /* that a multiprocessor holds at once: the launch bound says so (mg_blocks_at_once) */
+  int registers;                /* a ceiling: that bound leaves a thread no more */
+} mg_kernel_takes;
+/* The most blocks that a multiprocessor is to hold at once, and the registers that this leaves a thread: what shared memory,
+   threads, the grid and MG_REGISTERS_BESIDE more than the accumulators' registers allow; at least 1.  Sets blocks and registers. */
+enum { MG_REGISTERS_BESIDE = 120, MG_REGISTERS_MOST = 255 };
+void mg_blocks_at_once(const mg_machine *m, int64_t grid, mg_kernel_takes *takes);
+
 typedef struct mg_kernel_facts {
   mg_kernel_plan plan;          /* the block's own, where it says stages or warps; else the best by the cost */
   int threads;
@@ -540,6 +556,9 @@ typedef struct mg_kernel_facts {
 /* Of the kernel that operator `op` of µGraph g is, its thread graphs inlined (mg_inline_threads); m NULL: the default machine.
    0: g->ops[op] is no kernel, or too large for the flat form. */
 int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f);
+/* The same of a kernel that is emitted, by what it takes: stages, shared bytes and the blocks that a multiprocessor holds are these,
+   and the cost is of them.  `takes` NULL: as above, by what the planner foretells. */
+int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_kernel_takes *takes, mg_kernel_facts *f);
 
 /* The plan with the least cost, its microseconds, and (may be NULL) the rates there. */
 mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates);
@@ -2689,7 +2708,7 @@ MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_pla
 
 /* The plan with products of warps (across 0), or with those of warpgroups, which mgi_warpgroups_fit allows: `across` of them share the columns. */
 MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int across) {
-  mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0, 0 };
+  mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0 };
   mgi_tiles t = mgi_tiles_of(k);
   if (!t.work) p.warps_n = mgi_warps_of_elements(k);
   else if (t.m <= 16) mgi_warps_of_few_rows(k, &t, &p);
@@ -2719,7 +2738,7 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
     if (k->op[i].code == MG_OP_MATMUL) rows |= k->op[i].d[k->op[i].rank - 2];
   const int groups = (rows == 64 || rows == 128) && mg_machine_can(m, MG_CAN_WARPGROUP);
   for (int across = 1; groups && across <= 4; across *= 2) {
-    mg_kernel_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1, 0 };
+    mg_kernel_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1, 0, 0 };
     mg_rates r;
     if (!mgi_warpgroups_fit(k, m, &p)) continue;
     p = mgi_plan_with(k, m, across);
@@ -2917,6 +2936,7 @@ MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, double 
   const int threads = mgi_plan_threads(p);
   double resident = (double)(m->shared_per_sm / (p->shared + 1024));
   if (resident > 1536 / threads) resident = 1536 / threads;
+  if (p->at_once) resident = p->at_once;
   if (resident > waves) resident = waves;
   return resident < 1 ? 1 : resident;
 }
@@ -3452,7 +3472,22 @@ MGI_FN int mgi_flat_in(const mg_graph *g, uint32_t op, const mg_machine *m, cons
   return 1;
 }
 
+void mg_blocks_at_once(const mg_machine *m, int64_t grid, mg_kernel_takes *t) {
+  int64_t registers = mg_round_up(t->accumulators + MG_REGISTERS_BESIDE, 8), blocks = mg_ceil_div(grid, m->sms);
+  if (registers > MG_REGISTERS_MOST) registers = MG_REGISTERS_MOST + 1;
+  const int64_t room[] = {m->shared_per_sm / (t->shared_bytes + 1024), m->threads_per_sm / t->threads,
+                          m->registers_per_sm / (registers * t->threads), m->blocks_per_sm};
+  for (int i = 0; i < 4; i++)
+    if (blocks > room[i]) blocks = room[i];
+  if (blocks < 1) blocks = 1;
+  const int64_t each = m->registers_per_sm / (blocks * t->threads) / 8 * 8;
+  t->blocks = (int)blocks;
+  t->registers = each > MG_REGISTERS_MOST ? MG_REGISTERS_MOST : (int)each;
+}
 int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f) {
+  return mg_kernel_facts_taking(g, op, m, NULL, f);
+}
+int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_kernel_takes *takes, mg_kernel_facts *f) {
   mg_flat k;
   mgi_work w;
   mg_sends s;
@@ -3464,6 +3499,12 @@ int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_k
   mg_sends_free(&s);
   if (!fits) return 0;
   if (!mgi_plan_given(g->ops[op].sub, &k, m, &f->plan)) f->plan = mg_flat_plan(&k, m, &us, NULL);
+  if (takes) {
+    f->plan.stages = takes->stages;
+    f->plan.shared = takes->shared_bytes;
+    f->plan.at_once = takes->blocks;
+    f->plan.feasible = takes->workspace ? 2 : 1;
+  }
   mgi_work_of(&w, &k, &f->plan);
   f->cost = mgi_kernel_cost(&k, m, &f->plan, &w, NULL);
   f->cost.merge_us += maxima_us;
