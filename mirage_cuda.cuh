@@ -640,7 +640,7 @@ typedef struct mgi_calibrate_job {
 
 typedef void *cudaStream_t;
 #define MG_DEV inline __attribute__((unused))
-#define MG_KERNEL(threads) static
+#define MG_KERNEL(...) static
 #define MG_MAP const mg_tensor_map
 #define MGI_EMU static inline __attribute__((unused))
 
@@ -2810,6 +2810,7 @@ MGI_EMU int64_t mgi_emu_bound(const char *text, const char *name) {
     const long long bound = strtoll(at + sizeof open - 1, &end, 10);
     const size_t n = strlen(name);
     if (end == at + sizeof open - 1) continue; /* no number */
+    if (*end == ',') strtoll(end + 1, &end, 10); /* blocks at once */
     if (!strncmp(end, ") void ", 7) && !strncmp(end + 7, name, n) && end[7 + n] == '(') return bound;
   }
   return MGI_EMU_THREADS;
@@ -3218,11 +3219,13 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
 #else
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+/* MG_KERNEL(threads) or MG_KERNEL(threads, blocks): of a block, and blocks that a multiprocessor is to hold at once, else 1. */
+#define MGI_BOUND(threads, blocks, ...) __launch_bounds__(threads, blocks)
 #ifdef __CUDACC_RTC__
-#define MG_KERNEL(threads) extern "C" __global__ __launch_bounds__(threads, 1)
+#define MG_KERNEL(...) extern "C" __global__ MGI_BOUND(__VA_ARGS__, 1, 1)
 #else
 #include <cuda_runtime.h>
-#define MG_KERNEL(threads) static __global__ __launch_bounds__(threads, 1)
+#define MG_KERNEL(...) static __global__ MGI_BOUND(__VA_ARGS__, 1, 1)
 #endif
 #define MG_MAP const __grid_constant__ mg_tensor_map /* a kernel's parameter */
 #define MG_DEV __device__ __forceinline__
@@ -12699,53 +12702,37 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
   if (!v->in_place) mgi_cu_acc_done(K, t, t);
 }
 
-/* Whether there is an operator that takes more than a few instructions. */
-MGI_FN int mgi_cu_look_dear(const mg_flat *k, int i, void *what) {
-  const mgi_cu_val_info *v = mgi_cu_home_of((const mgi_cu_wanted *)what, i);
-  if (v->copy || !mgi_cu_by_elements(k, i, v)) return 0;
-  return mg_op_cost(k->op[i].code) != MG_CLASS_PLAIN ? 1 : -1;
-}
 /* Whether there is a leaf that is no joined row of a strip. */
 MGI_FN int mgi_cu_look_no_part(const mg_flat *k, int i, void *what) {
   const mgi_cu_val_info *v = mgi_cu_home_of((const mgi_cu_wanted *)what, i);
   if (v->home == MGI_CU_AT_PARTIAL || v->copy) return 0;
   return mgi_cu_by_elements(k, i, v) ? -1 : 1;
 }
-/* Whether there is a leaf that is not x, or a value that is in another scope. */
-MGI_FN int mgi_cu_look_other(const mg_flat *k, int i, void *what) {
-  const mgi_cu_wanted *w = (const mgi_cu_wanted *)what;
-  const mgi_cu_val_info *v = mgi_cu_home_of(w, i);
-  const mg_tensor_info *tensors = w->K->b->tensors;
-  const uint32_t t = mgi_cu_at_place(w->K, i + 1);
-  if (t == w->x) return 0;
-  return v->copy || tensors[t].scope != tensors[w->x].scope || !mgi_cu_by_elements(k, i, v) ? 1 : -1;
+/* By place, what is not computed where it is read. */
+MGI_FN void mgi_cu_placed(const mgi_cu_kernel *K, uint8_t placed[MG_FLAT_OPS]) {
+  for (int i = 0; i < K->flat.n; i++) {
+    const mgi_cu_val_info *v = &K->v[mgi_cu_at_place(K, i + 1)];
+    placed[i] = v->copy || v->home != MGI_CU_AT_INLINE;
+  }
 }
 /* A vector whose elements many elements of something larger take, and that is dear to compute; 2 where all divide by it. */
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
-  const mg_graph *b = K->b;
   const mgi_cu_val_info *v = &K->v[t];
-  int larger = 0, divides = 1, same = 0;
-  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[b->tensors[t].scope]) return 0;
-  if (!mgi_cu_finds(K, t, mgi_cu_look_dear, 0)) return 0;
+  uint8_t placed[MG_FLAT_OPS];
+  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[K->b->tensors[t].scope]) return 0;
   if (K->strip && (v->rows != K->v[K->strip].rows || v->cols != 1)) return 0;
   if (!K->strip && (v->rows == 1) == (v->cols == 1)) return 0;
   if (K->strip ? mgi_cu_finds(K, t, mgi_cu_look_no_part, 0) : mgi_cu_has_acc(K, t)) return 0;
-  for (uint32_t k = 1; k < b->n_ops; k++)
-    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
-      const mg_op_node *o = &b->ops[k];
-      if (o->in[j].id != t) continue;
-      const mgi_cu_val_info *to = o->code == MG_OP_STORE ? v : &K->v[o->out[0].id];
-      if (o->code != MG_OP_STORE && mg_op_row(o->code)->elementwise && (int64_t)to->rows * to->cols >= 8 * (int64_t)K->threads && (to->rows > v->rows || to->cols > v->cols)) larger = 1;
-      else same = 1;
-      divides &= o->code == MG_OP_DIV && j == 1 && o->in[0].id != t;
-    }
-  return larger && !same ? 1 + divides : 0;
+  mgi_cu_placed(K, placed);
+  return mg_flat_vector(&K->flat, K->threads, mgi_cu_place(K, t), placed);
 }
 /* The vector of that kind that is all that x, a sum or maximum, is read for, so that it is stored in x's place; or 0. */
 MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
+  uint8_t placed[MG_FLAT_OPS];
+  mgi_cu_placed(K, placed);
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
     if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols) continue;
-    if (mgi_cu_finds(K, t, mgi_cu_look_other, x)) continue;
+    if (!mg_flat_only_of(&K->flat, mgi_cu_place(K, t), mgi_cu_place(K, x), placed)) continue;
     if (!mg_flat_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t), 0)) continue;
     const int found = mgi_cu_lives(K, t, MG_AT_VECTOR);
     *divides = found == 2;
@@ -14651,7 +14638,9 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   const char *after = K->follows ? "1" : "early";
   mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
               K->wk, (long long)K->mem.bytes);
-  mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, K->name);
+  const int blocks = mgi_cu_takes(K).blocks;
+  if (blocks > 1) mgi_cu_str_put(s, "MG_KERNEL(%d, %d) void %s(", K->threads, blocks, K->name);
+  else mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, K->name);
   if (K->dependent)
     mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->mem.bytes);
   else if (K->merged && K->cluster)

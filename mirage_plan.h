@@ -386,6 +386,13 @@ int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not i
 int mg_swaps_last(const mg_op_node *o, int rank);     /* 1 if o exchanges the last two dimensions, of `rank`, and nothing else */
 int mg_flat_brings(const mg_flat_op *o);              /* 1 if it is a load that brings something from device memory */
 int mg_op_moves(int code);                            /* 1 if the operator only moves elements */
+/* `placed` (NULL: none) says which values have a place of their own, and are not computed where they are read.
+   1 if value i is computed, element by element, by a dear operator or of a dear value; if it is computed so of value x alone,
+   in x's loop.  Whether many elements of something larger take the dear vector i, so that it is made once: 1; 2: as its inverse,
+   by which all of them multiply. */
+int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed);
+int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed);
+int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed);
 /* 1 if tensor t of a block graph is a load of what `stands` (mg_wide, mg_split) says of the kernel level's tensors. */
 int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t));
 
@@ -2023,17 +2030,42 @@ MGI_FN int mgi_part_squares(const mg_flat *k, const mg_chains *c, int i, const i
   const int kept = mgi_joins_cols(k, o) ^ turned ? MG_CUT_ROWS : MG_CUT_COLS; /* the load's dimension that is not joined */
   return cut[x] == kept && (kept == MG_CUT_COLS ? mgi_cols_of(l) : mgi_rows_of(l)) % 16 == 0;
 }
-/* Whether value i is computed of anything but value x, element by element, in x's loop. */
-MGI_FN int mgi_look_other(const mg_flat *k, int i, void *x) {
-  const int only = *(const int *)x;
-  if (i == only) return 0;
-  return k->op[i].loop != k->op[only].loop || !mgi_elementwise(&k->op[i]) ? 1 : -1;
+/* What is looked for in a value: up to values that `placed` says have a place of their own by now; of one only, in its loop. */
+typedef struct mgi_sought { const uint8_t *placed; int only; } mgi_sought;
+MGI_FN int mgi_computed_here(const mg_flat *k, int i, const mgi_sought *s) {
+  return mgi_elementwise(&k->op[i]) && !(s->placed && s->placed[i]);
 }
-/* Whether value i is computed element by element, by a dear operator or of a dear value. */
+MGI_FN int mgi_look_other(const mg_flat *k, int i, void *what) {
+  const mgi_sought *s = (const mgi_sought *)what;
+  if (i == s->only) return 0;
+  return k->op[i].loop != k->op[s->only].loop || !mgi_computed_here(k, i, s) ? 1 : -1;
+}
 MGI_FN int mgi_look_dear(const mg_flat *k, int i, void *what) {
-  (void)what;
-  if (!mgi_elementwise(&k->op[i])) return 0;
+  if (!mgi_computed_here(k, i, (const mgi_sought *)what)) return 0;
   return mg_op_cost(k->op[i].code) != MG_CLASS_PLAIN ? 1 : -1;
+}
+int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed) {
+  mgi_sought s = { placed, -1 };
+  return mg_flat_finds(k, i, mgi_look_dear, &s);
+}
+int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed) {
+  mgi_sought s = { placed, x };
+  return !mg_flat_finds(k, i, mgi_look_other, &s);
+}
+int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed) {
+  const mg_flat_op *v = &k->op[i];
+  int larger = 0, divides = 1;
+  if (!mg_flat_dear(k, i, placed)) return 0;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
+      const mg_flat_op *o = &k->op[q];
+      if (o->in[j] != i) continue;
+      const int many = mgi_elementwise(o) && mgi_rows_of(o) * mgi_cols_of(o) >= 8 * (int64_t)threads;
+      if (!many || (mgi_rows_of(o) <= mgi_rows_of(v) && mgi_cols_of(o) <= mgi_cols_of(v))) return 0;
+      larger = 1;
+      divides &= o->code == MG_OP_DIV && j == 1 && o->in[0] != i;
+    }
+  return larger ? 1 + divides : 0;
 }
 
 /* Cuts the load that product i reads as its right operand.  0 if its parts are not whole, or another product's are others. */
@@ -2067,10 +2099,10 @@ MGI_FN int mgi_parts_value(const mg_flat *k, const mg_kernel_plan *p, const mg_c
     return of_chain || (p->group && mgi_part_squares(k, c, i, cut));
   }
   if (!mgi_elementwise(o)) return o->turns;
-  if ((mgi_rows_of(o) != 1 && mgi_cols_of(o) != 1) || !mg_flat_finds(k, i, mgi_look_dear, NULL)) return 1;
+  if ((mgi_rows_of(o) != 1 && mgi_cols_of(o) != 1) || !mg_flat_dear(k, i, NULL)) return 1;
   for (int x = 0; x < i && p->group; x++) { /* it may become a vector in shared memory */
     if (k->op[x].loop != o->loop || !mgi_part_squares(k, c, x, cut)) continue;
-    if (!mg_flat_finds(k, i, mgi_look_other, &x)) return 1;
+    if (mg_flat_only_of(k, i, x, NULL)) return 1;
   }
   return 0;
 }
