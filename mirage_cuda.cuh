@@ -11169,7 +11169,6 @@ typedef struct mgi_cu_kernel {
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
   uint8_t *late;             /* by operator: it stands behind the merge */
   int by_group;              /* 1: warpgroups multiply, where they can (mgi_cu_group_why) */
-  uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
   uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every MGI_CU_WARP or MGI_CU_GROUP brings its part of the block's ring */
   uint8_t copies[MG_MAX_AXES + 1]; /* by loop: tensor copies fill its ring */
   int tensor_copies;         /* 1: the plan's copy=tma */
@@ -11486,10 +11485,10 @@ MGI_FN int mgi_cu_reduced(const mgi_cu_kernel *K, const mg_op_node *o) {
 }
 
 MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o) {
-  int merges = 0;
-  for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
-  return merges;
+  return K->merged && o->code == MG_OP_ACCUM && K->flat.op[o - K->b->ops - 1].across;
 }
+/* 1 if every warp has a ring of its own for the loop; outside of loops (0) none has. */
+MGI_FN int mgi_cu_own_ring(const mgi_cu_kernel *K, uint32_t loop) { return K->rings.own >> loop & 1; }
 /* What is looked for in a tensor's expression: of kernel K, by the homes v; x: a tensor or a loop. */
 typedef struct mgi_cu_wanted { mgi_cu_kernel *K; const mgi_cu_val_info *v; uint32_t x; } mgi_cu_wanted;
 MGI_FN int mgi_cu_finds(const mgi_cu_kernel *K, uint32_t t, mg_flat_look *look, uint32_t x) {
@@ -12015,7 +12014,7 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
   const uint32_t t = mgi_cu_above(K, o->in[0]);
   const mgi_cu_val_info *v = &K->v[o->out[0].id];
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
-  const int own = K->own[o->scope], rank = K->em->g->tensors[t].shape.rank;
+  const int own = mgi_cu_own_ring(K, o->scope), rank = K->em->g->tensors[t].shape.rank;
   mgi_cu_str at = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0};
   char offset[800], count[300];
   int dim[4];
@@ -12134,7 +12133,7 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
     if (part) snprintf(size[w], sizeof size[w], "%d", part);
     else snprintf(size[w], sizeof size[w], "T_%.80s::%s", name, w ^ v->trans ? "COLS" : "ROWS");
   }
-  mgi_cu_line(K, "%smg_load_tile<T_%s, %s, %s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", when, name, size[0], size[1], mgi_cu_str_text(&vec), K->own[o->scope] ? 32 : K->parts[o->scope] ? 32 * K->parts[o->scope] : K->threads,
+  mgi_cu_line(K, "%smg_load_tile<T_%s, %s, %s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", when, name, size[0], size[1], mgi_cu_str_text(&vec), mgi_cu_own_ring(K, o->scope) ? 32 : K->parts[o->scope] ? 32 * K->parts[o->scope] : K->threads,
               K->parts[o->scope] == MGI_CU_GROUP ? ", true" : "", to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0].text, extent[v->trans ? 0 : 1].text);
   free(base.s);
   free(vec.s);
@@ -12238,7 +12237,7 @@ MGI_FN uint32_t mgi_cu_scaled_load(const mgi_cu_kernel *K, uint32_t t, int *swap
 /* In a ring of warps: 1 if the product t, of at most 8 rows, is computed as that of its operands exchanged (mg_acc_turned). */
 MGI_FN int mgi_cu_turned(const mgi_cu_kernel *K, uint32_t t) {
   const mg_op_node *o = mgi_cu_producer(K, t);
-  if (K->v[t].kept || !mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || !K->own[o->scope] || !K->v[t].in_place || K->v[t].chain || K->v[t].rows > 8 || K->v[t].cols < 16) return 0;
+  if (K->v[t].kept || !mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || !mgi_cu_own_ring(K, o->scope) || !K->v[t].in_place || K->v[t].chain || K->v[t].rows > 8 || K->v[t].cols < 16) return 0;
   for (int k = 0; k < o->n_in; k++) {
     int swapped;
     uint32_t row = 0;
@@ -12297,7 +12296,7 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
     mgi_cu_str_put(s, swapped ? "mg_%s(mg_transposed(%s))" : "mg_%s(%s)", side, l->var);
     return;
   }
-  if (left && K->own[K->b->tensors[t].scope] && by_tensor_cores) {
+  if (left && mgi_cu_own_ring(K, K->b->tensors[t].scope) && by_tensor_cores) {
     uint32_t row;
     load = mgi_cu_scaled_load(K, t, &swapped, &row);
     if (load && row) {
@@ -12695,7 +12694,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       if (!low) mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mg_type_row(type)->device, depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), mgi_cu_tname(K->b, b));
     } else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mg_type_row(type)->device, depth, v->in_place || low ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s, steady_%s, %s, %s);", mg_type_row(type)->device, depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, K->own[o->scope] ? "_own" : "", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, mgi_cu_own_ring(K, o->scope) ? "_own" : "", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
     free(r.s);
   }
@@ -12719,7 +12718,7 @@ MGI_FN void mgi_cu_placed(const mgi_cu_kernel *K, uint8_t placed[MG_FLAT_OPS]) {
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
   uint8_t placed[MG_FLAT_OPS];
-  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[K->b->tensors[t].scope]) return 0;
+  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || mgi_cu_own_ring(K, K->b->tensors[t].scope)) return 0;
   if (K->strip && (v->rows != K->v[K->strip].rows || v->cols != 1)) return 0;
   if (!K->strip && (v->rows == 1) == (v->cols == 1)) return 0;
   if (K->strip ? mgi_cu_finds(K, t, mgi_cu_look_no_part, 0) : mgi_cu_has_acc(K, t)) return 0;
@@ -12817,7 +12816,7 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const uint32_t squared = mgi_cu_squares(K, op, &swapped);
   if (K->strip) mgi_cu_str_put(&K->decl, "  typedef mg_strip_reduce<%s, A_%s> R_%s;\n  R_%s red_%s;\n", what, mgi_cu_tname(K->b, K->strip), name, name, name);
   else if (squared) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_squares<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", mg_type_row(K->b->tensors[K->b->ops[squared].out[0].id].dtype)->device, in->rows, K->wk, name, name, name);
-  else if (K->own[o->scope]) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
+  else if (mgi_cu_own_ring(K, o->scope)) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
   else if (way) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, way > 0 ? in->rows : in->cols, K->threads, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
 }
@@ -12829,9 +12828,9 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   int row = mgi_cu_reduced(K, o), n = row ? in->rows : in->cols, way = mgi_cu_reduce_way(K, o);
   int64_t scratch = 0; /* as mg_row_reduce and mg_col_reduce count it */
   int swapped = 0;
-  const uint32_t load = K->own[o->scope] ? 0 : mgi_cu_squares(K, op, &swapped); /* joined in one go */
+  const uint32_t load = mgi_cu_own_ring(K, o->scope) ? 0 : mgi_cu_squares(K, op, &swapped); /* joined in one go */
   mgi_cu_str f = {NULL, 0, 0, 0};
-  if (K->own[o->scope] && mgi_cu_merges(K, mgi_cu_producer(K, t))) { /* read once, where the block's part is handed over */
+  if (mgi_cu_own_ring(K, o->scope) && mgi_cu_merges(K, mgi_cu_producer(K, t))) { /* read once, where the block's part is handed over */
     mgi_cu_begin(K);
     v->obj = mgi_cu_piece_new(K, (int64_t)n * K->wk * 4, "t_%s", name);
     mgi_cu_str_put(&K->decl, "  const R_%s::PARTS t_%s(mg_shared() + %s);\n", name, name, K->place[v->obj]);
@@ -12854,10 +12853,10 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   if (K->v[o->out[0].id].chain) {
     if (K->v[o->out[0].id].shifted) mgi_cu_agree(K);
     scratch = K->wn > 1 ? (int64_t)n * K->wn : 0;
-  } else if (K->own[o->scope]) scratch = (int64_t)n * K->wk + 3;
+  } else if (mgi_cu_own_ring(K, o->scope)) scratch = (int64_t)n * K->wk + 3;
   else if (!load) scratch = mg_reduce_scratch(n, K->threads, way != 0);
   int divides = 0;
-  const int plain = K->v[o->out[0].id].chain || K->own[o->scope] || (t != o->out[0].id && mgi_cu_merges(K, mgi_cu_producer(K, t)));
+  const int plain = K->v[o->out[0].id].chain || mgi_cu_own_ring(K, o->scope) || (t != o->out[0].id && mgi_cu_merges(K, mgi_cu_producer(K, t)));
   const uint32_t of = plain ? 0 : mgi_cu_vector_from(K, t, &divides);
   mgi_cu_begin(K);
   char to[200];
@@ -12894,7 +12893,7 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
   if (!K->v[t].chain) mgi_cu_prepare(K, in, K->strip != 0);
   mgi_cu_quote(K, o);
   const uint32_t squared = mgi_cu_squares(K, op, &swapped);
-  if (squared && K->own[o->scope]) mgi_cu_line(K, "red_%s.add<%d>(mg_left(%s));", mgi_cu_tname(K->b, t), K->v[in].cols, K->v[K->b->ops[squared].out[0].id].var);
+  if (squared && mgi_cu_own_ring(K, o->scope)) mgi_cu_line(K, "red_%s.add<%d>(mg_left(%s));", mgi_cu_tname(K->b, t), K->v[in].cols, K->v[K->b->ops[squared].out[0].id].var);
   else if (squared) mgi_cu_reduce_done(K, op, t);
   if (squared) return;
   if (!K->v[t].in_place) {
@@ -12915,7 +12914,7 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_reduce_done(K, op, t);
     return;
   }
-  if (K->own[o->scope]) snprintf(own, sizeof own, "add<%d>", K->v[in].cols);
+  if (mgi_cu_own_ring(K, o->scope)) snprintf(own, sizeof own, "add<%d>", K->v[in].cols);
   mgi_cu_valid_text(K, in, 0, rv, sizeof rv);
   mgi_cu_valid_text(K, in, 1, cv, sizeof cv);
   mgi_cu_line(K, "red_%s.%s(%s, %s, %s);", mgi_cu_tname(K->b, t), own, way < 0 ? cv : rv, way < 0 ? rv : cv, mgi_cu_str_text(&f));
@@ -13123,18 +13122,19 @@ MGI_FN void mgi_cu_rank_text(const mgi_cu_kernel *K, uint32_t axes, char *out, s
 MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   uint8_t late[MG_FLAT_OPS];
-  int64_t z = 1, rows, cols;
+  const int64_t z = K->flat.group;
+  int64_t rows, cols;
   size_t at = 0;
+  K->merged = K->flat.merged;
   for (uint32_t k = 1; k < b->n_ops; k++)
-    for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
-      if (b->ops[k].map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1) {
-        if (b->ops[k].map.to[a] >= 0) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' concatenates over grid axis %s: only sums and maxima over the grid are emitted", mgi_cu_tname(b, b->ops[k].out[0].id), b->axes[a].name);
-        K->merged |= 1u << a;
-      }
+    for (uint32_t a = 1; a <= 3 && K->flat.op[k - 1].across; a++)
+      if (b->ops[k].map.to[a] >= 0 && (K->merged >> a & 1))
+        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum",
+                         "'%.60s' concatenates over grid axis %s: only sums and maxima over the grid are emitted",
+                         mgi_cu_tname(b, b->ops[k].out[0].id), b->axes[a].name);
   if (!K->merged) return;
   for (uint32_t a = 1; a <= 3; a++) {
-    if (b->axes[a].extent == 1 || !(K->merged >> a & 1)) continue;
-    z *= b->axes[a].extent;
+    if (!(K->merged >> a & 1)) continue;
     at += (size_t)snprintf(K->group_size + at, at < sizeof K->group_size ? sizeof K->group_size - at : 0, "%s%s", at ? " * " : "", K->count[a]);
   }
   mgi_cu_rank_text(K, K->merged, K->group_rank, sizeof K->group_rank);
@@ -13149,9 +13149,10 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   mg_flat_late(&K->flat, late);
   memcpy(K->late + 1, late, b->n_ops - 1);
   for (uint32_t k = 1; k < b->n_ops; k++)
-    for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
-      if ((K->merged >> a & 1) && b->ops[k].map.to[a] != MG_MAP_NONE && K->late[k])
-        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' accumulates over the grid what stands in a loop with, or comes from, values that were merged over it", mgi_cu_tname(b, b->ops[k].out[0].id));
+    if (K->late[k] && mgi_cu_merges(K, &b->ops[k]))
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum",
+                       "'%.60s' accumulates over the grid what stands in a loop with, or comes from, values that were merged over it",
+                       mgi_cu_tname(b, b->ops[k].out[0].id));
   K->owners = K->cluster && mg_flat_shares(&K->flat, &rows, &cols);
   if (K->owners) K->own_rows = (int)rows, K->own_cols = (int)cols;
   for (int k = 0; k < K->em->g->ops[K->b->up_op].n_out && K->number >= 0; k++) K->owners &= !mg_split(K->em->g, K->em->g->ops[K->b->up_op].out[k]); /* one power a block */
@@ -13199,7 +13200,7 @@ MGI_FN int mgi_cu_begins_elsewhere(const mgi_cu_kernel *K, uint32_t loop) {
   int64_t blocks = 1;
   for (uint32_t k = 1; k <= 3; k++)
     if (turning >> k & 1) blocks *= a[k].extent;
-  return K->own[loop] && a[loop].extent > 2 && a[loop].extent <= K->stages && blocks > 1 && blocks < 1 << 30;
+  return mgi_cu_own_ring(K, loop) && a[loop].extent > 2 && a[loop].extent <= K->stages && blocks > 1 && blocks < 1 << 30;
 }
 /* ---- rings that tensor copies fill
    A loop whose plan says copy=tma: one thread asks for whole tiles, and barriers of phases (mg_ring) stand where else all threads
@@ -13274,7 +13275,7 @@ MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
     K->copies[o->scope] = 1;
     if (K->number < 0) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "a library operator");
     else if (b->axes[o->scope].parent) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "'%.60s' is loaded in a loop within a loop", name);
-    else if (K->own[o->scope] || K->parts[o->scope]) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "it does not go with rings of warps or warpgroups");
+    else if (mgi_cu_own_ring(K, o->scope) || K->parts[o->scope]) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "it does not go with rings of warps or warpgroups");
     else if (!mgi_cu_box_of(K, k, &why).lines) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "'%.60s': %s", name, why);
   }
   if (K->em->st == MG_OK && !loads) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "there is no load in a loop");
@@ -13443,7 +13444,7 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   }
   if (!ring->n) return;
   mgi_cu_begin(K);
-  const int own = K->own[loop];
+  const int own = mgi_cu_own_ring(K, loop);
   if (K->copies[loop]) {
     mgi_cu_copies_open(K, loop, ring);
     return;
@@ -13520,12 +13521,12 @@ MGI_FN void mgi_cu_start_loads(mgi_cu_kernel *K, mgi_cu_ring *ring) {
 /* Where an iteration begins: its stage has come, and one that is free is filled again.  inner: as in mgi_cu_loop_begin. */
 MGI_FN void mgi_cu_ring_next(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring *ring, const char *inner) {
   const char *L = K->b->axes[loop].name;
-  const int warp = K->own[loop] || K->parts[loop] == MGI_CU_WARP;
-  if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->own[loop] ? K->stages - 1 : K->stages - 2);
+  const int warp = mgi_cu_own_ring(K, loop) || K->parts[loop] == MGI_CU_WARP;
+  if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", mgi_cu_own_ring(K, loop) ? K->stages - 1 : K->stages - 2);
   if (ring->n && K->stages > 1 && K->by_group) mgi_cu_line(K, "mg_group_publish();");
   if (warp) mgi_cu_line(K, "mg_sync_warp();");
   else mgi_cu_barrier(K);
-  if (ring->n && K->stages > 1 && !K->own[loop]) {
+  if (ring->n && K->stages > 1 && !mgi_cu_own_ring(K, loop)) {
     mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next%s%s);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
   } else if (ring->n && K->stages == 1) {
@@ -13591,7 +13592,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     mgi_cu_note(K, MG_STEP_BARRIER_TO, -1, (int)loop); /* none stands in the loop */
     mgi_cu_line(K, "for (int i_%s = 0, now = 0, was = 0, turn = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else if (ring->n) {
-    const int own = K->own[loop];
+    const int own = mgi_cu_own_ring(K, loop);
     mgi_cu_note(K, MG_STEP_RING_NEXT, -1, open ? -1 : older); /* earlier groups arrive before the ring's first */
     if (K->parts[loop]) { /* what was asked for or written before is there for all */
       mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 1);
@@ -13672,7 +13673,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     mgi_cu_note(K, MG_STEP_JOINED, K->v[t].obj, 0);
   }
   if (K->copies[loop]) mgi_cu_copies_last(K, loop);
-  else if (ring->n && K->stages > 1 && K->own[loop]) { /* the stage is free as soon as the warp has read it */
+  else if (ring->n && K->stages > 1 && mgi_cu_own_ring(K, loop)) { /* the stage is free as soon as the warp has read it */
     mgi_cu_line(K, "mg_sync_warp();");
     const char *L = b->axes[loop].name, *step = mgi_cu_begins_elsewhere(K, loop) ? "step" : "i";
     mgi_cu_line(K, "if (%s_%s + %d < %s) load_%s(%s_%s + %d, now%s);", step, L, K->stages, K->count[loop], L, step, L, K->stages, ring->ahead ? ", true, true" : "");
@@ -13687,7 +13688,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   }
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "}");
-  mgi_cu_note(K, MG_STEP_LOOP_END, ring->n ? ring->obj : -1, K->own[loop] || K->parts[loop] || K->copies[loop]);
+  mgi_cu_note(K, MG_STEP_LOOP_END, ring->n ? ring->obj : -1, mgi_cu_own_ring(K, loop) || K->parts[loop] || K->copies[loop]);
   K->loop = b->axes[loop].parent;
 }
 /* Closes and opens loops until `scope` is the innermost one. */
@@ -13706,7 +13707,7 @@ MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
   while (n && K->em->st == MG_OK) {
     n--;
     mgi_cu_loop_begin(K, path[n], &ring[path[n]]);
-    for (uint32_t k = 1; k < b->n_ops && K->own[path[n]]; k++) /* first: what they read, a computed operand reads again */
+    for (uint32_t k = 1; k < b->n_ops && mgi_cu_own_ring(K, path[n]); k++) /* first: what they read, a computed operand reads again */
       if (b->ops[k].scope == path[n] && mgi_cu_is_op(&b->ops[k], MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_step(K, k);
   }
 }
@@ -13744,7 +13745,6 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   p.group = group;
   mg_flat_rings(&K->flat, &p, &K->chains, &K->rings);
   for (uint32_t a = 4; a < K->b->n_axes; a++) {
-    K->own[a] = K->rings.own >> a & 1;
     if (K->rings.parts >> a & 1) K->parts[a] = group ? MGI_CU_GROUP : MGI_CU_WARP;
   }
   if (group && !K->rings.parts) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "there is no loop of chained products whose loads are all read by one warpgroup each");
@@ -13752,7 +13752,7 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
     const int place = mgi_cu_place(K, t), how = K->rings.cut[place], of = how == MG_CUT_COLS;
     mgi_cu_val_info *v = &K->v[t];
     int *extent = of ? &v->cols : &v->rows;
-    if (how && K->own[K->b->tensors[t].scope]) *extent = v->own[of] = *extent / K->wk;
+    if (how && mgi_cu_own_ring(K, K->b->tensors[t].scope)) *extent = v->own[of] = *extent / K->wk;
     else if (how) v->part[of] = *extent / K->wn;
     v->split = mgi_cu_at_place(K, K->rings.taken[place]);
     v->into = mgi_cu_at_place(K, K->rings.into[place]);
@@ -14016,7 +14016,7 @@ MGI_FN int mgi_cu_goes_ahead(const mgi_cu_kernel *K, uint32_t k) {
 MGI_FN int mgi_cu_is_step(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   if (o->code == MG_OP_LOAD) return !o->scope && !mgi_cu_made(K, o) && !mgi_cu_goes_ahead(K, k) && !mgi_cu_unread(K, k);
-  if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) return fresh[o->out[0].id].home != MGI_CU_AT_INLINE && !K->own[o->scope];
+  if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) return fresh[o->out[0].id].home != MGI_CU_AT_INLINE && !mgi_cu_own_ring(K, o->scope);
   if (o->code == MG_OP_ACCUM) return (mgi_cu_lifts(K, o) && fresh[o->in[0].id].in_place) || mgi_cu_merges(K, o);
   return o->code == MG_OP_STORE || mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || fresh[o->out[0].id].settles != 0 || K->tiled[k];
 }
@@ -14119,7 +14119,7 @@ MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
     }
     ok &= S->dag.n < MGI_CU_NODES;
     if (!ok) break;
-    if (!n.op && !K->own[n.scope]) S->dag.loop |= (uint64_t)1 << S->dag.n, S->dag.loops++;
+    if (!n.op && !mgi_cu_own_ring(K, n.scope)) S->dag.loop |= (uint64_t)1 << S->dag.n, S->dag.loops++;
     if (n.op && b->ops[k].code == MG_OP_LOAD) S->dag.load |= (uint64_t)1 << S->dag.n;
     S->node[S->dag.n++] = n;
   }
@@ -14138,7 +14138,7 @@ MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
             if (b->tensors[t].scope == scope || !mgi_cu_child(b, b->tensors[t].scope, n->scope)) mgi_cu_node_reads(K, S, i, t);
           }
       S->dag.after[i] &= ~((uint64_t)1 << i);
-      if (!K->own[n->scope]) { /* it begins with a barrier, when all that was asked for before it is there */
+      if (!mgi_cu_own_ring(K, n->scope)) { /* it begins with a barrier, when all that was asked for before it is there */
         S->dag.apart[i] = 0;
         S->dag.need[i] = 0;
         for (uint32_t k = 1; k < b->n_ops && (!b->ops[k].scope || mgi_cu_child(b, b->ops[k].scope, scope) != n->scope) && !scope; k++)
@@ -14292,7 +14292,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
         if (K->v[o->out[0].id].kept) break;
         if (mgi_cu_lifts(K, o) && K->v[in].in_place) {
           mgi_cu_accum_done(K, k);
-          for (uint32_t j = 1; j < b->n_ops && merges && K->own[b->tensors[in].scope]; j++) /* all warps' parts, then one barrier for all */
+          for (uint32_t j = 1; j < b->n_ops && merges && mgi_cu_own_ring(K, b->tensors[in].scope); j++) /* all warps' parts, then one barrier for all */
             if (b->ops[j].code == MG_OP_ACCUM && mgi_cu_merges(K, &b->ops[j]) && mgi_cu_lifts(K, &b->ops[j]) && b->tensors[b->ops[j].in[0].id].scope == b->tensors[in].scope && K->v[b->ops[j].in[0].id].in_place)
               mgi_cu_accum_done(K, j);
         } else if (merges) mgi_cu_quote(K, o);
@@ -14349,7 +14349,7 @@ MGI_FN void mgi_cu_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
 /* How many tiles of a load there are at once: all stages of its ring, of every warp that has its own. */
 MGI_FN int mgi_cu_tiles_alive(const mgi_cu_kernel *K, const mg_op_node *load) {
   if (!load->scope) return 1;
-  return K->stages * (K->own[load->scope] ? K->wk : 1);
+  return K->stages * (mgi_cu_own_ring(K, load->scope) ? K->wk : 1);
 }
 /* A kernel that does not fit: some of its tiles lie another way, which takes less; the least that it costs.  0 if nothing helps. */
 MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
@@ -14401,7 +14401,7 @@ MGI_FN int mgi_cu_ring_of(const mgi_cu_kernel *K) {
   int ring = MG_RING_BLOCK;
   for (uint32_t a = 4; a < K->b->n_axes; a++) {
     if (K->parts[a] == MGI_CU_GROUP) return MG_RING_GROUP;
-    if (K->own[a] || K->parts[a]) ring = MG_RING_WARP;
+    if (mgi_cu_own_ring(K, a) || K->parts[a]) ring = MG_RING_WARP;
   }
   return ring;
 }

@@ -233,7 +233,8 @@ typedef struct mg_flat {
   int n;
   mg_flat_op op[MG_FLAT_OPS];   /* operands precede */
   int64_t blocks, iters;        /* of the grid; steps of all loops of one block, at least 1 */
-  int64_t group;                /* blocks that share a result */
+  int64_t group;                /* blocks that share a result: of these grid axes, as bits, which have more than one block */
+  uint32_t merged;
   uint32_t nests;               /* bit a: loop a stands in another one, or has one in it */
   int sent;                     /* 1: its exponentials leave it under a maximum, which another kernel takes out */
 } mg_flat;
@@ -393,6 +394,14 @@ int mg_op_moves(int code);                            /* 1 if the operator only 
 int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed);
 int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed);
 int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed);
+/* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose plan
+   has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
+int mg_wide(const mg_graph *g, mg_tensor t);
+/* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands there as
+   the sum of two, times a power of two of the block's own, so that it never passes f16's exponents. */
+int mg_split(const mg_graph *g, mg_tensor t);
+/* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has NAME.mma=wide. */
+int mg_wide_product(const mg_graph *b, uint32_t op);
 /* 1 if tensor t of a block graph is a load of what `stands` (mg_wide, mg_split) says of the kernel level's tensors. */
 int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t));
 
@@ -1309,7 +1318,9 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
   if (!k->iters) k->iters = 1;
   for (uint32_t i = 1; i < b->n_ops; i++)
     for (uint32_t a = 1; a <= 3 && b->ops[i].code == MG_OP_ACCUM; a++)
-      if (b->ops[i].map.to[a] != MG_MAP_NONE && b->axes[a].extent > k->group) k->group = b->axes[a].extent;
+      if (b->ops[i].map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1) k->merged |= 1u << a;
+  for (uint32_t a = 1; a <= 3; a++)
+    if (k->merged >> a & 1) k->group *= b->axes[a].extent;
   if (b->n_tensors > 1024) return 0;
   memset(of, -1, sizeof of);
   const mg_op_node *owner = b->up && b->up_op ? &b->up->ops[b->up_op] : NULL; /* none yet while it is under construction */
@@ -1422,6 +1433,47 @@ int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name) {
 int mg_plan_lets(const mg_graph *block, const mg_tensor_info *t, int at) {
   const int said = t->name && *t->name ? mg_plan_says(block, MG_PLAN_AT, t->name) : -1;
   return said < 0 || said == at;
+}
+/* How tensor t of kernel-level g, of 16 bits and no output, is stored by a kernel's plan: an MG_STORE_..; -1: as it is. */
+MGI_FN int mgi_stored_how(const mg_graph *g, mg_tensor t) {
+  const mg_tensor_info *i = mg_tensor_of(g, t);
+  const mg_op_node *o = mg_op_of(g, i->op);
+  int at = 0;
+  for (uint32_t k = 0; k < g->n_out; k++)
+    if (g->out[k].id == t.id) return -1;
+  if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || o->code != MG_OP_GRAPH) return -1;
+  while (o->out[at].id != t.id) at++;
+  for (uint32_t k = 1; k < o->sub->n_ops; k++) {
+    const mg_op_node *store = &o->sub->ops[k];
+    if (store->code != MG_OP_STORE || at-- > 0) continue;
+    const char *name = mg_tensor_of(o->sub, store->in[0])->name;
+    return name && *name ? mg_plan_says(o->sub, MG_PLAN_STORE, name) : -1;
+  }
+  return -1;
+}
+int mg_wide(const mg_graph *g, mg_tensor t) {
+  const mg_tensor_info *i = mg_tensor_of(g, t);
+  const mg_op_node *o = mg_op_of(g, i->op);
+  if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || !i->op) return 0;
+  for (uint32_t k = 0; k < g->n_out; k++)
+    if (g->out[k].id == t.id) return 0;
+  if (o->code == MG_OP_GRAPH) return mgi_stored_how(g, t) == MG_STORE_F32;
+  if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) return 0;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    for (int j = 0; j < g->ops[k].n_in; j++) {
+      const int by = g->ops[k].code;
+      if (g->ops[k].in[j].id != t.id) continue;
+      if (by >= MG_OP_TABLE_END || by == MG_OP_MATMUL || by == MG_OP_CONCAT_MATMUL) return 0;
+    }
+  return 1;
+}
+int mg_split(const mg_graph *g, mg_tensor t) {
+  return mg_tensor_of(g, t)->dtype == MG_F16 && mgi_stored_how(g, t) == MG_STORE_SPLIT;
+}
+int mg_wide_product(const mg_graph *b, uint32_t op) {
+  const mg_op_node *o = mg_op_of(b, op);
+  const char *name = b->level == MG_BLOCK && o->n_out ? mg_tensor_of(b, o->out[0])->name : NULL;
+  return name && *name && mg_plan_says(b, MG_PLAN_WIDE, name) == MG_WIDE_WIDE;
 }
 /* Of an operator: 1 if such a key may speak of its value. */
 MGI_FN int mgi_key_speaks(mgi_key_of of, const mg_op_node *o) {
