@@ -2930,7 +2930,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   for (int j = 0; j < 2; j++) {
     const mg_flat_op *a = &k->op[o->in[j]];
     const int made = mg_flat_has_product(k, o->in[j]);
-    const int early = !a->inloop && o->inloop && !made; /* computed before the loop, into a tile */
+    const int early = !made && mg_flat_once(k, p, o->in[j]); /* computed before the loop, into a tile */
     const int plain = a->code == MG_OP_LOAD || early;
     double read = left * p->warps_n;
     if (j) read = p->group ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
@@ -2966,7 +2966,7 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_pla
     return;
   }
   if (o->code != MG_OP_SUM && mgi_only_squared(k, p, r, i)) return; /* in those products */
-  const int by_vector = o->code == MG_OP_DIV && mg_flat_elements(&k->op[o->in[1]]) * 8 <= mg_flat_elements(o); /* its inverse is taken once */
+  const int by_vector = o->code == MG_OP_DIV && mg_flat_vector(k, mgi_plan_threads(p), o->in[1], NULL) == 2;
   w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
 }
 
