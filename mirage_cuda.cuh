@@ -229,6 +229,7 @@ void mg_cuda_facts_free(mg_cuda_kernel *kernel, int n);
 extern "C" {
 #endif
 
+enum { MG_RUN_CALLS = 64 }; /* of so many calls of a launch each can be timed alone */
 #ifndef MIRAGE_DEVICE_ONLY
 /* How link 2 is run.  Zero means default. */
 typedef struct mg_check_config {
@@ -389,6 +390,8 @@ typedef struct mg_run_config {
   const char *include_dir, *cache_dir, *nvcc;
   int timeout_s;             /* for the compilation; 0: 300 */
   int no_time;               /* 1: compare only */
+  int calls;                 /* 1: time every kernel, and library operator, alone too: launched again and again on what the
+                                others left behind */
   const int64_t *sym;        /* of a family, the sizes to run at; NULL: the greatest */
   double numerics_s;         /* mg_cuda_run_numerics: families that have not begun by then are not run; 0: all are */
 } mg_run_config;
@@ -409,6 +412,8 @@ typedef struct mg_run_report {
   char gpu[128];
   int driver, runtime;       /* CUDA versions, 12080 is 12.8 */
   int sms; size_t l2_bytes;
+  int n_calls;               /* with cfg->calls: kernels, and library operators, of a launch, each timed alone, in their order; */
+  double call_us_hot[MG_RUN_CALLS], call_us_cold[MG_RUN_CALLS]; /* 0: more than MG_RUN_CALLS, or not measured */
   char so_path[512];
 } mg_run_report;
 
@@ -543,12 +548,14 @@ typedef struct mgi_runner_job {
   void *pdl[8];              /* outputs of the last of several overlapping runs by launch_pdl */
   size_t workspace_bytes;
   int reps, cold, no_time;
+  int n_calls;               /* of a launch, up to MG_RUN_CALLS, each to be timed alone; 0: none is */
   /* results */
   char error[256];
   double us_hot, us_cold, us_hot_min, us_cold_min, us_pdl_hot, us_pdl_cold;
   int launches, cold_sets, driver, runtime, sms, major, minor;
   size_t l2_bytes;
   char gpu[128];
+  double call_us_hot[MG_RUN_CALLS], call_us_cold[MG_RUN_CALLS];
 } mgi_runner_job;
 
 typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, described in job->error */
@@ -567,6 +574,22 @@ typedef struct mgi_calibrate_job {
 
 #ifdef __cplusplus
 }
+#endif
+
+#if defined(MG_RUNNER) && !defined(__CUDACC_RTC__)
+/* Of the calls that a launch makes, the one that the runner wants alone, and how many it came to; only < 0: all are made. */
+struct mgi_picked { int only, come; };
+static inline mgi_picked &mgi_picks() {
+  static thread_local mgi_picked p = {-1, 0};
+  return p;
+}
+/* 1: the call that would come now is left out. */
+static inline int mgi_left_out() {
+  mgi_picked &p = mgi_picks();
+  return p.only >= 0 && p.come++ != p.only;
+}
+#else
+#define mgi_left_out() 0
 #endif
 
 #if defined(__CUDACC__) || defined(MG_EMULATE)
@@ -2954,7 +2977,7 @@ template<class... A> MGI_EMU void mgi_emu_arguments(const char *name, const A &.
 #define MG_LAUNCH(kernel, gx, gy, gz, threads, smem, stream, ...) MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, 1, 1, 1, threads, smem, stream, __VA_ARGS__)
 #define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) \
   (mgi_emu_arguments(#kernel, __VA_ARGS__), \
-   mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), (stream), [=]() { kernel(__VA_ARGS__); }, [&]() { mgi_emu_note_arguments(__VA_ARGS__); }))
+   mgi_left_out() ? mgi_emu.early = 0 : mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), (stream), [=]() { kernel(__VA_ARGS__); }, [&]() { mgi_emu_note_arguments(__VA_ARGS__); }))
 
 #ifndef MG_RUNNER /* the runtime, where a file was edited by hand: what may stand in a launch, and what may not */
 typedef int cudaError_t;
@@ -5335,6 +5358,7 @@ static inline void *mgi_driver_function(const char *name) {
 template<class K, class... ARGS>
 static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
   cudaError_t rc = cudaSuccess;
+  if (mgi_left_out()) return 0;
   if (shared > 48 * 1024) rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (rc == cudaSuccess && cx * cy * cz > 8) rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   if (rc != cudaSuccess) return (int)rc;
@@ -5433,6 +5457,7 @@ static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t
   CUlaunchConfig how = {};
   CUlaunchAttribute with[2] = {};
   CUresult rc = k.rc;
+  if (mgi_left_out()) return 0;
   if (rc == CUDA_SUCCESS && shared > 48 * 1024) rc = mgi_glued().set(k.f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
   if (rc != CUDA_SUCCESS) return (int)rc;
   how.gridDimX = (unsigned)gx;
@@ -5597,6 +5622,8 @@ static inline int mg_cublas(int type, int64_t m, int64_t n, int64_t k, int64_t b
     l.there = create && l.stream && l.space && l.gemm && !create(&l.handle) ? 1 : -1;
   }
   if (l.there < 0) return 0;
+  *rc = 0;
+  if (mgi_left_out()) return 1;
   const float one = 1, zero = 0;
   /* Column-major by its book: C^T = B^T A^T, where a row-major matrix is its transpose already. */
   *rc = l.stream(l.handle, stream);
@@ -5660,6 +5687,7 @@ static int mgi_runner_launch(mgi_runner_job *job, int pdl, const mgi_runner_set 
   int (*const launch)(const void *const *, void *const *, void *, void *) = pdl ? job->launch_pdl : job->launch;
   const void *const *in = (const void *const *)s->in;
   void *const *out = (void *const *)s->out;
+  mgi_picks().come = 0;
   const int rc = job->sym ? ((sized)(void *)launch)(in, out, s->workspace, job->sym, (void *)stream) : launch(in, out, s->workspace, (void *)stream);
   return mgi_runner_failed(job, (cudaError_t)rc, "the kernel's launch");
 }
@@ -5724,6 +5752,26 @@ static int mgi_runner_time(mgi_runner_job *job, int pdl, mgi_runner_set *set, in
   MGI_CU(cudaGraphDestroy(graph));
   return 0;
 }
+/* Every call of a launch alone, on what whole launches left in each set; cold: so many sets, or 0. */
+static int mgi_runner_calls(mgi_runner_job *job, mgi_runner_set *sets, int cold, cudaStream_t stream) {
+  const int launches = job->launches;
+  int rc = 0;
+  if (job->n_calls == 1) {
+    job->call_us_hot[0] = job->us_hot;
+    job->call_us_cold[0] = job->us_cold;
+    return 0;
+  }
+  for (int k = 0; k < job->n_calls && !rc; k++) {
+    double least;
+    mgi_picks().only = k;
+    rc = mgi_runner_time(job, 0, sets, 1, stream, &job->call_us_hot[k], &least);
+    if (!rc && cold) rc = mgi_runner_time(job, 0, sets, cold, stream, &job->call_us_cold[k], &least);
+    if (mgi_picks().come != job->n_calls) job->n_calls = 0; /* it makes others: whose times these are is not known */
+  }
+  mgi_picks().only = -1;
+  job->launches = launches;
+  return rc;
+}
 static int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_sets) {
   cudaDeviceProp p;
   cudaStream_t stream;
@@ -5770,6 +5818,8 @@ static int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_set
     if (!rc && job->cold) rc = mgi_runner_time(job, 0, *sets, (int)want, stream, &job->us_cold, &job->us_cold_min);
     if (rc) return rc;
     job->cold_sets = job->cold ? (int)want : 0;
+    rc = mgi_runner_calls(job, *sets, job->cold_sets, stream);
+    if (rc) return rc;
   }
   MGI_CU(cudaStreamDestroy(stream));
   return 0;
@@ -10382,6 +10432,7 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
   job.reps = cfg->reps > 0 ? cfg->reps : 15;
   job.cold = cfg->cold;
   job.no_time = cfg->no_time;
+  job.n_calls = cfg->calls && g->n_ops - 1 <= MG_RUN_CALLS ? (int)g->n_ops - 1 : 0;
   if (s == MG_OK) s = mgi_run_turn(r->so_path, run, &job, e);
   if (s == MG_OK) {
     uint64_t undefined = 0;
@@ -10399,6 +10450,9 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
     r->us_cold_min = job.us_cold_min;
     r->us_pdl_hot = job.us_pdl_hot;
     r->us_pdl_cold = job.us_pdl_cold;
+    r->n_calls = job.n_calls;
+    memcpy(r->call_us_hot, job.call_us_hot, sizeof r->call_us_hot);
+    memcpy(r->call_us_cold, job.call_us_cold, sizeof r->call_us_cold);
     r->launches = job.launches;
     r->cold_sets = job.cold_sets;
     r->driver = job.driver;

@@ -2930,7 +2930,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   for (int j = 0; j < 2; j++) {
     const mg_flat_op *a = &k->op[o->in[j]];
     const int made = mg_flat_has_product(k, o->in[j]);
-    const int early = !made && mg_flat_once(k, p, o->in[j]); /* computed before the loop, into a tile */
+    const int early = !made && o->inloop && mg_flat_once(k, p, o->in[j]); /* computed before the loop, into a tile */
     const int plain = a->code == MG_OP_LOAD || early;
     double read = left * p->warps_n;
     if (j) read = p->group ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */

@@ -1295,8 +1295,19 @@ static void explain_values(FILE *f, const mg_cuda_kernel *k) {
   }
 }
 
-static void explain_kernel(FILE *f, const mg_machine *m, int number, const char *makes, const mg_kernel_facts *p, const mg_cuda_kernel *k) {
+/* Of one kernel, or library operator, alone: call `number` of a launch. */
+static void explain_call(FILE *f, int json, const mg_run_report *r, int number) {
+  if (!r || number >= r->n_calls) return;
+  const double cold = r->call_us_cold[number], hot = r->call_us_hot[number];
+  if (json) fprintf(f, ", \"measured_us_cold\": %.4f, \"measured_us_hot\": %.4f", cold, hot);
+  else fprintf(f, "  measured alone: %.2f us, %.2f us with a warm L2 cache\n", cold, hot);
+}
+
+/* r: its times as call `call` of a launch, or NULL. */
+static void explain_kernel(FILE *f, const mg_machine *m, int number, const char *makes, const mg_kernel_facts *p, const mg_cuda_kernel *k,
+                           const mg_run_report *r, int call) {
   fprintf(f, "\nkernel %d, makes %s: %.2f us by the model, bound by %s\n", number, makes, p->cost.total_us, bound_by(&p->cost));
+  explain_call(f, 0, r, call);
   if (p->cost.total_us >= 1e9) fprintf(f, "  its plan does not fit %s: shared memory %lld bytes of %lld, or registers\n", m->name, (long long)p->plan.shared, (long long)m->shared_per_block);
   fprintf(f, "  floor: %.2f us, %.0f bytes of device memory at %.0f GB/s\n", p->cost.dram_us, p->dram_bytes, m->dram_gbps);
   fprintf(f, "  moves %.0f bytes through L2, %.3g operations of tensor cores\n", p->l2_bytes, p->flops);
@@ -1311,7 +1322,8 @@ static void explain_kernel(FILE *f, const mg_machine *m, int number, const char 
   explain_values(f, k);
 }
 
-static void explain_kernel_json(FILE *f, int number, const char *makes, const mg_kernel_facts *p, const mg_cuda_kernel *k) {
+static void explain_kernel_json(FILE *f, int number, const char *makes, const mg_kernel_facts *p, const mg_cuda_kernel *k,
+                                const mg_run_report *r, int call) {
   fprintf(f, "{\"kernel\": %d, \"makes\": ", number);
   json_string(f, makes);
   fprintf(f, ", \"blocks\": %lld, \"group\": %lld, \"steps\": %lld, \"waves\": %g, \"resident\": %g", (long long)p->blocks, (long long)p->group, (long long)p->steps, p->waves, p->resident);
@@ -1336,6 +1348,7 @@ static void explain_kernel_json(FILE *f, int number, const char *makes, const mg
     }
     fputs("]", f);
   }
+  explain_call(f, 1, r, call);
   fputs("}", f);
 }
 
@@ -1366,6 +1379,7 @@ static mg_status explain_measure(const mg_machine *m, const mg_graph *g, mg_run_
   memset(r, 0, sizeof *r);
   how.arch = c.arch = m->arch;
   c.cold = 1;
+  c.calls = 1;
   mg_status s = mg_cuda_emit(g, &how, &cu, e);
   if (s == MG_OK) s = mg_cuda_run(g, cu, &c, r, e);
   mg_string_free(cu);
@@ -1390,6 +1404,7 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
   mg_run_report times;
   mg_error why = { .msg = "--no-measure" };
   const int timed = !refused && measure && explain_measure(m, g, &times, &why) == MG_OK;
+  const mg_run_report *r = timed ? &times : NULL;
   if (json) {
     fputs("{\"program\": ", f);
     json_string(f, g->name);
@@ -1398,12 +1413,12 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
     fprintf(f, ", \"predicted_us\": %.4f, \"refused\": ", planned_us(m, g, k));
     if (refused) json_string(f, refused);
     else fputs("null", f);
-    if (!refused) explain_measured(f, 1, timed ? &times : NULL, why.msg);
+    if (!refused) explain_measured(f, 1, r, why.msg);
     fputs(", \"parts\": [", f);
   } else {
     fprintf(f, "program %s on %s (%s; its rates: %s): %.2f us by the model\n", g->name, m->name, m->arch, m->source, planned_us(m, g, k));
     if (refused) fprintf(f, "the emitter refuses it: %s\nwhat follows is the price of what would not be written\n", refused);
-    else explain_measured(f, 0, timed ? &times : NULL, why.msg);
+    else explain_measured(f, 0, r, why.msg);
   }
   for (uint32_t i = 1; i < g->n_ops; i++) {
     const mg_op_node *o = &g->ops[i];
@@ -1411,15 +1426,19 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
     mg_kernel_facts p;
     if (json) fputs(i > 1 ? ", " : "", f);
     if (o->code != MG_OP_GRAPH) {
-      if (json) fprintf(f, "{\"library\": \"%s\", \"makes\": \"%s\", \"us\": {\"total\": %.4f}}", mg_op_row(o->code)->name, makes, mg_library_us(g, o, m));
-      else fprintf(f, "\n%s, makes %s: a library kernel over whole tensors, %.2f us by the model\n", mg_op_row(o->code)->name, makes, mg_library_us(g, o, m));
+      const char *name = mg_op_row(o->code)->name;
+      const double us = mg_library_us(g, o, m);
+      if (json) fprintf(f, "{\"library\": \"%s\", \"makes\": \"%s\", \"us\": {\"total\": %.4f}", name, makes, us);
+      else fprintf(f, "\n%s, makes %s: a library kernel over whole tensors, %.2f us by the model\n", name, makes, us);
+      explain_call(f, json, r, (int)i - 1);
+      fputs(json ? "}" : "", f);
       continue;
     }
     if (!mg_kernel_facts_taking(g, i, m, k ? &k[number].takes : NULL, &p)) {
       if (json) fprintf(f, "{\"kernel\": %d, \"makes\": \"%s\", \"too_large\": true}", number, makes);
       else fprintf(f, "\nkernel %d, makes %s: too large for the model\n", number, makes);
-    } else if (json) explain_kernel_json(f, number, makes, &p, k ? &k[number] : NULL);
-    else explain_kernel(f, m, number, makes, &p, k ? &k[number] : NULL);
+    } else if (json) explain_kernel_json(f, number, makes, &p, k ? &k[number] : NULL, r, (int)i - 1);
+    else explain_kernel(f, m, number, makes, &p, k ? &k[number] : NULL, r, (int)i - 1);
     number++;
   }
   fputs(json ? "]}\n" : "", f);
