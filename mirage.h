@@ -518,17 +518,9 @@ struct mg_graph {
 /* The info of a tensor / an op / an axis; the zeroth, all-zero entry for a handle that is not valid. */
 const mg_tensor_info *mg_tensor_of(const mg_graph *g, mg_tensor t);
 const mg_op_node *mg_op_of(const mg_graph *g, uint32_t op);
-/* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose plan
-   has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
-int mg_wide(const mg_graph *g, mg_tensor t);
-/* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands there as
-   the sum of two, times a power of two of the block's own, so that it never passes f16's exponents. */
-int mg_split(const mg_graph *g, mg_tensor t);
 /* The dimension of which the exponential `op` of kernel-level g is divided by its sum, an inner value as it is: a softmax, which takes
    its rows' maxima off first wherever it is computed in floats; else -1. */
 int mg_softmax_dim(const mg_graph *g, uint32_t op);
-/* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has NAME.mma=wide. */
-int mg_wide_product(const mg_graph *b, uint32_t op);
 /* 1 if the program has no graph-defined operator, that is, if it is an input program and no µGraph. */
 int mg_is_program(const mg_graph *g);
 int64_t mg_shape_elements(const mg_shape *s); /* product of extents; -1 on overflow of int64 */
@@ -2530,46 +2522,6 @@ int64_t mg_plan_int(const mg_graph *g, const char *key, int64_t otherwise) {
   return *end ? otherwise : (int64_t)n;
 }
 
-/* The plan's word for NAME.what of tensor t; or NULL. */
-static const char *mgi_plan_of(const mg_graph *b, mg_tensor t, const char *what) {
-  const char *name = mg_tensor_of(b, t)->name;
-  const size_t n = name ? strlen(name) : 0;
-  for (uint32_t k = 0; n && k < b->n_plan; k++)
-    if (!strncmp(b->plan[k].key, name, n) && b->plan[k].key[n] == '.' && !strcmp(b->plan[k].key + n + 1, what)) return b->plan[k].value;
-  return NULL;
-}
-/* How a kernel's plan has it store tensor t of kernel-level g, of 16 bits and no output: NAME.store's word; or NULL. */
-static const char *mgi_store_of(const mg_graph *g, mg_tensor t) {
-  const mg_tensor_info *i = mg_tensor_of(g, t);
-  const mg_op_node *o = mg_op_of(g, i->op);
-  int output = 0, at = 0;
-  for (uint32_t k = 0; k < g->n_out; k++) output |= g->out[k].id == t.id;
-  if (g->level != MG_KERNEL || i->dtype == MG_F32 || !i->op || output || o->code != MG_OP_GRAPH) return NULL;
-  while (o->out[at].id != t.id) at++;
-  for (uint32_t k = 1; k < o->sub->n_ops; k++)
-    if (o->sub->ops[k].code == MG_OP_STORE && at-- == 0) return mgi_plan_of(o->sub, o->sub->ops[k].in[0], "store");
-  return NULL;
-}
-int mg_wide(const mg_graph *g, mg_tensor t) {
-  const mg_tensor_info *i = mg_tensor_of(g, t);
-  const mg_op_node *o = mg_op_of(g, i->op);
-  int output = 0, reads = 1;
-  for (uint32_t k = 0; k < g->n_out; k++) output |= g->out[k].id == t.id;
-  if (g->level != MG_KERNEL || i->dtype == MG_F32 || i->dtype == MG_I32 || !i->op || output) return 0;
-  if (o->code == MG_OP_GRAPH) {
-    const char *how = mgi_store_of(g, t);
-    return how && !strcmp(how, "f32");
-  }
-  if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) return 0;
-  for (uint32_t k = 1; k < g->n_ops && reads; k++)
-    for (int j = 0; j < g->ops[k].n_in; j++)
-      if (g->ops[k].in[j].id == t.id) reads &= g->ops[k].code < MG_OP_TABLE_END && g->ops[k].code != MG_OP_MATMUL && g->ops[k].code != MG_OP_CONCAT_MATMUL;
-  return reads;
-}
-int mg_split(const mg_graph *g, mg_tensor t) {
-  const char *how = mgi_store_of(g, t);
-  return how && !strcmp(how, "split") && mg_tensor_of(g, t)->dtype == MG_F16;
-}
 int mg_softmax_dim(const mg_graph *g, uint32_t op) {
   const mg_op_node *o = mg_op_of(g, op), *sum = NULL;
   if (g->level != MG_KERNEL || o->code != MG_OP_EXP || !g->tensors[o->out[0].id].inner) return -1;
@@ -2584,12 +2536,6 @@ int mg_softmax_dim(const mg_graph *g, uint32_t op) {
   }
   return sum ? sum->attr.dim : -1;
 }
-int mg_wide_product(const mg_graph *b, uint32_t op) {
-  const mg_op_node *o = mg_op_of(b, op);
-  const char *how = b->level == MG_BLOCK && o->n_out ? mgi_plan_of(b, o->out[0], "mma") : NULL;
-  return how && !strcmp(how, "wide");
-}
-
 int mg_graph_end(mg_graph *s, mg_tensor *out) {
   if (!s || s->root->err.status != MG_OK) return 0;
   mg_graph *g = s->up;

@@ -207,11 +207,9 @@ typedef struct mg_cuda_value {
   int64_t bytes;             /* of shared memory, all stages of its ring among them; 0: none of its own */
 } mg_cuda_value;
 typedef struct mg_cuda_kernel {
-  int threads, stages, warps_m, warps_n, warps_k;
+  mg_kernel_takes takes;     /* by which mg_kernel_facts_taking prices it */
+  int warps_m, warps_n, warps_k;
   const char *ring, *mma, *copy, *merge, *schedule; /* words of the plan; merge "none" where no blocks share a result */
-  int registers;             /* of accumulators, a thread */
-  int64_t shared_bytes;      /* of a block */
-  int64_t barriers;          /* that a block comes to */
   int n_values;
   mg_cuda_value *value;
 } mg_cuda_kernel;
@@ -231,6 +229,7 @@ void mg_cuda_facts_free(mg_cuda_kernel *kernel, int n);
 extern "C" {
 #endif
 
+enum { MG_RUN_CALLS = 64 }; /* of so many calls of a launch each can be timed alone */
 #ifndef MIRAGE_DEVICE_ONLY
 /* How link 2 is run.  Zero means default. */
 typedef struct mg_check_config {
@@ -391,6 +390,8 @@ typedef struct mg_run_config {
   const char *include_dir, *cache_dir, *nvcc;
   int timeout_s;             /* for the compilation; 0: 300 */
   int no_time;               /* 1: compare only */
+  int calls;                 /* 1: time every kernel, and library operator, alone too: launched again and again on what the
+                                others left behind */
   const int64_t *sym;        /* of a family, the sizes to run at; NULL: the greatest */
   double numerics_s;         /* mg_cuda_run_numerics: families that have not begun by then are not run; 0: all are */
 } mg_run_config;
@@ -411,6 +412,8 @@ typedef struct mg_run_report {
   char gpu[128];
   int driver, runtime;       /* CUDA versions, 12080 is 12.8 */
   int sms; size_t l2_bytes;
+  int n_calls;               /* with cfg->calls: kernels, and library operators, of a launch, each timed alone, in their order; */
+  double call_us_hot[MG_RUN_CALLS], call_us_cold[MG_RUN_CALLS]; /* 0: more than MG_RUN_CALLS, or not measured */
   char so_path[512];
 } mg_run_report;
 
@@ -545,12 +548,14 @@ typedef struct mgi_runner_job {
   void *pdl[8];              /* outputs of the last of several overlapping runs by launch_pdl */
   size_t workspace_bytes;
   int reps, cold, no_time;
+  int n_calls;               /* of a launch, up to MG_RUN_CALLS, each to be timed alone; 0: none is */
   /* results */
   char error[256];
   double us_hot, us_cold, us_hot_min, us_cold_min, us_pdl_hot, us_pdl_cold;
   int launches, cold_sets, driver, runtime, sms, major, minor;
   size_t l2_bytes;
   char gpu[128];
+  double call_us_hot[MG_RUN_CALLS], call_us_cold[MG_RUN_CALLS];
 } mgi_runner_job;
 
 typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, described in job->error */
@@ -569,6 +574,22 @@ typedef struct mgi_calibrate_job {
 
 #ifdef __cplusplus
 }
+#endif
+
+#if defined(MG_RUNNER) && !defined(__CUDACC_RTC__)
+/* Of the calls that a launch makes, the one that the runner wants alone, and how many it came to; only < 0: all are made. */
+struct mgi_picked { int only, come; };
+static inline mgi_picked &mgi_picks() {
+  static thread_local mgi_picked p = {-1, 0};
+  return p;
+}
+/* 1: the call that would come now is left out. */
+static inline int mgi_left_out() {
+  mgi_picked &p = mgi_picks();
+  return p.only >= 0 && p.come++ != p.only;
+}
+#else
+#define mgi_left_out() 0
 #endif
 
 #if defined(__CUDACC__) || defined(MG_EMULATE)
@@ -642,7 +663,7 @@ typedef struct mgi_calibrate_job {
 
 typedef void *cudaStream_t;
 #define MG_DEV inline __attribute__((unused))
-#define MG_KERNEL(threads) static
+#define MG_KERNEL(...) static
 #define MG_MAP const mg_tensor_map
 #define MGI_EMU static inline __attribute__((unused))
 
@@ -2812,6 +2833,7 @@ MGI_EMU int64_t mgi_emu_bound(const char *text, const char *name) {
     const long long bound = strtoll(at + sizeof open - 1, &end, 10);
     const size_t n = strlen(name);
     if (end == at + sizeof open - 1) continue; /* no number */
+    if (*end == ',') strtoll(end + 1, &end, 10); /* blocks at once */
     if (!strncmp(end, ") void ", 7) && !strncmp(end + 7, name, n) && end[7 + n] == '(') return bound;
   }
   return MGI_EMU_THREADS;
@@ -2955,7 +2977,7 @@ template<class... A> MGI_EMU void mgi_emu_arguments(const char *name, const A &.
 #define MG_LAUNCH(kernel, gx, gy, gz, threads, smem, stream, ...) MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, 1, 1, 1, threads, smem, stream, __VA_ARGS__)
 #define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) \
   (mgi_emu_arguments(#kernel, __VA_ARGS__), \
-   mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), (stream), [=]() { kernel(__VA_ARGS__); }, [&]() { mgi_emu_note_arguments(__VA_ARGS__); }))
+   mgi_left_out() ? mgi_emu.early = 0 : mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), (stream), [=]() { kernel(__VA_ARGS__); }, [&]() { mgi_emu_note_arguments(__VA_ARGS__); }))
 
 #ifndef MG_RUNNER /* the runtime, where a file was edited by hand: what may stand in a launch, and what may not */
 typedef int cudaError_t;
@@ -3220,11 +3242,13 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
 #else
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+/* MG_KERNEL(threads) or MG_KERNEL(threads, blocks): of a block, and blocks that a multiprocessor is to hold at once, else 1. */
+#define MGI_BOUND(threads, blocks, ...) __launch_bounds__(threads, blocks)
 #ifdef __CUDACC_RTC__
-#define MG_KERNEL(threads) extern "C" __global__ __launch_bounds__(threads, 1)
+#define MG_KERNEL(...) extern "C" __global__ MGI_BOUND(__VA_ARGS__, 1, 1)
 #else
 #include <cuda_runtime.h>
-#define MG_KERNEL(threads) static __global__ __launch_bounds__(threads, 1)
+#define MG_KERNEL(...) static __global__ MGI_BOUND(__VA_ARGS__, 1, 1)
 #endif
 #define MG_MAP const __grid_constant__ mg_tensor_map /* a kernel's parameter */
 #define MG_DEV __device__ __forceinline__
@@ -5334,6 +5358,7 @@ static inline void *mgi_driver_function(const char *name) {
 template<class K, class... ARGS>
 static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
   cudaError_t rc = cudaSuccess;
+  if (mgi_left_out()) return 0;
   if (shared > 48 * 1024) rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (rc == cudaSuccess && cx * cy * cz > 8) rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   if (rc != cudaSuccess) return (int)rc;
@@ -5432,6 +5457,7 @@ static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t
   CUlaunchConfig how = {};
   CUlaunchAttribute with[2] = {};
   CUresult rc = k.rc;
+  if (mgi_left_out()) return 0;
   if (rc == CUDA_SUCCESS && shared > 48 * 1024) rc = mgi_glued().set(k.f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
   if (rc != CUDA_SUCCESS) return (int)rc;
   how.gridDimX = (unsigned)gx;
@@ -5596,6 +5622,8 @@ static inline int mg_cublas(int type, int64_t m, int64_t n, int64_t k, int64_t b
     l.there = create && l.stream && l.space && l.gemm && !create(&l.handle) ? 1 : -1;
   }
   if (l.there < 0) return 0;
+  *rc = 0;
+  if (mgi_left_out()) return 1;
   const float one = 1, zero = 0;
   /* Column-major by its book: C^T = B^T A^T, where a row-major matrix is its transpose already. */
   *rc = l.stream(l.handle, stream);
@@ -5659,6 +5687,7 @@ static int mgi_runner_launch(mgi_runner_job *job, int pdl, const mgi_runner_set 
   int (*const launch)(const void *const *, void *const *, void *, void *) = pdl ? job->launch_pdl : job->launch;
   const void *const *in = (const void *const *)s->in;
   void *const *out = (void *const *)s->out;
+  mgi_picks().come = 0;
   const int rc = job->sym ? ((sized)(void *)launch)(in, out, s->workspace, job->sym, (void *)stream) : launch(in, out, s->workspace, (void *)stream);
   return mgi_runner_failed(job, (cudaError_t)rc, "the kernel's launch");
 }
@@ -5723,6 +5752,26 @@ static int mgi_runner_time(mgi_runner_job *job, int pdl, mgi_runner_set *set, in
   MGI_CU(cudaGraphDestroy(graph));
   return 0;
 }
+/* Every call of a launch alone, on what whole launches left in each set; cold: so many sets, or 0. */
+static int mgi_runner_calls(mgi_runner_job *job, mgi_runner_set *sets, int cold, cudaStream_t stream) {
+  const int launches = job->launches;
+  int rc = 0;
+  if (job->n_calls == 1) {
+    job->call_us_hot[0] = job->us_hot;
+    job->call_us_cold[0] = job->us_cold;
+    return 0;
+  }
+  for (int k = 0; k < job->n_calls && !rc; k++) {
+    double least;
+    mgi_picks().only = k;
+    rc = mgi_runner_time(job, 0, sets, 1, stream, &job->call_us_hot[k], &least);
+    if (!rc && cold) rc = mgi_runner_time(job, 0, sets, cold, stream, &job->call_us_cold[k], &least);
+    if (mgi_picks().come != job->n_calls) job->n_calls = 0; /* it makes others: whose times these are is not known */
+  }
+  mgi_picks().only = -1;
+  job->launches = launches;
+  return rc;
+}
 static int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_sets) {
   cudaDeviceProp p;
   cudaStream_t stream;
@@ -5769,6 +5818,8 @@ static int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_set
     if (!rc && job->cold) rc = mgi_runner_time(job, 0, *sets, (int)want, stream, &job->us_cold, &job->us_cold_min);
     if (rc) return rc;
     job->cold_sets = job->cold ? (int)want : 0;
+    rc = mgi_runner_calls(job, *sets, job->cold_sets, stream);
+    if (rc) return rc;
   }
   MGI_CU(cudaStreamDestroy(stream));
   return 0;
@@ -10404,6 +10455,7 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
   job.reps = cfg->reps > 0 ? cfg->reps : 15;
   job.cold = cfg->cold;
   job.no_time = cfg->no_time;
+  job.n_calls = cfg->calls && g->n_ops - 1 <= MG_RUN_CALLS ? (int)g->n_ops - 1 : 0;
   if (s == MG_OK) s = mgi_run_turn(r->so_path, run, &job, e);
   if (s == MG_OK) {
     uint64_t undefined = 0;
@@ -10421,6 +10473,9 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
     r->us_cold_min = job.us_cold_min;
     r->us_pdl_hot = job.us_pdl_hot;
     r->us_pdl_cold = job.us_pdl_cold;
+    r->n_calls = job.n_calls;
+    memcpy(r->call_us_hot, job.call_us_hot, sizeof r->call_us_hot);
+    memcpy(r->call_us_cold, job.call_us_cold, sizeof r->call_us_cold);
     r->launches = job.launches;
     r->cold_sets = job.cold_sets;
     r->driver = job.driver;
@@ -11191,7 +11246,6 @@ typedef struct mgi_cu_kernel {
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
   uint8_t *late;             /* by operator: it stands behind the merge */
   int by_group;              /* 1: warpgroups multiply, where they can (mgi_cu_group_why) */
-  uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
   uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every MGI_CU_WARP or MGI_CU_GROUP brings its part of the block's ring */
   uint8_t copies[MG_MAX_AXES + 1]; /* by loop: tensor copies fill its ring */
   int tensor_copies;         /* 1: the plan's copy=tma */
@@ -11508,10 +11562,10 @@ MGI_FN int mgi_cu_reduced(const mgi_cu_kernel *K, const mg_op_node *o) {
 }
 
 MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o) {
-  int merges = 0;
-  for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
-  return merges;
+  return K->merged && o->code == MG_OP_ACCUM && K->flat.op[o - K->b->ops - 1].across;
 }
+/* 1 if every warp has a ring of its own for the loop; outside of loops (0) none has. */
+MGI_FN int mgi_cu_own_ring(const mgi_cu_kernel *K, uint32_t loop) { return K->rings.own >> loop & 1; }
 /* What is looked for in a tensor's expression: of kernel K, by the homes v; x: a tensor or a loop. */
 typedef struct mgi_cu_wanted { mgi_cu_kernel *K; const mgi_cu_val_info *v; uint32_t x; } mgi_cu_wanted;
 MGI_FN int mgi_cu_finds(const mgi_cu_kernel *K, uint32_t t, mg_flat_look *look, uint32_t x) {
@@ -12037,7 +12091,7 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
   const uint32_t t = mgi_cu_above(K, o->in[0]);
   const mgi_cu_val_info *v = &K->v[o->out[0].id];
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
-  const int own = K->own[o->scope], rank = K->em->g->tensors[t].shape.rank;
+  const int own = mgi_cu_own_ring(K, o->scope), rank = K->em->g->tensors[t].shape.rank;
   mgi_cu_str at = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0};
   char offset[800], count[300];
   int dim[4];
@@ -12156,7 +12210,7 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
     if (part) snprintf(size[w], sizeof size[w], "%d", part);
     else snprintf(size[w], sizeof size[w], "T_%.80s::%s", name, w ^ v->trans ? "COLS" : "ROWS");
   }
-  mgi_cu_line(K, "%smg_load_tile<T_%s, %s, %s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", when, name, size[0], size[1], mgi_cu_str_text(&vec), K->own[o->scope] ? 32 : K->parts[o->scope] ? 32 * K->parts[o->scope] : K->threads,
+  mgi_cu_line(K, "%smg_load_tile<T_%s, %s, %s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", when, name, size[0], size[1], mgi_cu_str_text(&vec), mgi_cu_own_ring(K, o->scope) ? 32 : K->parts[o->scope] ? 32 * K->parts[o->scope] : K->threads,
               K->parts[o->scope] == MGI_CU_GROUP ? ", true" : "", to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0].text, extent[v->trans ? 0 : 1].text);
   free(base.s);
   free(vec.s);
@@ -12260,7 +12314,7 @@ MGI_FN uint32_t mgi_cu_scaled_load(const mgi_cu_kernel *K, uint32_t t, int *swap
 /* In a ring of warps: 1 if the product t, of at most 8 rows, is computed as that of its operands exchanged (mg_acc_turned). */
 MGI_FN int mgi_cu_turned(const mgi_cu_kernel *K, uint32_t t) {
   const mg_op_node *o = mgi_cu_producer(K, t);
-  if (K->v[t].kept || !mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || !K->own[o->scope] || !K->v[t].in_place || K->v[t].chain || K->v[t].rows > 8 || K->v[t].cols < 16) return 0;
+  if (K->v[t].kept || !mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || !mgi_cu_own_ring(K, o->scope) || !K->v[t].in_place || K->v[t].chain || K->v[t].rows > 8 || K->v[t].cols < 16) return 0;
   for (int k = 0; k < o->n_in; k++) {
     int swapped;
     uint32_t row = 0;
@@ -12319,7 +12373,7 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
     mgi_cu_str_put(s, swapped ? "mg_%s(mg_transposed(%s))" : "mg_%s(%s)", side, l->var);
     return;
   }
-  if (left && K->own[K->b->tensors[t].scope] && by_tensor_cores) {
+  if (left && mgi_cu_own_ring(K, K->b->tensors[t].scope) && by_tensor_cores) {
     uint32_t row;
     load = mgi_cu_scaled_load(K, t, &swapped, &row);
     if (load && row) {
@@ -12717,60 +12771,44 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       if (!low) mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mg_type_row(type)->device, depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), mgi_cu_tname(K->b, b));
     } else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mg_type_row(type)->device, depth, v->in_place || low ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s, steady_%s, %s, %s);", mg_type_row(type)->device, depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, K->own[o->scope] ? "_own" : "", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, mgi_cu_own_ring(K, o->scope) ? "_own" : "", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
     free(r.s);
   }
   if (!v->in_place) mgi_cu_acc_done(K, t, t);
 }
 
-/* Whether there is an operator that takes more than a few instructions. */
-MGI_FN int mgi_cu_look_dear(const mg_flat *k, int i, void *what) {
-  const mgi_cu_val_info *v = mgi_cu_home_of((const mgi_cu_wanted *)what, i);
-  if (v->copy || !mgi_cu_by_elements(k, i, v)) return 0;
-  return mg_op_cost(k->op[i].code) != MG_CLASS_PLAIN ? 1 : -1;
-}
 /* Whether there is a leaf that is no joined row of a strip. */
 MGI_FN int mgi_cu_look_no_part(const mg_flat *k, int i, void *what) {
   const mgi_cu_val_info *v = mgi_cu_home_of((const mgi_cu_wanted *)what, i);
   if (v->home == MGI_CU_AT_PARTIAL || v->copy) return 0;
   return mgi_cu_by_elements(k, i, v) ? -1 : 1;
 }
-/* Whether there is a leaf that is not x, or a value that is in another scope. */
-MGI_FN int mgi_cu_look_other(const mg_flat *k, int i, void *what) {
-  const mgi_cu_wanted *w = (const mgi_cu_wanted *)what;
-  const mgi_cu_val_info *v = mgi_cu_home_of(w, i);
-  const mg_tensor_info *tensors = w->K->b->tensors;
-  const uint32_t t = mgi_cu_at_place(w->K, i + 1);
-  if (t == w->x) return 0;
-  return v->copy || tensors[t].scope != tensors[w->x].scope || !mgi_cu_by_elements(k, i, v) ? 1 : -1;
+/* By place, what is not computed where it is read. */
+MGI_FN void mgi_cu_placed(const mgi_cu_kernel *K, uint8_t placed[MG_FLAT_OPS]) {
+  for (int i = 0; i < K->flat.n; i++) {
+    const mgi_cu_val_info *v = &K->v[mgi_cu_at_place(K, i + 1)];
+    placed[i] = v->copy || v->home != MGI_CU_AT_INLINE;
+  }
 }
 /* A vector whose elements many elements of something larger take, and that is dear to compute; 2 where all divide by it. */
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
-  const mg_graph *b = K->b;
   const mgi_cu_val_info *v = &K->v[t];
-  int larger = 0, divides = 1, same = 0;
-  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[b->tensors[t].scope]) return 0;
-  if (!mgi_cu_finds(K, t, mgi_cu_look_dear, 0)) return 0;
+  uint8_t placed[MG_FLAT_OPS];
+  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || mgi_cu_own_ring(K, K->b->tensors[t].scope)) return 0;
   if (K->strip && (v->rows != K->v[K->strip].rows || v->cols != 1)) return 0;
   if (!K->strip && (v->rows == 1) == (v->cols == 1)) return 0;
   if (K->strip ? mgi_cu_finds(K, t, mgi_cu_look_no_part, 0) : mgi_cu_has_acc(K, t)) return 0;
-  for (uint32_t k = 1; k < b->n_ops; k++)
-    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
-      const mg_op_node *o = &b->ops[k];
-      if (o->in[j].id != t) continue;
-      const mgi_cu_val_info *to = o->code == MG_OP_STORE ? v : &K->v[o->out[0].id];
-      if (o->code != MG_OP_STORE && mg_op_row(o->code)->elementwise && (int64_t)to->rows * to->cols >= 8 * (int64_t)K->threads && (to->rows > v->rows || to->cols > v->cols)) larger = 1;
-      else same = 1;
-      divides &= o->code == MG_OP_DIV && j == 1 && o->in[0].id != t;
-    }
-  return larger && !same ? 1 + divides : 0;
+  mgi_cu_placed(K, placed);
+  return mg_flat_vector(&K->flat, K->threads, mgi_cu_place(K, t), placed);
 }
 /* The vector of that kind that is all that x, a sum or maximum, is read for, so that it is stored in x's place; or 0. */
 MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
+  uint8_t placed[MG_FLAT_OPS];
+  mgi_cu_placed(K, placed);
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
     if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols) continue;
-    if (mgi_cu_finds(K, t, mgi_cu_look_other, x)) continue;
+    if (!mg_flat_only_of(&K->flat, mgi_cu_place(K, t), mgi_cu_place(K, x), placed)) continue;
     if (!mg_flat_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t), 0)) continue;
     const int found = mgi_cu_lives(K, t, MG_AT_VECTOR);
     *divides = found == 2;
@@ -12855,7 +12893,7 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const uint32_t squared = mgi_cu_squares(K, op, &swapped);
   if (K->strip) mgi_cu_str_put(&K->decl, "  typedef mg_strip_reduce<%s, A_%s> R_%s;\n  R_%s red_%s;\n", what, mgi_cu_tname(K->b, K->strip), name, name, name);
   else if (squared) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_squares<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", mg_type_row(K->b->tensors[K->b->ops[squared].out[0].id].dtype)->device, in->rows, K->wk, name, name, name);
-  else if (K->own[o->scope]) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
+  else if (mgi_cu_own_ring(K, o->scope)) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
   else if (way) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, way > 0 ? in->rows : in->cols, K->threads, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
 }
@@ -12867,9 +12905,9 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   int row = mgi_cu_reduced(K, o), n = row ? in->rows : in->cols, way = mgi_cu_reduce_way(K, o);
   int64_t scratch = 0; /* as mg_row_reduce and mg_col_reduce count it */
   int swapped = 0;
-  const uint32_t load = K->own[o->scope] ? 0 : mgi_cu_squares(K, op, &swapped); /* joined in one go */
+  const uint32_t load = mgi_cu_own_ring(K, o->scope) ? 0 : mgi_cu_squares(K, op, &swapped); /* joined in one go */
   mgi_cu_str f = {NULL, 0, 0, 0};
-  if (K->own[o->scope] && mgi_cu_merges(K, mgi_cu_producer(K, t))) { /* read once, where the block's part is handed over */
+  if (mgi_cu_own_ring(K, o->scope) && mgi_cu_merges(K, mgi_cu_producer(K, t))) { /* read once, where the block's part is handed over */
     mgi_cu_begin(K);
     v->obj = mgi_cu_piece_new(K, (int64_t)n * K->wk * 4, "t_%s", name);
     mgi_cu_str_put(&K->decl, "  const R_%s::PARTS t_%s(mg_shared() + %s);\n", name, name, K->place[v->obj]);
@@ -12892,10 +12930,10 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   if (K->v[o->out[0].id].chain) {
     if (K->v[o->out[0].id].shifted) mgi_cu_agree(K);
     scratch = K->wn > 1 ? (int64_t)n * K->wn : 0;
-  } else if (K->own[o->scope]) scratch = (int64_t)n * K->wk + 3;
+  } else if (mgi_cu_own_ring(K, o->scope)) scratch = (int64_t)n * K->wk + 3;
   else if (!load) scratch = mg_reduce_scratch(n, K->threads, way != 0);
   int divides = 0;
-  const int plain = K->v[o->out[0].id].chain || K->own[o->scope] || (t != o->out[0].id && mgi_cu_merges(K, mgi_cu_producer(K, t)));
+  const int plain = K->v[o->out[0].id].chain || mgi_cu_own_ring(K, o->scope) || (t != o->out[0].id && mgi_cu_merges(K, mgi_cu_producer(K, t)));
   const uint32_t of = plain ? 0 : mgi_cu_vector_from(K, t, &divides);
   mgi_cu_begin(K);
   char to[200];
@@ -12932,7 +12970,7 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
   if (!K->v[t].chain) mgi_cu_prepare(K, in, K->strip != 0);
   mgi_cu_quote(K, o);
   const uint32_t squared = mgi_cu_squares(K, op, &swapped);
-  if (squared && K->own[o->scope]) mgi_cu_line(K, "red_%s.add<%d>(mg_left(%s));", mgi_cu_tname(K->b, t), K->v[in].cols, K->v[K->b->ops[squared].out[0].id].var);
+  if (squared && mgi_cu_own_ring(K, o->scope)) mgi_cu_line(K, "red_%s.add<%d>(mg_left(%s));", mgi_cu_tname(K->b, t), K->v[in].cols, K->v[K->b->ops[squared].out[0].id].var);
   else if (squared) mgi_cu_reduce_done(K, op, t);
   if (squared) return;
   if (!K->v[t].in_place) {
@@ -12953,7 +12991,7 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_reduce_done(K, op, t);
     return;
   }
-  if (K->own[o->scope]) snprintf(own, sizeof own, "add<%d>", K->v[in].cols);
+  if (mgi_cu_own_ring(K, o->scope)) snprintf(own, sizeof own, "add<%d>", K->v[in].cols);
   mgi_cu_valid_text(K, in, 0, rv, sizeof rv);
   mgi_cu_valid_text(K, in, 1, cv, sizeof cv);
   mgi_cu_line(K, "red_%s.%s(%s, %s, %s);", mgi_cu_tname(K->b, t), own, way < 0 ? cv : rv, way < 0 ? rv : cv, mgi_cu_str_text(&f));
@@ -13161,18 +13199,19 @@ MGI_FN void mgi_cu_rank_text(const mgi_cu_kernel *K, uint32_t axes, char *out, s
 MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   uint8_t late[MG_FLAT_OPS];
-  int64_t z = 1, rows, cols;
+  const int64_t z = K->flat.group;
+  int64_t rows, cols;
   size_t at = 0;
+  K->merged = K->flat.merged;
   for (uint32_t k = 1; k < b->n_ops; k++)
-    for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
-      if (b->ops[k].map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1) {
-        if (b->ops[k].map.to[a] >= 0) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' concatenates over grid axis %s: only sums and maxima over the grid are emitted", mgi_cu_tname(b, b->ops[k].out[0].id), b->axes[a].name);
-        K->merged |= 1u << a;
-      }
+    for (uint32_t a = 1; a <= 3 && K->flat.op[k - 1].across; a++)
+      if (b->ops[k].map.to[a] >= 0 && (K->merged >> a & 1))
+        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum",
+                         "'%.60s' concatenates over grid axis %s: only sums and maxima over the grid are emitted",
+                         mgi_cu_tname(b, b->ops[k].out[0].id), b->axes[a].name);
   if (!K->merged) return;
   for (uint32_t a = 1; a <= 3; a++) {
-    if (b->axes[a].extent == 1 || !(K->merged >> a & 1)) continue;
-    z *= b->axes[a].extent;
+    if (!(K->merged >> a & 1)) continue;
     at += (size_t)snprintf(K->group_size + at, at < sizeof K->group_size ? sizeof K->group_size - at : 0, "%s%s", at ? " * " : "", K->count[a]);
   }
   mgi_cu_rank_text(K, K->merged, K->group_rank, sizeof K->group_rank);
@@ -13187,9 +13226,10 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   mg_flat_late(&K->flat, late);
   memcpy(K->late + 1, late, b->n_ops - 1);
   for (uint32_t k = 1; k < b->n_ops; k++)
-    for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
-      if ((K->merged >> a & 1) && b->ops[k].map.to[a] != MG_MAP_NONE && K->late[k])
-        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' accumulates over the grid what stands in a loop with, or comes from, values that were merged over it", mgi_cu_tname(b, b->ops[k].out[0].id));
+    if (K->late[k] && mgi_cu_merges(K, &b->ops[k]))
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum",
+                       "'%.60s' accumulates over the grid what stands in a loop with, or comes from, values that were merged over it",
+                       mgi_cu_tname(b, b->ops[k].out[0].id));
   K->owners = K->cluster && mg_flat_shares(&K->flat, &rows, &cols);
   if (K->owners) K->own_rows = (int)rows, K->own_cols = (int)cols;
   for (int k = 0; k < K->em->g->ops[K->b->up_op].n_out && K->number >= 0; k++) K->owners &= !mg_split(K->em->g, K->em->g->ops[K->b->up_op].out[k]); /* one power a block */
@@ -13237,7 +13277,7 @@ MGI_FN int mgi_cu_begins_elsewhere(const mgi_cu_kernel *K, uint32_t loop) {
   int64_t blocks = 1;
   for (uint32_t k = 1; k <= 3; k++)
     if (turning >> k & 1) blocks *= a[k].extent;
-  return K->own[loop] && a[loop].extent > 2 && a[loop].extent <= K->stages && blocks > 1 && blocks < 1 << 30;
+  return mgi_cu_own_ring(K, loop) && a[loop].extent > 2 && a[loop].extent <= K->stages && blocks > 1 && blocks < 1 << 30;
 }
 /* ---- rings that tensor copies fill
    A loop whose plan says copy=tma: one thread asks for whole tiles, and barriers of phases (mg_ring) stand where else all threads
@@ -13312,7 +13352,7 @@ MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
     K->copies[o->scope] = 1;
     if (K->number < 0) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "a library operator");
     else if (b->axes[o->scope].parent) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "'%.60s' is loaded in a loop within a loop", name);
-    else if (K->own[o->scope] || K->parts[o->scope]) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "it does not go with rings of warps or warpgroups");
+    else if (mgi_cu_own_ring(K, o->scope) || K->parts[o->scope]) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "it does not go with rings of warps or warpgroups");
     else if (!mgi_cu_box_of(K, k, &why).lines) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "'%.60s': %s", name, why);
   }
   if (K->em->st == MG_OK && !loads) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "there is no load in a loop");
@@ -13481,7 +13521,7 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   }
   if (!ring->n) return;
   mgi_cu_begin(K);
-  const int own = K->own[loop];
+  const int own = mgi_cu_own_ring(K, loop);
   if (K->copies[loop]) {
     mgi_cu_copies_open(K, loop, ring);
     return;
@@ -13558,12 +13598,12 @@ MGI_FN void mgi_cu_start_loads(mgi_cu_kernel *K, mgi_cu_ring *ring) {
 /* Where an iteration begins: its stage has come, and one that is free is filled again.  inner: as in mgi_cu_loop_begin. */
 MGI_FN void mgi_cu_ring_next(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring *ring, const char *inner) {
   const char *L = K->b->axes[loop].name;
-  const int warp = K->own[loop] || K->parts[loop] == MGI_CU_WARP;
-  if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->own[loop] ? K->stages - 1 : K->stages - 2);
+  const int warp = mgi_cu_own_ring(K, loop) || K->parts[loop] == MGI_CU_WARP;
+  if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", mgi_cu_own_ring(K, loop) ? K->stages - 1 : K->stages - 2);
   if (ring->n && K->stages > 1 && K->by_group) mgi_cu_line(K, "mg_group_publish();");
   if (warp) mgi_cu_line(K, "mg_sync_warp();");
   else mgi_cu_barrier(K);
-  if (ring->n && K->stages > 1 && !K->own[loop]) {
+  if (ring->n && K->stages > 1 && !mgi_cu_own_ring(K, loop)) {
     mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next%s%s);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
   } else if (ring->n && K->stages == 1) {
@@ -13629,7 +13669,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     mgi_cu_note(K, MG_STEP_BARRIER_TO, -1, (int)loop); /* none stands in the loop */
     mgi_cu_line(K, "for (int i_%s = 0, now = 0, was = 0, turn = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else if (ring->n) {
-    const int own = K->own[loop];
+    const int own = mgi_cu_own_ring(K, loop);
     mgi_cu_note(K, MG_STEP_RING_NEXT, -1, open ? -1 : older); /* earlier groups arrive before the ring's first */
     if (K->parts[loop]) { /* what was asked for or written before is there for all */
       mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 1);
@@ -13710,7 +13750,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     mgi_cu_note(K, MG_STEP_JOINED, K->v[t].obj, 0);
   }
   if (K->copies[loop]) mgi_cu_copies_last(K, loop);
-  else if (ring->n && K->stages > 1 && K->own[loop]) { /* the stage is free as soon as the warp has read it */
+  else if (ring->n && K->stages > 1 && mgi_cu_own_ring(K, loop)) { /* the stage is free as soon as the warp has read it */
     mgi_cu_line(K, "mg_sync_warp();");
     const char *L = b->axes[loop].name, *step = mgi_cu_begins_elsewhere(K, loop) ? "step" : "i";
     mgi_cu_line(K, "if (%s_%s + %d < %s) load_%s(%s_%s + %d, now%s);", step, L, K->stages, K->count[loop], L, step, L, K->stages, ring->ahead ? ", true, true" : "");
@@ -13725,7 +13765,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   }
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "}");
-  mgi_cu_note(K, MG_STEP_LOOP_END, ring->n ? ring->obj : -1, K->own[loop] || K->parts[loop] || K->copies[loop]);
+  mgi_cu_note(K, MG_STEP_LOOP_END, ring->n ? ring->obj : -1, mgi_cu_own_ring(K, loop) || K->parts[loop] || K->copies[loop]);
   K->loop = b->axes[loop].parent;
 }
 /* Closes and opens loops until `scope` is the innermost one. */
@@ -13744,7 +13784,7 @@ MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
   while (n && K->em->st == MG_OK) {
     n--;
     mgi_cu_loop_begin(K, path[n], &ring[path[n]]);
-    for (uint32_t k = 1; k < b->n_ops && K->own[path[n]]; k++) /* first: what they read, a computed operand reads again */
+    for (uint32_t k = 1; k < b->n_ops && mgi_cu_own_ring(K, path[n]); k++) /* first: what they read, a computed operand reads again */
       if (b->ops[k].scope == path[n] && mgi_cu_is_op(&b->ops[k], MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_step(K, k);
   }
 }
@@ -13782,7 +13822,6 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   p.group = group;
   mg_flat_rings(&K->flat, &p, &K->chains, &K->rings);
   for (uint32_t a = 4; a < K->b->n_axes; a++) {
-    K->own[a] = K->rings.own >> a & 1;
     if (K->rings.parts >> a & 1) K->parts[a] = group ? MGI_CU_GROUP : MGI_CU_WARP;
   }
   if (group && !K->rings.parts) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "there is no loop of chained products whose loads are all read by one warpgroup each");
@@ -13790,7 +13829,7 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
     const int place = mgi_cu_place(K, t), how = K->rings.cut[place], of = how == MG_CUT_COLS;
     mgi_cu_val_info *v = &K->v[t];
     int *extent = of ? &v->cols : &v->rows;
-    if (how && K->own[K->b->tensors[t].scope]) *extent = v->own[of] = *extent / K->wk;
+    if (how && mgi_cu_own_ring(K, K->b->tensors[t].scope)) *extent = v->own[of] = *extent / K->wk;
     else if (how) v->part[of] = *extent / K->wn;
     v->split = mgi_cu_at_place(K, K->rings.taken[place]);
     v->into = mgi_cu_at_place(K, K->rings.into[place]);
@@ -14054,7 +14093,7 @@ MGI_FN int mgi_cu_goes_ahead(const mgi_cu_kernel *K, uint32_t k) {
 MGI_FN int mgi_cu_is_step(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   if (o->code == MG_OP_LOAD) return !o->scope && !mgi_cu_made(K, o) && !mgi_cu_goes_ahead(K, k) && !mgi_cu_unread(K, k);
-  if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) return fresh[o->out[0].id].home != MGI_CU_AT_INLINE && !K->own[o->scope];
+  if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) return fresh[o->out[0].id].home != MGI_CU_AT_INLINE && !mgi_cu_own_ring(K, o->scope);
   if (o->code == MG_OP_ACCUM) return (mgi_cu_lifts(K, o) && fresh[o->in[0].id].in_place) || mgi_cu_merges(K, o);
   return o->code == MG_OP_STORE || mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || fresh[o->out[0].id].settles != 0 || K->tiled[k];
 }
@@ -14157,7 +14196,7 @@ MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
     }
     ok &= S->dag.n < MGI_CU_NODES;
     if (!ok) break;
-    if (!n.op && !K->own[n.scope]) S->dag.loop |= (uint64_t)1 << S->dag.n, S->dag.loops++;
+    if (!n.op && !mgi_cu_own_ring(K, n.scope)) S->dag.loop |= (uint64_t)1 << S->dag.n, S->dag.loops++;
     if (n.op && b->ops[k].code == MG_OP_LOAD) S->dag.load |= (uint64_t)1 << S->dag.n;
     S->node[S->dag.n++] = n;
   }
@@ -14176,7 +14215,7 @@ MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
             if (b->tensors[t].scope == scope || !mgi_cu_child(b, b->tensors[t].scope, n->scope)) mgi_cu_node_reads(K, S, i, t);
           }
       S->dag.after[i] &= ~((uint64_t)1 << i);
-      if (!K->own[n->scope]) { /* it begins with a barrier, when all that was asked for before it is there */
+      if (!mgi_cu_own_ring(K, n->scope)) { /* it begins with a barrier, when all that was asked for before it is there */
         S->dag.apart[i] = 0;
         S->dag.need[i] = 0;
         for (uint32_t k = 1; k < b->n_ops && (!b->ops[k].scope || mgi_cu_child(b, b->ops[k].scope, scope) != n->scope) && !scope; k++)
@@ -14330,7 +14369,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
         if (K->v[o->out[0].id].kept) break;
         if (mgi_cu_lifts(K, o) && K->v[in].in_place) {
           mgi_cu_accum_done(K, k);
-          for (uint32_t j = 1; j < b->n_ops && merges && K->own[b->tensors[in].scope]; j++) /* all warps' parts, then one barrier for all */
+          for (uint32_t j = 1; j < b->n_ops && merges && mgi_cu_own_ring(K, b->tensors[in].scope); j++) /* all warps' parts, then one barrier for all */
             if (b->ops[j].code == MG_OP_ACCUM && mgi_cu_merges(K, &b->ops[j]) && mgi_cu_lifts(K, &b->ops[j]) && b->tensors[b->ops[j].in[0].id].scope == b->tensors[in].scope && K->v[b->ops[j].in[0].id].in_place)
               mgi_cu_accum_done(K, j);
         } else if (merges) mgi_cu_quote(K, o);
@@ -14387,7 +14426,7 @@ MGI_FN void mgi_cu_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
 /* How many tiles of a load there are at once: all stages of its ring, of every warp that has its own. */
 MGI_FN int mgi_cu_tiles_alive(const mgi_cu_kernel *K, const mg_op_node *load) {
   if (!load->scope) return 1;
-  return K->stages * (K->own[load->scope] ? K->wk : 1);
+  return K->stages * (mgi_cu_own_ring(K, load->scope) ? K->wk : 1);
 }
 /* A kernel that does not fit: some of its tiles lie another way, which takes less; the least that it costs.  0 if nothing helps. */
 MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
@@ -14439,7 +14478,7 @@ MGI_FN int mgi_cu_ring_of(const mgi_cu_kernel *K) {
   int ring = MG_RING_BLOCK;
   for (uint32_t a = 4; a < K->b->n_axes; a++) {
     if (K->parts[a] == MGI_CU_GROUP) return MG_RING_GROUP;
-    if (K->own[a] || K->parts[a]) ring = MG_RING_WARP;
+    if (mgi_cu_own_ring(K, a) || K->parts[a]) ring = MG_RING_WARP;
   }
   return ring;
 }
@@ -14554,6 +14593,19 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
   if (em->st == MG_OK) mgi_cu_rules_obeyed(K);
   if (em->st == MG_OK && K->number >= 0) mgi_cu_plan_say(K);
 }
+/* What a block of K takes, all being decided. */
+MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
+  mg_kernel_takes takes;
+  memset(&takes, 0, sizeof takes);
+  takes.threads = K->threads;
+  takes.stages = K->stages;
+  takes.shared_bytes = K->mem.bytes;
+  takes.barriers = K->mem.barriers;
+  takes.accumulators = K->registers;
+  takes.workspace = K->merged && !K->cluster;
+  mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
+  return takes;
+}
 /* The tensors of K, as parameters, and what its launch gives for them: maps first. */
 MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, const char *maps, const char *map_args) {
   const mg_graph *b = K->b;
@@ -14663,7 +14715,9 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   const char *after = K->follows ? "1" : "early";
   mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
               K->wk, (long long)K->mem.bytes);
-  mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, K->name);
+  const int blocks = mgi_cu_takes(K).blocks;
+  if (blocks > 1) mgi_cu_str_put(s, "MG_KERNEL(%d, %d) void %s(", K->threads, blocks, K->name);
+  else mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, K->name);
   if (K->dependent)
     mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->mem.bytes);
   else if (K->merged && K->cluster)
@@ -14730,8 +14784,7 @@ MGI_FN int64_t mgi_cu_shared_of(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   mg_cuda_kernel *f = &K->em->facts[K->number];
-  f->threads = K->threads;
-  f->stages = K->stages;
+  f->takes = mgi_cu_takes(K);
   f->warps_m = K->wm;
   f->warps_n = K->wn;
   f->warps_k = K->wk;
@@ -14740,9 +14793,6 @@ MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
   f->copy = K->tensor_copies ? "tma" : "async";
   f->merge = !K->merged ? "none" : K->cluster ? "cluster" : "workspace";
   f->schedule = mg_plan_word(MG_PLAN_SCHEDULE, K->how);
-  f->registers = K->registers;
-  f->shared_bytes = K->mem.bytes;
-  f->barriers = K->mem.barriers;
   f->value = (mg_cuda_value *)calloc(b->n_tensors, sizeof *f->value);
   if (!f->value) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory for the facts");

@@ -233,7 +233,8 @@ typedef struct mg_flat {
   int n;
   mg_flat_op op[MG_FLAT_OPS];   /* operands precede */
   int64_t blocks, iters;        /* of the grid; steps of all loops of one block, at least 1 */
-  int64_t group;                /* blocks that share a result */
+  int64_t group;                /* blocks that share a result: of these grid axes, as bits, which have more than one block */
+  uint32_t merged;
   uint32_t nests;               /* bit a: loop a stands in another one, or has one in it */
   int sent;                     /* 1: its exponentials leave it under a maximum, which another kernel takes out */
 } mg_flat;
@@ -246,6 +247,7 @@ typedef struct mg_kernel_plan {
   int parts;                    /* 1: every warp, or warpgroup, brings its part of the block's ring (ring=warp, ring=group) */
   int group;                    /* 1: products of warpgroups (mma=warpgroup) */
   int copies;                   /* 1: tensor copies fill the rings (copy=tma) */
+  int at_once;                  /* blocks that a multiprocessor holds at once, as it is emitted; 0: that is not known yet */
 } mg_kernel_plan;
 
 /* Which products, and sums of rows, of a kernel take what they read from fragments.  Places count from 1; 0 is none. */
@@ -385,6 +387,21 @@ int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not i
 int mg_swaps_last(const mg_op_node *o, int rank);     /* 1 if o exchanges the last two dimensions, of `rank`, and nothing else */
 int mg_flat_brings(const mg_flat_op *o);              /* 1 if it is a load that brings something from device memory */
 int mg_op_moves(int code);                            /* 1 if the operator only moves elements */
+/* `placed` (NULL: none) says which values have a place of their own, and are not computed where they are read.
+   1 if value i is computed, element by element, by a dear operator or of a dear value; if it is computed so of value x alone,
+   in x's loop.  Whether many elements of something larger take the dear vector i, so that it is made once: 1; 2: as its inverse,
+   by which all of them multiply. */
+int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed);
+int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed);
+int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed);
+/* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose plan
+   has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
+int mg_wide(const mg_graph *g, mg_tensor t);
+/* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands there as
+   the sum of two, times a power of two of the block's own, so that it never passes f16's exponents. */
+int mg_split(const mg_graph *g, mg_tensor t);
+/* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has NAME.mma=wide. */
+int mg_wide_product(const mg_graph *b, uint32_t op);
 /* 1 if tensor t of a block graph is a load of what `stands` (mg_wide, mg_split) says of the kernel level's tensors. */
 int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t));
 
@@ -528,6 +545,21 @@ typedef struct mg_cost {
 /* What a byte from L2 and a microsecond of one multiprocessor's arithmetic add to a kernel's time, about where it is. */
 typedef struct mg_rates { double mem, comp; int warps_m, warps_n; } mg_rates;
 
+/* What a block of a kernel takes as it is emitted: mg_cuda_facts of mirage_cuda.cuh says it, of the text that it writes. */
+typedef struct mg_kernel_takes {
+  int threads, stages;
+  int64_t shared_bytes;
+  int64_t barriers;             /* that a block comes to */
+  int accumulators;             /* registers of products' results, a thread */
+  int workspace;                /* 1: its blocks' parts meet in the workspace */
+  int blocks;                   /* that a multiprocessor holds at once: the launch bound says so (mg_blocks_at_once) */
+  int registers;                /* a ceiling: that bound leaves a thread no more */
+} mg_kernel_takes;
+/* The most blocks that a multiprocessor is to hold at once, and the registers that this leaves a thread: what shared memory,
+   threads, the grid and MG_REGISTERS_BESIDE more than the accumulators' registers allow; at least 1.  Sets blocks and registers. */
+enum { MG_REGISTERS_BESIDE = 120, MG_REGISTERS_MOST = 255 };
+void mg_blocks_at_once(const mg_machine *m, int64_t grid, mg_kernel_takes *takes);
+
 typedef struct mg_kernel_facts {
   mg_kernel_plan plan;          /* the block's own, where it says stages or warps; else the best by the cost */
   int threads;
@@ -540,6 +572,9 @@ typedef struct mg_kernel_facts {
 /* Of the kernel that operator `op` of µGraph g is, its thread graphs inlined (mg_inline_threads); m NULL: the default machine.
    0: g->ops[op] is no kernel, or too large for the flat form. */
 int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f);
+/* The same of a kernel that is emitted, by what it takes: stages, shared bytes and the blocks that a multiprocessor holds are these,
+   and the cost is of them.  `takes` NULL: as above, by what the planner foretells. */
+int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_kernel_takes *takes, mg_kernel_facts *f);
 
 /* The plan with the least cost, its microseconds, and (may be NULL) the rates there. */
 mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates);
@@ -1283,7 +1318,9 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
   if (!k->iters) k->iters = 1;
   for (uint32_t i = 1; i < b->n_ops; i++)
     for (uint32_t a = 1; a <= 3 && b->ops[i].code == MG_OP_ACCUM; a++)
-      if (b->ops[i].map.to[a] != MG_MAP_NONE && b->axes[a].extent > k->group) k->group = b->axes[a].extent;
+      if (b->ops[i].map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1) k->merged |= 1u << a;
+  for (uint32_t a = 1; a <= 3; a++)
+    if (k->merged >> a & 1) k->group *= b->axes[a].extent;
   if (b->n_tensors > 1024) return 0;
   memset(of, -1, sizeof of);
   const mg_op_node *owner = b->up && b->up_op ? &b->up->ops[b->up_op] : NULL; /* none yet while it is under construction */
@@ -1396,6 +1433,47 @@ int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name) {
 int mg_plan_lets(const mg_graph *block, const mg_tensor_info *t, int at) {
   const int said = t->name && *t->name ? mg_plan_says(block, MG_PLAN_AT, t->name) : -1;
   return said < 0 || said == at;
+}
+/* How tensor t of kernel-level g, of 16 bits and no output, is stored by a kernel's plan: an MG_STORE_..; -1: as it is. */
+MGI_FN int mgi_stored_how(const mg_graph *g, mg_tensor t) {
+  const mg_tensor_info *i = mg_tensor_of(g, t);
+  const mg_op_node *o = mg_op_of(g, i->op);
+  int at = 0;
+  for (uint32_t k = 0; k < g->n_out; k++)
+    if (g->out[k].id == t.id) return -1;
+  if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || o->code != MG_OP_GRAPH) return -1;
+  while (o->out[at].id != t.id) at++;
+  for (uint32_t k = 1; k < o->sub->n_ops; k++) {
+    const mg_op_node *store = &o->sub->ops[k];
+    if (store->code != MG_OP_STORE || at-- > 0) continue;
+    const char *name = mg_tensor_of(o->sub, store->in[0])->name;
+    return name && *name ? mg_plan_says(o->sub, MG_PLAN_STORE, name) : -1;
+  }
+  return -1;
+}
+int mg_wide(const mg_graph *g, mg_tensor t) {
+  const mg_tensor_info *i = mg_tensor_of(g, t);
+  const mg_op_node *o = mg_op_of(g, i->op);
+  if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || !i->op) return 0;
+  for (uint32_t k = 0; k < g->n_out; k++)
+    if (g->out[k].id == t.id) return 0;
+  if (o->code == MG_OP_GRAPH) return mgi_stored_how(g, t) == MG_STORE_F32;
+  if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) return 0;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    for (int j = 0; j < g->ops[k].n_in; j++) {
+      const int by = g->ops[k].code;
+      if (g->ops[k].in[j].id != t.id) continue;
+      if (by >= MG_OP_TABLE_END || by == MG_OP_MATMUL || by == MG_OP_CONCAT_MATMUL) return 0;
+    }
+  return 1;
+}
+int mg_split(const mg_graph *g, mg_tensor t) {
+  return mg_tensor_of(g, t)->dtype == MG_F16 && mgi_stored_how(g, t) == MG_STORE_SPLIT;
+}
+int mg_wide_product(const mg_graph *b, uint32_t op) {
+  const mg_op_node *o = mg_op_of(b, op);
+  const char *name = b->level == MG_BLOCK && o->n_out ? mg_tensor_of(b, o->out[0])->name : NULL;
+  return name && *name && mg_plan_says(b, MG_PLAN_WIDE, name) == MG_WIDE_WIDE;
 }
 /* Of an operator: 1 if such a key may speak of its value. */
 MGI_FN int mgi_key_speaks(mgi_key_of of, const mg_op_node *o) {
@@ -2004,17 +2082,42 @@ MGI_FN int mgi_part_squares(const mg_flat *k, const mg_chains *c, int i, const i
   const int kept = mgi_joins_cols(k, o) ^ turned ? MG_CUT_ROWS : MG_CUT_COLS; /* the load's dimension that is not joined */
   return cut[x] == kept && (kept == MG_CUT_COLS ? mgi_cols_of(l) : mgi_rows_of(l)) % 16 == 0;
 }
-/* Whether value i is computed of anything but value x, element by element, in x's loop. */
-MGI_FN int mgi_look_other(const mg_flat *k, int i, void *x) {
-  const int only = *(const int *)x;
-  if (i == only) return 0;
-  return k->op[i].loop != k->op[only].loop || !mgi_elementwise(&k->op[i]) ? 1 : -1;
+/* What is looked for in a value: up to values that `placed` says have a place of their own by now; of one only, in its loop. */
+typedef struct mgi_sought { const uint8_t *placed; int only; } mgi_sought;
+MGI_FN int mgi_computed_here(const mg_flat *k, int i, const mgi_sought *s) {
+  return mgi_elementwise(&k->op[i]) && !(s->placed && s->placed[i]);
 }
-/* Whether value i is computed element by element, by a dear operator or of a dear value. */
+MGI_FN int mgi_look_other(const mg_flat *k, int i, void *what) {
+  const mgi_sought *s = (const mgi_sought *)what;
+  if (i == s->only) return 0;
+  return k->op[i].loop != k->op[s->only].loop || !mgi_computed_here(k, i, s) ? 1 : -1;
+}
 MGI_FN int mgi_look_dear(const mg_flat *k, int i, void *what) {
-  (void)what;
-  if (!mgi_elementwise(&k->op[i])) return 0;
+  if (!mgi_computed_here(k, i, (const mgi_sought *)what)) return 0;
   return mg_op_cost(k->op[i].code) != MG_CLASS_PLAIN ? 1 : -1;
+}
+int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed) {
+  mgi_sought s = { placed, -1 };
+  return mg_flat_finds(k, i, mgi_look_dear, &s);
+}
+int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed) {
+  mgi_sought s = { placed, x };
+  return !mg_flat_finds(k, i, mgi_look_other, &s);
+}
+int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed) {
+  const mg_flat_op *v = &k->op[i];
+  int larger = 0, divides = 1;
+  if (!mg_flat_dear(k, i, placed)) return 0;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
+      const mg_flat_op *o = &k->op[q];
+      if (o->in[j] != i) continue;
+      const int many = mgi_elementwise(o) && mgi_rows_of(o) * mgi_cols_of(o) >= 8 * (int64_t)threads;
+      if (!many || (mgi_rows_of(o) <= mgi_rows_of(v) && mgi_cols_of(o) <= mgi_cols_of(v))) return 0;
+      larger = 1;
+      divides &= o->code == MG_OP_DIV && j == 1 && o->in[0] != i;
+    }
+  return larger ? 1 + divides : 0;
 }
 
 /* Cuts the load that product i reads as its right operand.  0 if its parts are not whole, or another product's are others. */
@@ -2048,10 +2151,10 @@ MGI_FN int mgi_parts_value(const mg_flat *k, const mg_kernel_plan *p, const mg_c
     return of_chain || (p->group && mgi_part_squares(k, c, i, cut));
   }
   if (!mgi_elementwise(o)) return o->turns;
-  if ((mgi_rows_of(o) != 1 && mgi_cols_of(o) != 1) || !mg_flat_finds(k, i, mgi_look_dear, NULL)) return 1;
+  if ((mgi_rows_of(o) != 1 && mgi_cols_of(o) != 1) || !mg_flat_dear(k, i, NULL)) return 1;
   for (int x = 0; x < i && p->group; x++) { /* it may become a vector in shared memory */
     if (k->op[x].loop != o->loop || !mgi_part_squares(k, c, x, cut)) continue;
-    if (!mg_flat_finds(k, i, mgi_look_other, &x)) return 1;
+    if (mg_flat_only_of(k, i, x, NULL)) return 1;
   }
   return 0;
 }
@@ -2689,7 +2792,7 @@ MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_pla
 
 /* The plan with products of warps (across 0), or with those of warpgroups, which mgi_warpgroups_fit allows: `across` of them share the columns. */
 MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int across) {
-  mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0, 0 };
+  mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0 };
   mgi_tiles t = mgi_tiles_of(k);
   if (!t.work) p.warps_n = mgi_warps_of_elements(k);
   else if (t.m <= 16) mgi_warps_of_few_rows(k, &t, &p);
@@ -2719,7 +2822,7 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
     if (k->op[i].code == MG_OP_MATMUL) rows |= k->op[i].d[k->op[i].rank - 2];
   const int groups = (rows == 64 || rows == 128) && mg_machine_can(m, MG_CAN_WARPGROUP);
   for (int across = 1; groups && across <= 4; across *= 2) {
-    mg_kernel_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1, 0 };
+    mg_kernel_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1, 0, 0 };
     mg_rates r;
     if (!mgi_warpgroups_fit(k, m, &p)) continue;
     p = mgi_plan_with(k, m, across);
@@ -2827,7 +2930,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   for (int j = 0; j < 2; j++) {
     const mg_flat_op *a = &k->op[o->in[j]];
     const int made = mg_flat_has_product(k, o->in[j]);
-    const int early = !a->inloop && o->inloop && !made; /* computed before the loop, into a tile */
+    const int early = !made && o->inloop && mg_flat_once(k, p, o->in[j]); /* computed before the loop, into a tile */
     const int plain = a->code == MG_OP_LOAD || early;
     double read = left * p->warps_n;
     if (j) read = p->group ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
@@ -2863,7 +2966,7 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_pla
     return;
   }
   if (o->code != MG_OP_SUM && mgi_only_squared(k, p, r, i)) return; /* in those products */
-  const int by_vector = o->code == MG_OP_DIV && mg_flat_elements(&k->op[o->in[1]]) * 8 <= mg_flat_elements(o); /* its inverse is taken once */
+  const int by_vector = o->code == MG_OP_DIV && mg_flat_vector(k, mgi_plan_threads(p), o->in[1], NULL) == 2;
   w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
 }
 
@@ -2917,6 +3020,7 @@ MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, double 
   const int threads = mgi_plan_threads(p);
   double resident = (double)(m->shared_per_sm / (p->shared + 1024));
   if (resident > 1536 / threads) resident = 1536 / threads;
+  if (p->at_once) resident = p->at_once;
   if (resident > waves) resident = waves;
   return resident < 1 ? 1 : resident;
 }
@@ -3452,7 +3556,22 @@ MGI_FN int mgi_flat_in(const mg_graph *g, uint32_t op, const mg_machine *m, cons
   return 1;
 }
 
+void mg_blocks_at_once(const mg_machine *m, int64_t grid, mg_kernel_takes *t) {
+  int64_t registers = mg_round_up(t->accumulators + MG_REGISTERS_BESIDE, 8), blocks = mg_ceil_div(grid, m->sms);
+  if (registers > MG_REGISTERS_MOST) registers = MG_REGISTERS_MOST + 1;
+  const int64_t room[] = {m->shared_per_sm / (t->shared_bytes + 1024), m->threads_per_sm / t->threads,
+                          m->registers_per_sm / (registers * t->threads), m->blocks_per_sm};
+  for (int i = 0; i < 4; i++)
+    if (blocks > room[i]) blocks = room[i];
+  if (blocks < 1) blocks = 1;
+  const int64_t each = m->registers_per_sm / (blocks * t->threads) / 8 * 8;
+  t->blocks = (int)blocks;
+  t->registers = each > MG_REGISTERS_MOST ? MG_REGISTERS_MOST : (int)each;
+}
 int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f) {
+  return mg_kernel_facts_taking(g, op, m, NULL, f);
+}
+int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_kernel_takes *takes, mg_kernel_facts *f) {
   mg_flat k;
   mgi_work w;
   mg_sends s;
@@ -3464,6 +3583,12 @@ int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_k
   mg_sends_free(&s);
   if (!fits) return 0;
   if (!mgi_plan_given(g->ops[op].sub, &k, m, &f->plan)) f->plan = mg_flat_plan(&k, m, &us, NULL);
+  if (takes) {
+    f->plan.stages = takes->stages;
+    f->plan.shared = takes->shared_bytes;
+    f->plan.at_once = takes->blocks;
+    f->plan.feasible = takes->workspace ? 2 : 1;
+  }
   mgi_work_of(&w, &k, &f->plan);
   f->cost = mgi_kernel_cost(&k, m, &f->plan, &w, NULL);
   f->cost.merge_us += maxima_us;

@@ -1327,21 +1327,35 @@ static void explain_values(FILE *f, const mg_cuda_kernel *k) {
   }
 }
 
-static void explain_kernel(FILE *f, const mg_machine *m, int number, const char *makes, const mg_kernel_facts *p, const mg_cuda_kernel *k) {
+/* Of one kernel, or library operator, alone: call `number` of a launch. */
+static void explain_call(FILE *f, int json, const mg_run_report *r, int number) {
+  if (!r || number >= r->n_calls) return;
+  const double cold = r->call_us_cold[number], hot = r->call_us_hot[number];
+  if (json) fprintf(f, ", \"measured_us_cold\": %.4f, \"measured_us_hot\": %.4f", cold, hot);
+  else fprintf(f, "  measured alone: %.2f us, %.2f us with a warm L2 cache\n", cold, hot);
+}
+
+/* r: its times as call `call` of a launch, or NULL. */
+static void explain_kernel(FILE *f, const mg_machine *m, int number, const char *makes, const mg_kernel_facts *p, const mg_cuda_kernel *k,
+                           const mg_run_report *r, int call) {
   fprintf(f, "\nkernel %d, makes %s: %.2f us by the model, bound by %s\n", number, makes, p->cost.total_us, bound_by(&p->cost));
+  explain_call(f, 0, r, call);
   if (p->cost.total_us >= 1e9) fprintf(f, "  its plan does not fit %s: shared memory %lld bytes of %lld, or registers\n", m->name, (long long)p->plan.shared, (long long)m->shared_per_block);
   fprintf(f, "  floor: %.2f us, %.0f bytes of device memory at %.0f GB/s\n", p->cost.dram_us, p->dram_bytes, m->dram_gbps);
   fprintf(f, "  moves %.0f bytes through L2, %.3g operations of tensor cores\n", p->l2_bytes, p->flops);
   fprintf(f, "  %lld blocks, %lld of them share a result; %lld steps each; %.0f a multiprocessor, %.0f at once\n", (long long)p->blocks, (long long)p->group, (long long)p->steps, p->waves, p->resident);
   explain_cost(f, &p->cost);
   if (!k) return;
-  fprintf(f, "  a block: %d threads, warps %d x %d x %d (rows, columns, contraction), %d stages, %lld bytes of shared memory, comes to %lld barriers\n", k->threads, k->warps_m, k->warps_n, k->warps_k, k->stages,
-          (long long)k->shared_bytes, (long long)k->barriers);
-  fprintf(f, "  ring=%s mma=%s copy=%s merge=%s schedule=%s; accumulators take %d registers a thread\n", k->ring, k->mma, k->copy, k->merge, k->schedule, k->registers);
+  fprintf(f, "  a block: %d threads, warps %d x %d x %d (rows, columns, contraction), %d stages, %lld bytes of shared memory, comes to %lld barriers\n", k->takes.threads, k->warps_m, k->warps_n, k->warps_k, k->takes.stages,
+          (long long)k->takes.shared_bytes, (long long)k->takes.barriers);
+  fprintf(f, "  ring=%s mma=%s copy=%s merge=%s schedule=%s\n", k->ring, k->mma, k->copy, k->merge, k->schedule);
+  fprintf(f, "  accumulators take %d registers a thread, which has at most %d: %d block%s a multiprocessor by the launch bound\n",
+          k->takes.accumulators, k->takes.registers, k->takes.blocks, k->takes.blocks == 1 ? "" : "s");
   explain_values(f, k);
 }
 
-static void explain_kernel_json(FILE *f, int number, const char *makes, const mg_kernel_facts *p, const mg_cuda_kernel *k) {
+static void explain_kernel_json(FILE *f, int number, const char *makes, const mg_kernel_facts *p, const mg_cuda_kernel *k,
+                                const mg_run_report *r, int call) {
   fprintf(f, "{\"kernel\": %d, \"makes\": ", number);
   json_string(f, makes);
   fprintf(f, ", \"blocks\": %lld, \"group\": %lld, \"steps\": %lld, \"waves\": %g, \"resident\": %g", (long long)p->blocks, (long long)p->group, (long long)p->steps, p->waves, p->resident);
@@ -1354,8 +1368,9 @@ static void explain_kernel_json(FILE *f, int number, const char *makes, const mg
 #undef FIELD
   fprintf(f, "\"unhidden\": %.4f, \"penalty\": %.4f, \"total\": %.4f}", p->cost.unhidden, p->cost.penalty, p->cost.total_us);
   if (k) {
-    fprintf(f, ", \"threads\": %d, \"stages\": %d, \"warps\": [%d, %d, %d], \"shared_bytes\": %lld, \"barriers\": %lld, \"registers\": %d", k->threads, k->stages, k->warps_m, k->warps_n, k->warps_k,
-            (long long)k->shared_bytes, (long long)k->barriers, k->registers);
+    fprintf(f, ", \"threads\": %d, \"stages\": %d, \"warps\": [%d, %d, %d], \"shared_bytes\": %lld, \"barriers\": %lld, \"registers\": %d", k->takes.threads, k->takes.stages, k->warps_m, k->warps_n, k->warps_k,
+            (long long)k->takes.shared_bytes, (long long)k->takes.barriers, k->takes.accumulators);
+    fprintf(f, ", \"registers_most\": %d, \"blocks_at_once\": %d", k->takes.registers, k->takes.blocks);
     fprintf(f, ", \"ring\": \"%s\", \"mma\": \"%s\", \"copy\": \"%s\", \"merge\": \"%s\", \"schedule\": \"%s\", \"values\": [", k->ring, k->mma, k->copy, k->merge, k->schedule);
     for (int t = 0; t < k->n_values; t++) {
       const mg_cuda_value *v = &k->value[t];
@@ -1365,16 +1380,23 @@ static void explain_kernel_json(FILE *f, int number, const char *makes, const mg
     }
     fputs("]", f);
   }
+  explain_call(f, 1, r, call);
   fputs("}", f);
 }
 
-/* Microseconds of g, its kernels under their own plans. */
-static double planned_us(const mg_machine *m, const mg_graph *g) {
+/* Microseconds of g, its kernels under their own plans; k: as they are emitted, or NULL. */
+static double planned_us(const mg_machine *m, const mg_graph *g, const mg_cuda_kernel *k) {
   double us = 0;
+  int number = 0;
   mg_kernel_facts p;
   for (uint32_t i = 1; i < g->n_ops; i++) {
-    if (g->ops[i].code != MG_OP_GRAPH) us += mg_library_us(g, &g->ops[i], m);
-    else us += mg_kernel_facts_of(g, i, m, &p) ? p.cost.total_us : 1e6; /* as mg_predict_us has what is too large */
+    if (g->ops[i].code != MG_OP_GRAPH) {
+      us += mg_library_us(g, &g->ops[i], m);
+      continue;
+    }
+    const int fits = mg_kernel_facts_taking(g, i, m, k ? &k[number].takes : NULL, &p);
+    us += fits ? p.cost.total_us : 1e6; /* as mg_predict_us has what is too large */
+    number++;
   }
   return us;
 }
@@ -1389,6 +1411,7 @@ static mg_status explain_measure(const mg_machine *m, const mg_graph *g, mg_run_
   memset(r, 0, sizeof *r);
   how.arch = c.arch = m->arch;
   c.cold = 1;
+  c.calls = 1;
   mg_status s = mg_cuda_emit(g, &how, &cu, e);
   if (s == MG_OK) s = mg_cuda_run(g, cu, &c, r, e);
   mg_string_free(cu);
@@ -1413,20 +1436,21 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
   mg_run_report times;
   mg_error why = { .msg = "--no-measure" };
   const int timed = !refused && measure && explain_measure(m, g, &times, &why) == MG_OK;
+  const mg_run_report *r = timed ? &times : NULL;
   if (json) {
     fputs("{\"program\": ", f);
     json_string(f, g->name);
     fprintf(f, ", \"machine\": \"%s\", \"arch\": \"%s\", \"source\": ", m->name, m->arch);
     json_string(f, m->source);
-    fprintf(f, ", \"predicted_us\": %.4f, \"refused\": ", planned_us(m, g));
+    fprintf(f, ", \"predicted_us\": %.4f, \"refused\": ", planned_us(m, g, k));
     if (refused) json_string(f, refused);
     else fputs("null", f);
-    if (!refused) explain_measured(f, 1, timed ? &times : NULL, why.msg);
+    if (!refused) explain_measured(f, 1, r, why.msg);
     fputs(", \"parts\": [", f);
   } else {
-    fprintf(f, "program %s on %s (%s; its rates: %s): %.2f us by the model\n", g->name, m->name, m->arch, m->source, planned_us(m, g));
+    fprintf(f, "program %s on %s (%s; its rates: %s): %.2f us by the model\n", g->name, m->name, m->arch, m->source, planned_us(m, g, k));
     if (refused) fprintf(f, "the emitter refuses it: %s\nwhat follows is the price of what would not be written\n", refused);
-    else explain_measured(f, 0, timed ? &times : NULL, why.msg);
+    else explain_measured(f, 0, r, why.msg);
   }
   for (uint32_t i = 1; i < g->n_ops; i++) {
     const mg_op_node *o = &g->ops[i];
@@ -1434,15 +1458,19 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
     mg_kernel_facts p;
     if (json) fputs(i > 1 ? ", " : "", f);
     if (o->code != MG_OP_GRAPH) {
-      if (json) fprintf(f, "{\"library\": \"%s\", \"makes\": \"%s\", \"us\": {\"total\": %.4f}}", mg_op_row(o->code)->name, makes, mg_library_us(g, o, m));
-      else fprintf(f, "\n%s, makes %s: a library kernel over whole tensors, %.2f us by the model\n", mg_op_row(o->code)->name, makes, mg_library_us(g, o, m));
+      const char *name = mg_op_row(o->code)->name;
+      const double us = mg_library_us(g, o, m);
+      if (json) fprintf(f, "{\"library\": \"%s\", \"makes\": \"%s\", \"us\": {\"total\": %.4f}", name, makes, us);
+      else fprintf(f, "\n%s, makes %s: a library kernel over whole tensors, %.2f us by the model\n", name, makes, us);
+      explain_call(f, json, r, (int)i - 1);
+      fputs(json ? "}" : "", f);
       continue;
     }
-    if (!mg_kernel_facts_of(g, i, m, &p)) {
+    if (!mg_kernel_facts_taking(g, i, m, k ? &k[number].takes : NULL, &p)) {
       if (json) fprintf(f, "{\"kernel\": %d, \"makes\": \"%s\", \"too_large\": true}", number, makes);
       else fprintf(f, "\nkernel %d, makes %s: too large for the model\n", number, makes);
-    } else if (json) explain_kernel_json(f, number, makes, &p, k ? &k[number] : NULL);
-    else explain_kernel(f, m, number, makes, &p, k ? &k[number] : NULL);
+    } else if (json) explain_kernel_json(f, number, makes, &p, k ? &k[number] : NULL, r, (int)i - 1);
+    else explain_kernel(f, m, number, makes, &p, k ? &k[number] : NULL, r, (int)i - 1);
     number++;
   }
   fputs(json ? "]}\n" : "", f);

@@ -435,17 +435,17 @@ static void facts_are_what_is_emitted(void **state) {
     if (mg_cuda_facts(g, "sm_90a", &f, &n, &e) != MG_OK) fail_msg("%s", e.msg);
     assert_int_equal(mg_cuda_emit(g, &c, &cu, &e), MG_OK);
     assert_int_equal(n, 1);
-    snprintf(line, sizeof line, "%d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory", f->threads, f->warps_m, f->warps_n, f->warps_k, (long long)f->shared_bytes);
+    snprintf(line, sizeof line, "%d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory", f->takes.threads, f->warps_m, f->warps_n, f->warps_k, (long long)f->takes.shared_bytes);
     assert_non_null(strstr(cu, line));
     const mg_graph *b = g->ops[g->n_ops - 1].sub;
     assert_int_equal(f->n_values, (int)b->n_tensors - 1);
     for (int t = 0; t < f->n_values; t++) {
       const mg_cuda_value *v = &f->value[t];
       assert_string_equal(v->name, b->tensors[t + 1].name);
-      assert_true(v->bytes >= 0 && v->bytes <= f->shared_bytes);
+      assert_true(v->bytes >= 0 && v->bytes <= f->takes.shared_bytes);
       if (strcmp(v->op, "load")) continue;
       loads++;
-      assert_true(v->bytes >= 2LL * v->rows * v->cols * (v->in_loop ? f->stages : 1) || !v->bytes);
+      assert_true(v->bytes >= 2LL * v->rows * v->cols * (v->in_loop ? f->takes.stages : 1) || !v->bytes);
     }
     assert_true(loads >= 2);
     mg_string_free(cu);
@@ -489,14 +489,14 @@ static void what_is_planned_is_in_the_file(void **state) {
       const char *at = strstr(cu, row), *end = at ? strchr(at, '}') : NULL; /* of its grid; a line may end behind it */
       if (!end || sscanf(end, "}, %d, %lld}", &threads, &shared) != 2) fail_msg("%s is not in NAME_info", row);
       assert_true(number < n);
-      assert_int_equal(emitted[number].shared_bytes, shared);
-      assert_int_equal(emitted[number].threads, threads);
+      assert_int_equal(emitted[number].takes.shared_bytes, shared);
+      assert_int_equal(emitted[number].takes.threads, threads);
       assert_true(shared <= m->shared_per_block);
       number++;
       if (mg_plan_says(b, MG_PLAN_STAGES, NULL) < 0 && mg_plan_says(b, MG_PLAN_WARPS_N, NULL) < 0) continue; /* the facts are of another plan */
       assert_int_equal(mg_kernel_facts_of(g, op, m, &f), 1);
       assert_int_equal(f.threads, threads);
-      assert_int_equal(f.plan.stages, emitted[number - 1].stages);
+      assert_int_equal(f.plan.stages, emitted[number - 1].takes.stages);
       kernels++;
     }
     assert_int_equal(number, n);

@@ -123,12 +123,13 @@ static const char fake_runtime[] =
     "FAKE cudaMalloc(void **p, size_t n) { if (getenv(\"FAKE_FAULT\") && n == strtoul(getenv(\"FAKE_FAULT\"), 0, 10)) abort(); *p = malloc(n); return *p ? cudaSuccess : cudaErrorMemoryAllocation; }\nFAKE cudaFree(void *p) { free(p); return cudaSuccess; }\n"
     "FAKE cudaMemcpyAsync(void *d, const void *s, size_t n, int, cudaStream_t) { memcpy(d, s, n); if (getenv(\"FAKE_WRONG\") && n > strtoul(getenv(\"FAKE_WRONG\"), 0, 10)) ((char *)d)[n - 4] ^= 1; return cudaSuccess; }\n"
     "FAKE cudaMemsetAsync(void *d, int v, size_t n, cudaStream_t) { memset(d, v, n); return cudaSuccess; }\n"
-    "FAKE cudaStreamBeginCapture(cudaStream_t, int) { return cudaSuccess; }\nFAKE cudaStreamEndCapture(cudaStream_t, cudaGraph_t *g) { *g = 0; return cudaSuccess; }\n"
+    "static inline uint64_t &fake_blocks() { static uint64_t n; return n; }\n" /* the emulator's, where the capture began */
+    "FAKE cudaStreamBeginCapture(cudaStream_t, int) { fake_blocks() = mgi_emu_job()->blocks; return cudaSuccess; }\nFAKE cudaStreamEndCapture(cudaStream_t, cudaGraph_t *g) { *g = 0; return cudaSuccess; }\n"
     "FAKE cudaGraphInstantiateWithFlags(cudaGraphExec_t *e, cudaGraph_t, int) { *e = 0; return cudaSuccess; }\nFAKE cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }\n"
     "FAKE cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }\nFAKE cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }\n"
     "FAKE cudaEventCreate(cudaEvent_t *e) { *e = 0; return cudaSuccess; }\nFAKE cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }\n"
     "FAKE cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }\nFAKE cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }\n"
-    "FAKE cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { static float t; *ms = (getenv(\"FAKE_MS\") ? atof(getenv(\"FAKE_MS\")) : 0.5f) + (t += 0.25f); return cudaSuccess; }\n"
+    "FAKE cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { static float t; if (getenv(\"FAKE_BLOCKS\")) { *ms = (float)(mgi_emu_job()->blocks - fake_blocks()) / 1000; return cudaSuccess; } *ms = (getenv(\"FAKE_MS\") ? atof(getenv(\"FAKE_MS\")) : 0.5f) + (t += 0.25f); return cudaSuccess; }\n"
     "static inline const char *cudaGetErrorString(cudaError_t) { return \"stand-in error\"; }\nstatic inline const char *cudaGetErrorName(cudaError_t) { return \"cudaErrorStandIn\"; }\n";
 
 static mg_status run_bug(const mg_graph *g, int bug, const mg_run_config *c, mg_run_report *r, mg_error *e) {
@@ -216,6 +217,40 @@ static void numerics_on(const stand_in *w) {
     mg_graph_free(g);
   }
   mg_graph_free(p);
+}
+/* Every call of a launch is timed alone: here a call takes a microsecond for each of its blocks. */
+static void calls_on(const stand_in *w) {
+  static const char text[] =
+      "program two\ninput A : f16[32, 64]\ninput B : f16[64, 128]\n"
+      "H = kernel grid=(x=4, y=2) threads=32 {\n  a = load A {y->0}\n  b = load B {x->1}\n  t = matmul(a, b)\n  store t {y->0, x->1}\n}\n"
+      "%sO = kernel grid=(x=2) threads=32 {\n  h = load %s {x->0}\n  e = scale(h, 1/2)\n  store e {x->0}\n}\noutput O\n";
+  mg_run_config c;
+  mg_run_report r;
+  mg_error e;
+  memset(&c, 0, sizeof c);
+  c.include_dir = include_dir(), c.cache_dir = w->cache, c.nvcc = w->path[1], c.seed = 5, c.calls = 1;
+  setenv("FAKE_BLOCKS", "1", 1);
+  for (int library = 0; library < 2; library++) {
+    char two[1200], *cu;
+    snprintf(two, sizeof two, text, library ? "S = sqr(H)\n" : "", library ? "S" : "H");
+    mg_graph *g = parse(two);
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    for (int cold = 0; cold < 2; cold++) {
+      const double blocks[3] = {8, library ? 16 : 2, 2}; /* an operator: 256 elements a block */
+      double sum = 0;
+      c.cold = cold;
+      if (mg_cuda_run(g, cu, &c, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+      assert_int_equal(r.n_calls, library + 2);
+      for (int k = 0; k < r.n_calls; sum += blocks[k++]) {
+        assert_float_equal(r.call_us_hot[k], blocks[k], 1e-3);
+        assert_float_equal(r.call_us_cold[k], cold ? blocks[k] : 0, 1e-3);
+      }
+      assert_float_equal(r.us_hot, sum, 1e-3);
+    }
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+  unsetenv("FAKE_BLOCKS");
 }
 /* A row's bits are those that it has in a smaller member; of the least there is none. */
 static void rows_on(const stand_in *w) {
@@ -305,6 +340,7 @@ static void run_on_stand_in(void **state) {
   w.init_result(0);
   mg_graph_free(g);
   numerics_on(&w);
+  calls_on(&w);
   rows_on(&w);
   calibrates_on(&w);
   stand_in_end(&w);
