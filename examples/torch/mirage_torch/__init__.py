@@ -1,0 +1,229 @@
+"""torch.compile(model, backend="mirage"): programs of a model are superoptimized, proved equal, and run as one.
+
+    backend          what torch.compile calls
+    explain          explain(model, *args) says of every node where it went and why, of every program what is known
+    superoptimize    one function as one program
+    register         a custom operator stands for a row that was added to the operator table
+    Options          the options, by name
+    wait             until the searches of mode "fast" have ended
+
+Inference only: a graph through which a gradient may be asked for is left to PyTorch, by name."""
+import warnings
+
+import torch
+
+from . import graph as _graph
+from .execute import Call, Options, call, found_for, forget, wait
+from .library import MirageError, Program, recheck
+from .lower import Declined, register
+
+__all__ = ["backend", "explain", "superoptimize", "register", "recheck", "Options", "Program", "MirageError", "Declined",
+           "Report", "wait", "forget"]
+
+
+class Report:
+    """What became of a model: nodes is a list of (graph, name, operator, where, why), programs of their facts."""
+
+    def __init__(self):
+        self.graphs, self.nodes, self.calls, self.declined = 0, [], [], []
+
+    @property
+    def programs(self):
+        return [_facts(k, c) for k, c in enumerate(self.calls)]
+
+    def __str__(self):
+        out = [f"{self.graphs} graph{'s' if self.graphs != 1 else ''}, {len(self.calls)} programs"]
+        out += [f"graph {k} is left to PyTorch: {why}" for k, why in self.declined]
+        for g, name, op, where, why in self.nodes:
+            out.append(f"  {g}  {name:<28} {op:<44} {where}{': ' + why if why else ''}")
+        for p in self.programs:
+            out.append(f"program {p['number']}: {p['state']}")
+            for k, r in enumerate(p["ranges"]):
+                delta = f", delta <= 2^{r['log2_delta']:.1f}" if r["log2_delta"] < 0 else ""
+                out.append(f"  range {k + 1}: {r['verdict']}{delta}; {r['reason'] or 'nothing was searched'}")
+                out.append(f"    {r['kernels']} kernel(s), predicted {r['predicted_us']:.2f} us on {p['machine']} (model); "
+                           f"as written {p['written_us']:.2f} us; {r['safety'] or 'safety not looked at'}")
+            out.append(f"  measured: {p['measured']}")
+            out.append(f"  runs: {p['runs']}")
+            out += [f"  {note}" for note in p["notes"]]
+            out += ["    " + line for line in p["text"].splitlines()]
+        return "\n".join(out)
+
+
+def _facts(number, c):
+    f = c.found
+    p = f.program
+    state = "ready" if f.ready else "left to PyTorch: " + (f.failed or "its search has not ended")
+    if f.ready and f.options.mode == "written":
+        state = "as written: no search"
+    elif f.ready:
+        state += f", searched in {p.seconds:.2f} s" + (", from the cache" if p.cached else "")
+        state += "" if p.complete else ", cut short"
+    notes = [f"{i.name} is not dense: a copy of it is made at each call" for i in c.inputs if i.copied]
+    notes += [f"{i.name} is given as {i.dtype}, of {_type(i.fake)}: a copy is made at each call"
+              for i in c.inputs if i.constant is None and i.dtype in ("i32",) or i.constant is None and _type(i.fake) == "bool"]
+    notes += ["a result is copied to the strides that PyTorch gives it" for r in c.results if r[3] is not None]
+    if c.why_eager:
+        notes.append("last left to PyTorch: " + c.why_eager)
+    cuda = any(isinstance(t, torch.Tensor) and t.device.type == "cuda" for t in c.fakes)
+    how = "emitted kernels on the tensors' device" if cuda else \
+        "evaluated by the library over float64 on the CPU, results rounded to their types: no kernel is launched"
+    return {"number": number, "text": f.text, "state": state, "ready": f.ready, "ranges": p.facts() if f.ready else [],
+            "written_us": p.written_us, "machine": f.options.machine or "H200", "notes": notes, "runs": how,
+            "measured": "no: not timed", "calls": dict(c.calls), "seconds": p.seconds, "cached": p.cached}
+
+
+def _type(fake):
+    return str(fake.dtype)[6:]
+
+
+def _options(mode, options):
+    given = dict(options or {})
+    if mode is not None:
+        given["mode"] = mode
+    return Options(**given)
+
+
+def _asks_gradient(inputs):
+    for k, i in enumerate(inputs):
+        if isinstance(i, torch.Tensor) and i.requires_grad:
+            return f"input {k}{', a parameter' if isinstance(i, torch.nn.Parameter) else ''}"
+    return None
+
+
+def backend(gm, inputs, mode=None, options=None, report=None):
+    """A backend of torch.compile: mode="fast" (the default), "measure" or "written", options as Options says."""
+    o = _options(mode, options)
+    report = Report() if report is None else report
+    number = report.graphs
+    report.graphs += 1
+
+    def decline(why):
+        report.declined.append((number, why))
+        return _rest(gm, inputs, o)
+
+    asks = _asks_gradient(inputs) if torch.is_grad_enabled() else None
+    if asks:
+        why = f"autograd: {asks} asks for a gradient, and programs are for inference: use torch.no_grad()"
+        warnings.warn("mirage: a graph is left to PyTorch: " + why)
+        return decline(why)
+    try:
+        traced, shape_env = _graph.trace(gm)
+    except Declined as e:
+        return decline(str(e))
+    except Exception as e:  # what tracing cannot do is PyTorch's to say
+        return decline(f"it was not traced: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}")
+    runs, why = _graph.partition(traced.graph, _graph.bounds_of(shape_env, o.most_size), o)
+    at = {n: len(report.calls) + k for k, r in enumerate(runs) for n in r.nodes}
+    begins = {r.nodes[0]: r.begins for r in runs if r.begins}
+    for n in traced.graph.nodes:
+        if n.op not in ("placeholder", "output"):
+            where = f"program {at[n]}" if n in at else "PyTorch"
+            reason = f"begins it, as {begins[n]}" if n in begins else why.get(n, "")
+            report.nodes.append((number, n.name, str(n.target), where, reason))
+    if not runs:
+        return _rest(gm, inputs, o)
+    split, taken = _graph.split(traced, runs)
+    root = torch.nn.Module()
+    for name, t in list(traced.named_parameters(recurse=False)) + list(traced.named_buffers(recurse=False)):
+        root.register_buffer(name, t, persistent=False)
+    for n in traced.graph.nodes:
+        if n.op == "get_attr" and not hasattr(root, n.target):
+            setattr(root, n.target, getattr(traced, n.target))
+    for k, r in enumerate(runs):
+        module = Call(r, taken[r], _graph.eager_of(r, taken[r]), o)
+        report.calls.append(module)
+        root.add_module(f"run_{k}", module)
+    out = torch.fx.GraphModule(root, split)
+    return _rest(out, inputs, o)
+
+
+def _rest(gm, inputs, o):
+    if o.rest == "inductor" and not any(isinstance(m, Call) for m in gm.modules()):
+        from torch._inductor.compile_fx import compile_fx
+        return compile_fx(gm, inputs)
+    return gm.forward
+
+
+def explain(model, *args, mode="measure", options=None, **kwargs):
+    """Compiles and runs the model on args, and says what became of it: print it, or read its fields."""
+    report = Report()
+
+    def own(gm, inputs):
+        return backend(gm, inputs, mode, options, report)
+    with torch.no_grad():
+        torch.compile(model, backend=own)(*args, **kwargs)
+    return report
+
+
+class Superoptimized:
+    """One function as one program: call it; .text, .found, .certificate, .facts say what it is."""
+
+    def __init__(self, compiled, report):
+        self._compiled, self.report = compiled, report
+
+    def __call__(self, *args):
+        with torch.no_grad():
+            return self._compiled(*args)
+
+    def _program(self):
+        return self.report.calls[0].found.program
+
+    text = property(lambda self: self.report.calls[0].text)
+    found = property(lambda self: self._program().found())
+    certificate = property(lambda self: self._program().certificate())
+    facts = property(lambda self: self.report.programs[0])
+
+
+def superoptimize(fn, *examples, mode="measure", options=None):
+    """fn as one program, searched for the examples' shapes and types. Declined, with the reason, if it is not one."""
+    report = Report()
+    given = {"least_operators": 1, "most_operators": 64, **(options or {})}
+
+    def own(gm, inputs):
+        return backend(gm, inputs, mode, given, report)
+    compiled = torch.compile(fn, backend=own, fullgraph=True, dynamic=False)
+    with torch.no_grad():
+        compiled(*examples)
+    outside = [f"{name} ({op}): {why}" for _, name, op, where, why in report.nodes
+               if where == "PyTorch" and not why.startswith("a view of")]
+    if report.declined:
+        raise Declined(report.declined[0][1])
+    if outside or len(report.calls) != 1:
+        raise Declined("; ".join(outside) if outside else f"it is {len(report.calls)} programs")
+    if not report.calls[0].found.ready:
+        raise MirageError(report.calls[0].found.failed or "its search has not ended", 2)
+    return Superoptimized(compiled, report)
+
+
+@torch.library.custom_op("mirage::run", mutates_args=())
+def _run(program: str, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    f = found_for(program, Options(mode="measure"))
+    if not f.ready:
+        raise RuntimeError("mirage::run: " + f.failed)
+    return call(f.program, _given(f.program, inputs), _sizes(f.program, inputs), f)
+
+
+def _given(p, inputs):
+    rest = iter(inputs)
+    if len(inputs) != p.n_in - sum(p.filled):
+        raise RuntimeError(f"mirage::run: the program takes {p.n_in - sum(p.filled)} tensors, found {len(inputs)}")
+    return [None if filled else next(rest) for filled in p.filled]
+
+
+def _sizes(p, inputs):
+    sizes = [1] * len(p.bounds)
+    for t, dims in zip(_given(p, inputs), p.symbol_of):
+        for d, s in enumerate(dims[:t.dim()] if t is not None else ()):
+            if s >= 0:
+                sizes[s] = t.shape[d]
+    return sizes
+
+
+@_run.register_fake
+def _(program, inputs):
+    from .execute import TORCH
+    p = Program(program)
+    t = next(iter(inputs))
+    return [torch.empty(p.output_shape(k, _sizes(p, inputs)), dtype=TORCH[kind], device=t.device)
+            for k, kind in enumerate(p.output_types)]

@@ -1,0 +1,318 @@
+"""Programs at work: their search, now or in the background, and their calls."""
+import atexit
+import ctypes
+import os
+import queue
+import sys
+import threading
+import warnings
+
+import sympy
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from .library import HERE, MirageError, Program
+
+TORCH = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}
+INCLUDE = os.path.join(HERE, "include")
+
+
+class Options:
+    """What torch.compile(.., options={..}) takes, and mode= beside it.
+
+    mode             "measure": waits for the search; "fast": eager until it has ended, in the background;
+                     "written": no search, the program as PyTorch wrote it
+    time_limit       seconds for a program's search, and as many for its certificate
+    cache            a directory for results, as `mirage search --cache`; "" for none
+    machine          a GPU of the table that kernels are found for; "": the first, an H200
+    threads, seed    of a search
+    rest             "eager", or "inductor": who runs what is in no program
+    least_operators  a program of fewer is left to PyTorch
+    most_operators   a program has at most so many
+    most_size        the greatest value of a size that comes with the call, where PyTorch bounds it no lower
+    most_symbols     how many such sizes a program may have"""
+
+    def __init__(self, mode="fast", **given):
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        self.mode, self.time_limit, self.machine = mode, 60.0, ""
+        self.cache = os.environ.get("MIRAGE_TORCH_CACHE", os.path.join(base, "mirage", "search"))
+        self.threads, self.seed, self.rest = 2, 0, "eager"
+        self.least_operators, self.most_operators, self.most_size, self.most_symbols = 2, 24, 4096, 2
+        self.devices = ("cpu", "cuda")
+        for name, value in given.items():
+            if name not in vars(self):
+                raise ValueError(f"mirage has no option '{name}': " + ", ".join(sorted(vars(self))))
+            setattr(self, name, value)
+        if self.mode not in ("fast", "measure", "written"):
+            raise ValueError(f"mode '{self.mode}' is none of fast, measure, written")
+        if self.rest not in ("eager", "inductor"):
+            raise ValueError(f"rest '{self.rest}' is none of eager, inductor")
+
+    def key(self):
+        return (self.mode == "written", self.time_limit, self.cache, self.machine, self.seed)
+
+
+class Found:
+    """A program and what its search found; several runs of one text share one."""
+
+    def __init__(self, text, options):
+        self.text, self.options, self.program = text, options, Program(text)
+        self.ready, self.done, self.failed = False, threading.Event(), None
+        self.stop, self.lock, self.workspaces = ctypes.c_int(0), threading.Lock(), {}
+
+    def search(self):
+        """Ends with `ready`, or with `failed` saying why: then PyTorch's own operators stay."""
+        o = self.options
+        try:
+            if o.mode != "written":
+                if o.cache:
+                    os.makedirs(o.cache, exist_ok=True)
+                show = _line if sys.stderr.isatty() and o.mode == "measure" else None
+                self.program.search(o.time_limit, o.cache or None, o.machine or None, o.threads, o.seed, self.stop, show)
+                if show:
+                    sys.stderr.write("\r\033[K")
+            if self.stop.value:
+                self.failed = "its search was interrupted"
+            else:
+                self.ready = True
+        except (MirageError, OSError) as e:
+            self.failed = str(e)
+        finally:
+            self.done.set()
+
+    def on_device(self, device):
+        """Its kernels, compiled once for a CUDA device."""
+        with self.lock:
+            if not self.program.compiled:
+                major, minor = torch.cuda.get_device_capability(device)
+                arch = f"sm_{major}{minor}" + ("a" if major >= 9 else "")
+                self.program.compile(arch, INCLUDE if os.path.isdir(INCLUDE) else None)
+
+    def workspace(self, device, stream):
+        """Zeroed once; each launch leaves it ready. One a stream, as concurrent launches need one each."""
+        if not self.program.workspace:
+            return None
+        with self.lock:
+            key = (device, stream)
+            if key not in self.workspaces:
+                self.workspaces[key] = torch.zeros(self.program.workspace, dtype=torch.uint8, device=device)
+            return self.workspaces[key]
+
+
+def _line(text):
+    sys.stderr.write("\r\033[K" + text[:os.get_terminal_size(2).columns - 1])
+    sys.stderr.flush()
+
+
+_found, _queue, _worker, _guard = {}, queue.Queue(), None, threading.Lock()
+
+
+def _work():
+    while True:
+        f = _queue.get()
+        if f is None:
+            return
+        f.search()
+
+
+def _end():
+    for f in list(_found.values()):
+        f.stop.value = 1
+    _queue.put(None)
+    if _worker is not None:
+        _worker.join(5)
+
+
+atexit.register(_end)
+
+
+def found_for(text, options):
+    """Starts the search of a program, or finds the one that was started; mode measure waits for it. Ctrl-C while it
+    waits ends this search: the model then runs eager where the program would stand."""
+    global _worker
+    with _guard:
+        key = (text,) + options.key()
+        f, new = _found.get(key), False
+        if f is None or f.failed:
+            f, new = Found(text, options), True
+            _found[key] = f
+    if options.mode == "written":
+        if new:
+            f.search()
+        f.done.wait()
+        return f
+    if new and options.mode == "fast":
+        with _guard:
+            if _worker is None:
+                _worker = threading.Thread(target=_work, name="mirage search", daemon=True)
+                _worker.start()
+        _queue.put(f)
+    elif new:
+        threading.Thread(target=f.search, name="mirage search", daemon=True).start()
+    if options.mode == "measure":
+        try:
+            while not f.done.wait(0.05):
+                pass
+        except KeyboardInterrupt:
+            f.stop.value = 1
+            f.done.wait()
+            f.failed = f.failed or "its search was interrupted"
+            f.ready = False
+            warnings.warn("mirage: interrupted: the model runs eager where this program would stand")
+    return f
+
+
+def wait():
+    """Until all searches in the background have ended."""
+    for f in list(_found.values()):
+        f.done.wait()
+
+
+def forget():
+    """Results of this process: a test, or somebody who changed the operator table, starts anew."""
+    with _guard:
+        _found.clear()
+
+
+def call(program, tensors, sizes, found=None):
+    """Runs it on tensors that stand in its inputs' order, None for what is filled; a tensor for each output."""
+    device = next(t.device for t in tensors if t is not None)
+    shapes = [program.output_shape(k, sizes) for k in range(program.n_out)]
+    if device.type == "cpu":
+        return _evaluate(program, tensors, sizes, shapes)
+    return _launch(program, tensors, sizes, shapes, device, found)
+
+
+def _evaluate(program, tensors, sizes, shapes):
+    """Without a GPU: over float64, each result rounded to its type."""
+    held = []
+    for t, kind in zip(tensors, program.input_types):
+        held.append(None if t is None else t.to(torch.int32 if kind == "i32" else torch.float64).contiguous())
+    out = [torch.empty(s, dtype=torch.int32 if kind == "i32" else torch.float64)
+           for s, kind in zip(shapes, program.output_types)]
+    program.evaluate([0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out], sizes)
+    return [t.to(TORCH[kind]) for t, kind in zip(out, program.output_types)]
+
+
+def _launch(program, tensors, sizes, shapes, device, found):
+    """On the current stream of the tensors' device; nothing else happens there, so that a CUDA graph may capture it."""
+    held = []
+    for t, kind, order in zip(tensors, program.input_types, program.orders):
+        if t is None:
+            held.append(None)
+            continue
+        t = t.to(TORCH[kind])
+        perm = list(range(t.dim())) if order is None else order[:t.dim()]
+        t = t.permute(perm).contiguous()  # dense in its memory order: a view where it is so already
+        held.append(t.clone() if t.data_ptr() % 16 else t)
+    out = [torch.empty(s, dtype=TORCH[kind], device=device) for s, kind in zip(shapes, program.output_types)]
+    with torch.cuda.device(device):
+        found.on_device(device)
+        stream = torch.cuda.current_stream(device).cuda_stream
+        room = found.workspace(device, stream)
+        program.launch([0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out],
+                       room.data_ptr() if room is not None else None, stream, sizes)
+    return out
+
+
+class Call(torch.nn.Module):
+    """One run within a graph: the program, where it is ready and takes these sizes; else PyTorch's own operators."""
+
+    def __init__(self, run, taken, eager, options):
+        super().__init__()
+        low = run.lowered
+        self.eager, self.options, self.text = eager, options, low.text
+        self.found = found_for(low.text, options)
+        self.symbols, self.inputs, self.names = low.symbols, low.inputs, low.names
+        self.place = {a: k for k, a in enumerate(taken)}
+        self.sources = [self.place.get(i.node) for i in low.inputs]
+        self.fakes = [a.meta["val"] for a in taken]
+        self.expressions = [_expressions(f) for f in self.fakes]
+        self.results = [(low.names.index(v.name), v.shape, n.meta["val"].dtype, _strides(n.meta["val"]))
+                        for n, v in low.outputs]
+        self.dims = [tuple(i.dims) for i in low.inputs]
+        self.calls = {"program": 0, "eager": 0}
+        self.why_eager, self.constants = None, {}
+
+    def sizes(self, args):
+        """What each expression of sizes is at this call."""
+        known = {}
+        for a, e in zip(args, self.expressions):
+            for size, d in zip([a] if isinstance(a, int) else getattr(a, "shape", ()), e):
+                if not isinstance(d, int):
+                    known[d] = int(size)
+        return known
+
+    def forward(self, *args):
+        reason = None
+        known = self.sizes(args)
+        if not self.found.ready:
+            reason = self.found.failed or "its search has not ended"
+        elif any(isinstance(a, FakeTensor) for a in args):
+            reason = "the call is of fake tensors"
+        sizes = []
+        if reason is None:
+            sizes = [_size(e, known) for e in self.symbols]
+            for v, (least, most), e in zip(sizes, self.found.program.bounds, self.symbols):
+                if v is None or not least <= v <= most:
+                    reason = f"size {e} is {v}, and the program is for {least}..{most}"
+        if reason is not None:
+            if self.why_eager != reason and self.found.ready:
+                warnings.warn(f"mirage: a program is left to PyTorch: {reason}")
+            self.why_eager = reason
+            self.calls["eager"] += 1
+            return self.eager(*args)
+        self.calls["program"] += 1
+        first = next(a for a in args if isinstance(a, torch.Tensor))
+        tensors = [self.tensor(k, i, args, known, first) for k, i in enumerate(self.inputs)]
+        whole = iter(tensors)
+        program = self.found.program
+        given = [None if program.filled[k] else next(whole) for k in range(program.n_in)]
+        made = call(program, given, sizes, self.found)
+        out = []
+        for k, shape, dtype, strides in self.results:
+            t = made[k]
+            t = t.view(_resolved(shape, known)) if tuple(t.shape) != shape else t
+            t = t.to(dtype) if t.dtype != dtype else t
+            if strides is not None and t.stride() != strides:
+                t = torch.empty_strided(t.shape, strides, dtype=dtype, device=t.device).copy_(t)
+            out.append(t)
+        return tuple(out)
+
+    def tensor(self, k, i, args, known, first):
+        if i.constant is not None:
+            if (k, first.device) not in self.constants:
+                self.constants[k, first.device] = torch.full((1,), i.constant[1], dtype=TORCH[i.dtype],
+                                                             device=first.device)
+            return self.constants[k, first.device]
+        t = args[self.sources[k]]
+        for what, how in i.prep:
+            t = t.permute(how) if what == "permute" else t.reshape(_resolved(how, known))
+        return t
+
+
+def _expressions(fake):
+    from .lower import extents
+    if isinstance(fake, torch.Tensor):
+        return extents(fake.shape)
+    return extents((fake,)) if isinstance(fake, (int, torch.SymInt)) else ()
+
+
+def _strides(fake):
+    from .lower import extents
+    s = extents(fake.stride())
+    return s if all(isinstance(d, int) for d in s) and not fake.is_contiguous() else None
+
+
+def _size(e, known):
+    if isinstance(e, int):
+        return e
+    if e in known:
+        return known[e]
+    e = e.subs({s: known[s] for s in e.free_symbols if s in known})
+    return int(e) if isinstance(e, sympy.Expr) and e.is_number else None
+
+
+def _resolved(shape, known):
+    out = [_size(d, known) for d in shape]
+    return [-1 if d is None else d for d in out]

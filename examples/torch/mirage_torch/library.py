@@ -1,0 +1,219 @@
+"""libmirage.so by ctypes: programs, their search, their evaluation, their kernels. mirage_torch.c is the other side."""
+import ctypes
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TYPES = ("f16", "bf16", "f32", "i32")
+MAX_INPUTS, MAX_OUTPUTS, MAX_RANK, MAX_SYMBOLS = 16, 8, 5, 8
+ROOM = 600  # for an error's text, and for a path
+PROGRESS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+
+
+class MirageError(Exception):
+    """What the library says; `status` is its exit status: 1 not found, 2 unsupported, 3 bad input, 4 the machine's."""
+
+    def __init__(self, message, status):
+        super().__init__(message)
+        self.status = status
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [("machine", ctypes.c_char_p), ("cache", ctypes.c_char_p), ("time_limit", ctypes.c_double),
+                ("threads", ctypes.c_int), ("seed", ctypes.c_uint64), ("stop", ctypes.POINTER(ctypes.c_int)),
+                ("progress", PROGRESS), ("user", ctypes.c_void_p)]
+
+
+_POINTER, _TEXT, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
+_ERR = [_TEXT, ctypes.c_size_t]
+_SIZES, _OUT = ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(_POINTER)
+_CALLS = {  # name: result, arguments
+    "mt_version": (_INT, []),
+    "mt_tool": (_INT, [_INT, ctypes.POINTER(_TEXT)]),
+    "mt_string_free": (None, [_POINTER]),
+    "mt_exit_code": (_INT, [_INT]),
+    "mt_has_operator": (_INT, [_TEXT]),
+    "mt_free": (None, [_POINTER]),
+    "mt_parse": (_INT, [_TEXT, _OUT] + _ERR),
+    "mt_search": (_INT, [_POINTER, ctypes.POINTER(_Options)] + _ERR),
+    "mt_ranges": (_INT, [_POINTER]),
+    "mt_verdict": (_TEXT, [_POINTER, _INT]),
+    "mt_log2_delta": (ctypes.c_double, [_POINTER, _INT]),
+    "mt_reason": (_TEXT, [_POINTER, _INT]),
+    "mt_safety": (_TEXT, [_POINTER, _INT]),
+    "mt_predicted_us": (ctypes.c_double, [_POINTER, _INT]),
+    "mt_written_us": (ctypes.c_double, [_POINTER]),
+    "mt_seconds": (ctypes.c_double, [_POINTER]),
+    "mt_complete": (_INT, [_POINTER]),
+    "mt_cached": (_INT, [_POINTER]),
+    "mt_kernels": (_INT, [_POINTER, _INT]),
+    "mt_inputs": (_INT, [_POINTER]),
+    "mt_outputs": (_INT, [_POINTER]),
+    "mt_filled": (_INT, [_POINTER, _INT]),
+    "mt_input_type": (_TEXT, [_POINTER, _INT]),
+    "mt_output_type": (_TEXT, [_POINTER, _INT]),
+    "mt_input_name": (_TEXT, [_POINTER, _INT]),
+    "mt_symbols": (_INT, [_POINTER]),
+    "mt_bounds": (None, [_POINTER, _SIZES]),
+    "mt_input_symbol": (_INT, [_POINTER, _INT, _INT]),
+    "mt_input_order": (_INT, [_POINTER, _INT, ctypes.POINTER(ctypes.c_int32)]),
+    "mt_output_shape": (_INT, [_POINTER, _SIZES, _INT, _SIZES, ctypes.POINTER(_INT)] + _ERR),
+    "mt_text": (_INT, [_POINTER, _INT, _OUT] + _ERR),
+    "mt_certificate": (_INT, [_POINTER, _INT, _OUT] + _ERR),
+    "mt_recheck": (_INT, [_TEXT, _TEXT, ctypes.c_size_t] + _ERR),
+    "mt_eval": (_INT, [_POINTER, _SIZES, _OUT, _OUT] + _ERR),
+    "mt_emit": (_INT, [_POINTER, _TEXT, _OUT] + _ERR),
+    "mt_compile": (_INT, [_TEXT, _TEXT, _TEXT, _TEXT] + _ERR),
+    "mt_load": (_INT, [_POINTER, _TEXT, _OUT, ctypes.POINTER(ctypes.c_size_t)] + _ERR),
+    "mt_kernel_free": (None, [_POINTER]),
+    "mt_launch": (_INT, [_POINTER, _OUT, _OUT, _POINTER, _SIZES, _POINTER] + _ERR),
+}
+
+
+def _open():
+    path = os.environ.get("MIRAGE_LIBRARY") or os.path.join(HERE, "libmirage.so")
+    if not os.path.exists(path):
+        raise ImportError(f"{path} is not there: pip install ./examples/torch builds it, or MIRAGE_LIBRARY names one")
+    lib = ctypes.CDLL(path)
+    for name, (result, arguments) in _CALLS.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+LIB = _open()
+
+
+def _call(name, *arguments):
+    """Calls one that answers a status, and raises what it says."""
+    err = ctypes.create_string_buffer(ROOM)
+    status = getattr(LIB, name)(*arguments, err, ROOM)
+    if status:
+        raise MirageError(err.value.decode(errors="replace"), LIB.mt_exit_code(status))
+
+
+def _taken(pointer):
+    text = ctypes.string_at(pointer.value).decode()
+    LIB.mt_string_free(pointer)
+    return text
+
+
+def _sizes(values):
+    return (ctypes.c_int64 * MAX_SYMBOLS)(*values)
+
+
+def _pointers(addresses, room):
+    return (_POINTER * room)(*addresses)
+
+
+def has_operator(name):
+    return bool(LIB.mt_has_operator(name.encode()))
+
+
+def recheck(certificate):
+    """The verdict of a certificate, from its text alone."""
+    verdict = ctypes.create_string_buffer(40)
+    _call("mt_recheck", certificate.encode(), verdict, 40)
+    return verdict.value.decode()
+
+
+def tool(arguments):
+    """The command line tool, within this process."""
+    words = [b"mirage"] + [a.encode() for a in arguments]
+    return LIB.mt_tool(len(words), (_TEXT * (len(words) + 1))(*words, None))
+
+
+def main():
+    """The command line tool, of this library's operator table."""
+    sys.exit(tool(sys.argv[1:]))
+
+
+class Program:
+    """A parsed program; search() puts what it finds in its place. Its text does not change."""
+
+    def __init__(self, text):
+        handle = _POINTER()
+        _call("mt_parse", text.encode(), ctypes.byref(handle))
+        self.text, self._handle = text, handle
+        self.n_in, self.n_out = LIB.mt_inputs(handle), LIB.mt_outputs(handle)
+        self.filled = [bool(LIB.mt_filled(handle, k)) for k in range(self.n_in)]
+        self.input_types = [LIB.mt_input_type(handle, k).decode() for k in range(self.n_in)]
+        self.output_types = [LIB.mt_output_type(handle, k).decode() for k in range(self.n_out)]
+        bounds = (ctypes.c_int64 * (2 * MAX_SYMBOLS))()
+        LIB.mt_bounds(handle, bounds)
+        self.bounds = [(bounds[2 * k], bounds[2 * k + 1]) for k in range(LIB.mt_symbols(handle))]
+        self.symbol_of = [[LIB.mt_input_symbol(handle, k, d) for d in range(MAX_RANK)] for k in range(self.n_in)]
+        self.orders = [self._order(k) for k in range(self.n_in)]
+        self._kernel, self.workspace = None, 0
+
+    def _order(self, k):
+        order = (ctypes.c_int32 * MAX_RANK)()
+        return None if LIB.mt_input_order(self._handle, k, order) else list(order)
+
+    def __del__(self):
+        if getattr(self, "_kernel", None):
+            LIB.mt_kernel_free(self._kernel)
+        if getattr(self, "_handle", None):
+            LIB.mt_free(self._handle)
+
+    def search(self, time_limit=60.0, cache=None, machine=None, threads=2, seed=0, stop=None, progress=None):
+        """stop: a ctypes.c_int that ends it when it is set. progress: called with a line now and then."""
+        o = _Options()
+        o.machine, o.cache = machine and machine.encode(), cache and os.fsencode(cache)
+        o.time_limit, o.threads, o.seed = time_limit, threads, seed
+        if stop is not None:
+            o.stop = ctypes.pointer(stop)
+        if progress is not None:
+            o.progress = PROGRESS(lambda user, line: progress(line.decode(errors="replace")))
+        _call("mt_search", self._handle, ctypes.byref(o))
+
+    def facts(self):
+        """A list of what is known of each range."""
+        h = self._handle
+        return [{"verdict": LIB.mt_verdict(h, k).decode(), "log2_delta": LIB.mt_log2_delta(h, k),
+                 "reason": LIB.mt_reason(h, k).decode(), "safety": LIB.mt_safety(h, k).decode(),
+                 "predicted_us": LIB.mt_predicted_us(h, k), "kernels": LIB.mt_kernels(h, k)}
+                for k in range(LIB.mt_ranges(h))]
+
+    written_us = property(lambda self: LIB.mt_written_us(self._handle))
+    seconds = property(lambda self: LIB.mt_seconds(self._handle))
+    complete = property(lambda self: bool(LIB.mt_complete(self._handle)))
+    cached = property(lambda self: bool(LIB.mt_cached(self._handle)))
+
+    def found(self, k=0):
+        """The text of range k, its verdict's lines before it."""
+        out = _POINTER()
+        _call("mt_text", self._handle, k, ctypes.byref(out))
+        return _taken(out)
+
+    def certificate(self, k=0):
+        out = _POINTER()
+        _call("mt_certificate", self._handle, k, ctypes.byref(out))
+        return _taken(out)
+
+    def output_shape(self, k, sizes=()):
+        dims, rank = (ctypes.c_int64 * MAX_RANK)(), _INT()
+        _call("mt_output_shape", self._handle, _sizes(sizes), k, dims, ctypes.byref(rank))
+        return list(dims[:rank.value])
+
+    def evaluate(self, inputs, outputs, sizes=()):
+        """Addresses of dense row-major arrays: double, or int32 where the type is i32; 0 for a filled input."""
+        _call("mt_eval", self._handle, _sizes(sizes), _pointers(inputs, MAX_INPUTS), _pointers(outputs, MAX_OUTPUTS))
+
+    def emit(self, arch=None):
+        out = _POINTER()
+        _call("mt_emit", self._handle, arch and arch.encode(), ctypes.byref(out))
+        return _taken(out)
+
+    def compile(self, arch=None, include=None):
+        """Emits, compiles by nvcc and loads; what a launch needs of workspace is in `workspace`, bytes."""
+        path, kernel, bytes_ = ctypes.create_string_buffer(ROOM), _POINTER(), ctypes.c_size_t()
+        _call("mt_compile", self.emit(arch).encode(), arch and arch.encode(), include and os.fsencode(include), path)
+        _call("mt_load", self._handle, path.value, ctypes.byref(kernel), ctypes.byref(bytes_))
+        self._kernel, self.workspace = kernel, bytes_.value
+
+    compiled = property(lambda self: self._kernel is not None)
+
+    def launch(self, inputs, outputs, workspace, stream, sizes=()):
+        _call("mt_launch", self._kernel, _pointers(inputs, MAX_INPUTS), _pointers(outputs, MAX_OUTPUTS),
+              workspace, _sizes(sizes), stream)
