@@ -695,6 +695,7 @@ void mgi_puts(mgi_text *t, const char *s);
 void mgi_putf(mgi_text *t, const char *fmt, ...);
 mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e);
 uint64_t mgi_random(uint64_t *state); /* splitmix64 */
+double mgi_seconds(void);             /* by the clock, from any beginning on */
 int mgi_size_names(const char *text, const char *name); /* 1 if that name is in the text of a size */
 enum { MGI_MAX_TEXT = 1 << 20, MGI_MAX_NEST = 64, MGI_MAX_OPS = 4096 };
 typedef enum mgi_tok { MGI_EOF, MGI_NAME, MGI_NUMBER, MGI_ARROW, MGI_PUNCT } mgi_tok;
@@ -978,6 +979,7 @@ int mg_has_threads(const mg_graph *ugraph); /* 1 if there is a thread graph */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -1130,6 +1132,11 @@ static uint64_t mgi_finish(uint64_t z) { /* the finalizer of splitmix64 */
   return z ^ (z >> 31);
 }
 static uint64_t mgi_mix(uint64_t h, uint64_t v) { return mgi_finish(h ^ (v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2))); }
+double mgi_seconds(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 uint64_t mgi_random(uint64_t *state) { return mgi_finish(*state += 0x9e3779b97f4a7c15u); }
 
 /* ------------------------------------------------------------------------------------------ >>rational */

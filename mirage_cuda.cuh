@@ -243,6 +243,7 @@ typedef struct mg_check_config {
   int full_size;             /* 1: do not reduce the sizes */
   int samples;               /* places of the grid at which blocks run at full size too, where sizes are reduced; 0: 6; -1: none */
   int timeout_s;             /* for one compilation, and of processor time for one field's runs; 0: 300 */
+  double wall_s;             /* mg_cuda_numerics: seconds by the clock, after which its processes are ended; 0: any */
   double numerics_s;         /* mg_cuda_numerics: families that have not begun by then are not run; 0: all are */
   int numerics_first;        /* mg_cuda_numerics: 1: it ends at the first family that is unsafe */
   int jobs;                  /* mg_cuda_numerics: processes; 0: as many as the machine has processors, at most 8 */
@@ -8604,8 +8605,9 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   mgi_tensors_free(&x);
 }
 
-/* Starts `body` in a child; the record that it fills, at most 16 KiB, comes through the pipe. */
-MGI_FN int mgi_check_fork(mgi_child *c, void (*body)(const void *task, void *record), const void *task, size_t bytes, int timeout_s) {
+/* Starts `body` in a child; the record that it fills, at most 16 KiB, comes through the pipe.  wall_s: after which it is ended; 0: 16
+   times timeout_s, which is of processor time. */
+MGI_FN int mgi_check_fork(mgi_child *c, void (*body)(const void *task, void *record), const void *task, size_t bytes, int timeout_s, int wall_s) {
   int fd[2];
   char *record = (char *)calloc(bytes + sizeof(mgi_check_sent), 1);
   if (!record || pipe(fd)) {
@@ -8626,7 +8628,7 @@ MGI_FN int mgi_check_fork(mgi_child *c, void (*body)(const void *task, void *rec
     for (int k = 0; k < 7; k++) signal(fatal[k], SIG_DFL);
     struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s + 5}; /* a kernel that does not end spins; what is slow may be the machine */
     setrlimit(RLIMIT_CPU, &most);
-    alarm((unsigned)timeout_s < 1u << 26 ? 16u * (unsigned)timeout_s : 1u << 30);
+    alarm(wall_s > 0 ? (unsigned)wall_s : (unsigned)timeout_s < 1u << 26 ? 16u * (unsigned)timeout_s : 1u << 30);
     body(task, record);
     for (size_t n = 0; n < bytes;) {
       ssize_t put = write(fd[1], record + n, bytes - n);
@@ -8646,7 +8648,7 @@ MGI_FN void mgi_check_body(const void *task, void *record) {
   if (t->samples > 0) mgi_check_sampled(t, (mgi_check_record *)record);
   else mgi_check_inside(t, (mgi_check_record *)record);
 }
-MGI_FN int mgi_check_start(mgi_child *c, const mgi_check_task *t, int timeout_s) { return mgi_check_fork(c, mgi_check_body, t, sizeof(mgi_check_record), timeout_s); }
+MGI_FN int mgi_check_start(mgi_child *c, const mgi_check_task *t, int timeout_s) { return mgi_check_fork(c, mgi_check_body, t, sizeof(mgi_check_record), timeout_s, 0); }
 MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
   int code = mgi_child_wait(c); /* a record is smaller than what it keeps */
   memset(r, 0, sizeof *r);
@@ -9764,6 +9766,11 @@ MGI_FN mg_status mgi_safe_rest(const mg_graph **program, const mg_graph **ugraph
   if (*program) *program = R->g[0];
   return MG_OK;
 }
+/* Whole seconds of the clock that are left of cfg->wall_s, at least one and at most `most`, which it is where there is no such limit. */
+MGI_FN int mgi_safe_left(const mg_check_config *cfg, double began, int most) {
+  const double left = ceil(began + cfg->wall_s - mgi_seconds());
+  return !(cfg->wall_s > 0) || left > most ? most : left < 1 ? 1 : (int)left;
+}
 mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e) {
   enum { MOST = 8, MGI_SAFE_ROWS = 16 }; /* of a symbol, more say no more: they are parallel */
   mg_check_config none;
@@ -9783,6 +9790,7 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   const char *cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
   if (!cxx || !cxx[0] || strchr(cxx, ' ')) cxx = "g++";
   const int timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
+  const double began = mgi_seconds();
   mg_status s = mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers, e);
   if (s == MG_OK) s = mgi_cd_meant(cu_text, &ugraph, &own, e);
   if (s != MG_OK) return s;
@@ -9804,14 +9812,15 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   snprintf(source, sizeof source, "%s/kernel.cu", dir);
   snprintf(so, sizeof so, "%s/numerics.so", dir);
   if (s == MG_OK && !mgi_cd_write(source, cu_text, strlen(cu_text))) s = mg_fail(e, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
-  if (s == MG_OK) s = mgi_safe_build(ugraph, &small, so, source, cxx, headers, timeout_s, cu_text, e);
+  if (s == MG_OK) s = mgi_safe_build(ugraph, &small, so, source, cxx, headers, mgi_safe_left(cfg, began, timeout_s), cu_text, e);
+  const int left = cfg->wall_s > 0 ? mgi_safe_left(cfg, began, INT32_MAX) : 0;
   for (int k = 0; k < parts && s == MG_OK; k++) {
     mgi_safe_task *t = &task[k];
     t->program = yardstick ? yardstick : g, t->g = g, t->sym = sym;
     t->text = cu_text, t->cfg = cfg, t->seed = cfg->seed ? cfg->seed : 1;
     t->part = k, t->parts = parts;
     snprintf(t->so, sizeof t->so, "%.500s", so);
-    if (mgi_check_fork(&child[k], mgi_safe_body, t, sizeof(mgi_safe_record), timeout_s)) started++;
+    if (mgi_check_fork(&child[k], mgi_safe_body, t, sizeof(mgi_safe_record), timeout_s, left)) started++;
     else s = mg_fail(e, MG_MACHINE, "mg_cuda_numerics", "cannot start a process: %s", strerror(errno));
   }
   mg_status both = MG_OK;
@@ -9821,7 +9830,8 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
     if (code || child[k].n != sizeof got) {
       if (s != MG_OK) continue;
       const int late = code == 256 + SIGXCPU || code == 256 + SIGALRM;
-      if (late) s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "its families take more than %d s of processor time", timeout_s);
+      if (late && left) s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "its families take more than %g s", cfg->wall_s);
+      else if (late) s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "its families take more than %d s of processor time", timeout_s);
       else s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "the emulated kernel ends its process (%d)", code);
       continue;
     }
@@ -9880,7 +9890,7 @@ typedef struct mgi_emulated_share { const mg_emulated *m; int first; } mgi_emula
 typedef struct mgi_emulated_built { mg_status status; mg_error error; } mgi_emulated_built;
 mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e) {
   mgi_child child;
-  if (bytes > 8192 || !mgi_check_fork(&child, body, task, bytes, timeout_s)) return mg_fail(e, MG_MACHINE, "mg_cuda_apart", "cannot start a process: %s", strerror(errno));
+  if (bytes > 8192 || !mgi_check_fork(&child, body, task, bytes, timeout_s, 0)) return mg_fail(e, MG_MACHINE, "mg_cuda_apart", "cannot start a process: %s", strerror(errno));
   const int code = mgi_child_wait(&child);
   if (code || child.n != bytes) return mg_fail(e, MG_NOT_FOUND, "mg_cuda_apart", "the process ends with %d", code);
   memcpy(record, child.out, bytes);
@@ -9936,7 +9946,7 @@ mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, 
   }
   for (; started < m->jobs && s == MG_OK; started++) {
     share[started].m = m, share[started].first = started;
-    if (mgi_check_fork(&child[started], mgi_emulated_compile, &share[started], sizeof(mgi_emulated_built), m->timeout_s)) continue;
+    if (mgi_check_fork(&child[started], mgi_emulated_compile, &share[started], sizeof(mgi_emulated_built), m->timeout_s, 0)) continue;
     s = mg_fail(e, MG_MACHINE, "mg_cuda_emulate", "cannot start a process: %s", strerror(errno));
     break;
   }

@@ -4817,11 +4817,7 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
    what it says is verified against the piece at hand. */
 
 enum { MGI_KEPT_S = 300 }; /* in which what is kept is verified, where there is no limit */
-static double mgi_found_seconds(void) {
-  struct timespec t;
-  timespec_get(&t, TIME_UTC);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double mgi_found_seconds(void) { return mgi_seconds(); }
 static int mgi_found_stopped(const mg_search_config *c) { return c->stop && *c->stop; }
 mg_model_search_config mg_model_search_config_default(void) {
   mg_model_search_config c;

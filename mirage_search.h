@@ -519,11 +519,7 @@ static int mgi_se_flag(volatile int *stop) {
 }
 static int mgi_se_stopped(const mg_search_config *c) { return mgi_se_flag(c->stop); }
 
-static double mgi_se_seconds(void) {
-  struct timespec t;
-  timespec_get(&t, TIME_UTC);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static double mgi_se_seconds(void) { return mgi_seconds(); }
 
 static int64_t mgi_se_ns(void) {
   struct timespec t;
@@ -10140,9 +10136,7 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
   c.tier = MG_TIER_FULL;
   *undecided = 0, why[0] = 0;
   for (int k = 0; k < n && equal < most && st == MG_OK; k++) {
-    const double asked = mgi_se_seconds();
     while (k < settled && mgi_se_unsettled(program, cfg, r->graph[k])) mgi_se_result_last(r, k), settled--;
-    if (end > 0) end += mgi_se_seconds() - asked; /* the limit is of the tests */
     if (k == settled && !equal) { /* it takes the place of one of them */
       mg_graph *own = NULL;
       st = mg_resize(program, NULL, NULL, &own, e);
@@ -10863,15 +10857,18 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   for (int k = 0; k < R->points && s == MG_OK; k++) s = mgi_range_vary(R, k, e);
   out->families = R->n;
   mg_error why;
+  const double asked = mgi_se_seconds();
   if (c.measure && s == MG_OK) {
     out->timed = mgi_range_time(R, &why) == MG_OK;
     if (!out->timed) snprintf(out->unmeasured, sizeof out->unmeasured, "%.250s", why.msg);
   }
   memset(dropped, 0, sizeof dropped);
-  const double until = vc.time_limit_s > 0 ? mgi_se_seconds() + vc.time_limit_s : 0;
+  const double until = vc.time_limit_s <= 0 ? 0 : vc.time_limit_s + (end > 0 ? end + mgi_se_seconds() - asked : mgi_se_seconds());
   vc.tier = MG_TIER_FULL;
   for (int again = s == MG_OK; again && s == MG_OK;) {
     double loss = out->timed ? MG_RANGE_LOSS_TIMED : MG_RANGE_LOSS;
+    for (int k = 0; k < R->n && until > 0 && mgi_se_seconds() > until; k++) /* what was shown, and the program itself */
+      dropped[k] |= !R->family[k].own && !R->family[k].made.graph;
     mgi_range_tops(R, dropped);
     int n = mgi_range_choose(R, dropped, loss, box);
     while (n > MG_MAX_RANGES && loss < 100) loss *= 1.25, n = mgi_range_choose(R, dropped, loss, box);

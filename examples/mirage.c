@@ -111,6 +111,7 @@ typedef struct options {
 } options;
 
 enum { SEARCH_S = 60, MODEL_S = 300 }; /* the time limit of a search that is given none, of a program and of a model */
+enum { PAST_S = 3 };
 
 /* ---- errors: one line on standard error, the exit status back */
 
@@ -699,7 +700,7 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
 
 
 /* The hook that times the candidates, and what it found of each: by the hash, as they are ranked anew behind it. */
-typedef struct timed { const char *arch; int n, quiet; uint64_t hash[100]; mg_status status[100]; mg_error why[100]; mg_run_report r[100]; } timed;
+typedef struct timed { const char *arch; double *until; int n, quiet; uint64_t hash[100]; mg_status status[100]; mg_error why[100]; mg_run_report r[100]; } timed;
 static mg_status on_measure(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
   timed *t = (timed *)user;
   mg_run_config c;
@@ -707,7 +708,9 @@ static mg_status on_measure(void *user, const mg_graph *program, const mg_graph 
   c.arch = t->arch, c.cold = 1;
   if (n > 100) n = 100;
   if (!t->quiet) progress_line("compiling and timing %d candidates", n);
+  const double began = now();
   mg_status s = mg_cuda_measure(program, g, n, &c, t->r, t->status, t->why, e);
+  if (*t->until > 0) *t->until += now() - began; /* the limit is not of the times */
   if (s != MG_OK) return s;
   for (int k = 0; k < n; k++) t->hash[k] = mg_hash(g[k]), us[k] = t->status[k] == MG_OK ? t->r[k].us_cold : 0;
   t->n = n;
@@ -721,7 +724,7 @@ static void cut_short(char *buf, size_t n, const options *o, const mg_search_sta
   if (stopped) snprintf(buf + k, n - k, "the interrupt%s", o->checkpoint ? ": the same command goes on from the checkpoint" : " (--checkpoint FILE would let it go on)");
   else if (!strcmp(s->egraph_stop, "NODES")) snprintf(buf + k, n - k, "the e-graph's limit of terms (no option; egraph.nodes of mg_search_config)");
   else if (!strcmp(s->egraph_stop, "TIME")) snprintf(buf + k, n - k, "the e-graph's limit of %g s (no option; egraph.seconds of mg_search_config)", c->egraph.seconds > 0 ? c->egraph.seconds : 10.0);
-  else if (s->late) snprintf(buf + k, n - k, "--time-limit %g%s", c->time_limit_s, o->time_limit > 0 ? "" : ", the default: --time-limit S or none gives it more");
+  else if (s->late) snprintf(buf + k, n - k, "--time-limit %g%s", o->time_limit > 0 ? o->time_limit : (double)SEARCH_S, o->time_limit > 0 ? "" : ", the default: --time-limit S or none gives it more");
   else if (s->timed) snprintf(buf + k, n - k, "a check of a candidate, which did not end in its ten seconds (no option) or its memory");
   else if (!s->pruned_limit && s->refused) snprintf(buf + k, n - k, "the emitter, which refused all kernels that were kept of a part");
   else snprintf(buf + k, n - k, "a limit without option: max_states, max_structures, max_steps of mg_search_config, or a frame's memory and evaluations, an extent's divisors, a long program's orders");
@@ -864,22 +867,23 @@ static int overflows(const mg_graph *g, const char *arch, char *name, size_t siz
   return open != NULL;
 }
 /* "# numerics: .." of the emitted text; MG_OK, or what mg_cuda_numerics says. */
-/* seconds: for the runs; 0: as many as they have by default. */
-static mg_status numerics_line(char *lines, size_t size, const options *o, double seconds, const mg_graph *program, const mg_graph *g, const char *cu, mg_error *e) {
+/* seconds: of processor time, for the runs; 0: as many as they have by default.  wall: for all, by the clock; 0: any. */
+static mg_status numerics_line(char *lines, size_t size, const options *o, double seconds, double wall, const mg_graph *program, const mg_graph *g, const char *cu, mg_error *e) {
   mg_check_config c;
   mg_numerics_report r;
   char line[600];
   size_t n = strlen(lines);
   memset(&c, 0, sizeof c);
   c.seed = o->seed, c.timeout_s = seconds < 1e6 ? (int)ceil(seconds) : 0;
+  c.wall_s = wall;
   mg_status s = mg_cuda_numerics(program, g, cu, &c, &r, e);
   if (s == MG_OK || s == MG_NOT_FOUND) mg_numerics_line(&r, line, sizeof line);
   else snprintf(line, sizeof line, "undecided: %.250s", e->msg);
   snprintf(lines + n, size - n, "# numerics: %s%s; %.1f s\n", line, program ? "" : "; the yardstick is its own kernel level: no program is given", r.seconds);
   return s;
 }
-/* What runs said of results, by their plans too. */
-typedef struct runs { const options *o; const char *arch; double seconds; int n; const mg_graph *g[100]; mg_status status[100]; char line[100][700]; } runs;
+/* What runs said of results, by their plans too.  Past `until` (0: never) there are none, before it one has half of what is left. */
+typedef struct runs { const options *o; const char *arch; double seconds, until; int n; const mg_graph *g[100]; mg_status status[100]; char line[100][700]; } runs;
 static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, mg_status *status) {
   mg_emit_config c;
   mg_error e;
@@ -887,12 +891,17 @@ static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, 
   int k = 0;
   while (k < R->n && R->g[k] != g) k++;
   if (k == 100) return NULL;
-  if (k == R->n) {
+  const double left = R->until > 0 ? (R->until - now()) / 2 : 0;
+  if (k == R->n && R->until > 0 && left < 1) {
+    snprintf(R->line[k], sizeof R->line[k], "# numerics: not judged: the time limit came first\n");
+    R->status[k] = MG_UNSUPPORTED;
+    R->g[R->n++] = g;
+  } else if (k == R->n) {
     memset(&c, 0, sizeof c);
     c.arch = R->arch;
     R->line[k][0] = 0;
     R->status[k] = mg_cuda_emit(g, &c, &cu, &e);
-    if (R->status[k] == MG_OK) R->status[k] = numerics_line(R->line[k], sizeof R->line[k], R->o, R->seconds, program, g, cu, &e);
+    if (R->status[k] == MG_OK) R->status[k] = numerics_line(R->line[k], sizeof R->line[k], R->o, R->seconds, left, program, g, cu, &e);
     else snprintf(R->line[k], sizeof R->line[k], "# numerics: undecided: %.250s\n", e.msg);
     mg_string_free(cu);
     R->g[R->n++] = g;
@@ -1078,8 +1087,10 @@ static int do_search(const options *o) {
   if (o->max_block_ops) c.max_block_ops = (int)o->max_block_ops;
   if (o->max_loops) c.max_loops = (int)o->max_loops;
   c.checkpoint = o->checkpoint, c.cache = o->cache;
-  c.time_limit_s = o->no_limit ? 0 : SEARCH_S;
-  if (o->time_limit > 0) c.time_limit_s = vc.time_limit_s = o->time_limit; /* one each: the search, the certificate */
+  /* The search leaves a tenth to what comes behind it, certificates and runs, which end a tenth and some seconds past the limit. */
+  const double limit = o->no_limit ? 0 : o->time_limit > 0 ? o->time_limit : SEARCH_S;
+  c.time_limit_s = limit - fmin(limit / 10, 6);
+  safety.until = limit > 0 ? now() + 1.1 * limit + PAST_S : 0;
   if (o->no_prune) c.prune = 0;
   c.allow_sampled = o->allow_sampled;
   if (o->seeded) c.seed = vc.seed = o->seed;
@@ -1089,7 +1100,8 @@ static int do_search(const options *o) {
   c.user = (void *)(uintptr_t)c.machine->arch;
   c.emittable = may_emit;
   times.arch = c.machine->arch, times.quiet = !isatty(2);
-  safety.o = o, safety.arch = c.machine->arch, safety.seconds = c.time_limit_s;
+  times.until = &safety.until;
+  safety.o = o, safety.arch = c.machine->arch, safety.seconds = limit;
   c.wary = on_wary, c.unsafe = o->unsafe, c.settle = on_settle, c.settle_user = &safety;
   if (!o->no_measure) c.measure = on_measure, c.measure_user = &times;
   c.stop = &interrupted;
@@ -1116,6 +1128,7 @@ static int do_search(const options *o) {
     return fault(MG_BAD_INPUT, "search", "of a program with a symbol there is no --stats, --checkpoint or --numerics: --sym n=N searches it at one size");
   }
   if (family) {
+    if (limit > 0) vc.time_limit_s = safety.until - now() - c.time_limit_s;
     code = search_family(o, program, &c, &vc);
     mg_graph_free(program);
     return code;
@@ -1130,6 +1143,7 @@ static int do_search(const options *o) {
   double started = now();
   /* The certificate run, of the full tier.  An interrupt of the search leaves it its time, one of its own ends it. */
   vc.stop = &interrupted;
+  if (limit > 0) vc.time_limit_s = fmax(safety.until - now(), PAST_S);
   int undecided = 0;
   char why[256] = "";
   if (s == MG_OK) s = mg_search_certify(program, &c, &vc, o->out ? res.n : 1, &res, &undecided, why, &e);
@@ -1563,7 +1577,7 @@ static int check_numerics(const options *o, const mg_graph *g, const char *cu) {
   if (s == MG_OK && program) s = within_bounds_of(g, &program, &e);
   if (s == MG_OK) {
     const mg_graph *yardstick = program ? program : mg_is_program(g) ? g : NULL;
-    s = numerics_line(lines, sizeof lines, o, o->time_limit, yardstick, g, cu, &e);
+    s = numerics_line(lines, sizeof lines, o, o->time_limit, 0, yardstick, g, cu, &e);
     fputs(lines, stdout);
   }
   mg_graph_free(program);
