@@ -522,6 +522,9 @@ mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, 
 mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e);
 /* The same as mg_search_config's hook `measure`; user: NULL, or a mg_run_config.  us[k] is the cold time, 0 if g[k] failed. */
 mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e);
+/* The same of several programs, its hook `measure_all`: everything is compiled first, side by side, and expected values are found side by
+   side too; kernels run one after the other. */
+mg_status mg_cuda_measure_all(void *user, const mg_measure_job *job, int n, mg_error *e);
 #endif /* MIRAGE_DEVICE_ONLY */
 
 /* Between mg_cuda_check and a kernel compiled under MG_EMULATE.  A field element as the emulator holds it: residues,
@@ -10972,14 +10975,10 @@ MGI_FN int mgi_run_same_io(const mg_graph *a, const mg_graph *b) {
   return 1;
 }
 
-mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e) {
-  mg_run_config c;
-  mg_compile_config compile;
+/* Is there a GPU?  Its architecture, asked for in a child. */
+MGI_FN mg_status mgi_measure_arch(const mg_run_config *c, char arch[24], mg_error *e) {
   mgi_measured m;
-  memset(&c, 0, sizeof c);
-  if (cfg) c = *cfg;
-  if (n <= 0) return MG_OK;
-  int fd, pid = mgi_measure_child(g, 0, 0, &c, NULL, NULL, NULL, &fd); /* is there a GPU? */
+  int fd, pid = mgi_measure_child(NULL, 0, 0, c, NULL, NULL, NULL, &fd);
   if (pid < 0) return mg_fail(e, MG_MACHINE, "mg_cuda_measure", "cannot start a process: %s", strerror(errno));
   int told = mgi_whole_io(fd, &m, sizeof m, 0);
   mgi_measure_end(pid, fd);
@@ -10988,8 +10987,31 @@ mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int
     if (e) *e = m.e;
     return m.s == MG_UNSUPPORTED ? MG_MACHINE : m.s;
   }
+  snprintf(arch, 24, "%.23s", m.r.gpu);
+  return MG_OK;
+}
+/* What is compiled for candidate g: *text, of *u, which is g, or *flat without thread graphs. */
+MGI_FN mg_status mgi_measure_emit(const mg_graph *g, const char *arch, mg_graph **flat, const mg_graph **u, char **text, mg_error *why) {
+  mg_emit_config how;
+  char emitted[MG_ARCH_TEXT];
+  memset(&how, 0, sizeof how);
+  how.arch = mg_arch_near(arch, emitted);
+  mg_status s = mg_has_threads(g) ? mg_inline_threads(g, flat, why) : MG_OK;
+  *u = *flat ? *flat : g;
+  return s == MG_OK ? mg_cuda_emit(*u, &how, text, why) : s;
+}
+
+mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e) {
+  mg_run_config c;
+  mg_compile_config compile;
+  mgi_measured m;
+  int fd, pid;
   char arch[24];
-  snprintf(arch, sizeof arch, "%.23s", m.r.gpu);
+  memset(&c, 0, sizeof c);
+  if (cfg) c = *cfg;
+  if (n <= 0) return MG_OK;
+  const mg_status there = mgi_measure_arch(&c, arch, e);
+  if (there != MG_OK) return there;
   mgi_run_compiler(&c, arch, &compile);
   mgi_tensors *x = (mgi_tensors *)calloc((size_t)n, sizeof *x);
   char **text = (char **)calloc((size_t)n, sizeof *text), (*so)[MG_SO_PATH] = (char(*)[MG_SO_PATH])calloc((size_t)n, sizeof *so);
@@ -10998,18 +11020,9 @@ mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int
   mg_status s = x && text && so && flat && u ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_cuda_measure", "no memory for %d candidates", n);
   if (!c.seed) c.seed = (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
   for (int k = 0; s == MG_OK && k < n; k++) {
-    mg_emit_config how;
-    char emitted[MG_ARCH_TEXT];
-    memset(&how, 0, sizeof how);
     memset(&why[k], 0, sizeof why[k]);
-    how.arch = mg_arch_near(arch, emitted);
-    u[k] = g[k];
     status[k] = !program || mgi_run_same_io(program, g[k]) ? MG_OK : mg_fail(&why[k], MG_BAD_INPUT, g[k]->name, "expected the inputs and outputs of %.60s, found others", program->name);
-    if (status[k] == MG_OK && mg_has_threads(g[k])) {
-      status[k] = mg_inline_threads(g[k], &flat[k], &why[k]);
-      u[k] = flat[k];
-    }
-    if (status[k] == MG_OK) status[k] = mg_cuda_emit(u[k], &how, &text[k], &why[k]);
+    if (status[k] == MG_OK) status[k] = mgi_measure_emit(g[k], arch, &flat[k], &u[k], &text[k], &why[k]);
     if (status[k] == MG_OK) mgi_run_begin(u[k], &c, &r[k]);
   }
   if (s == MG_OK) s = mg_cuda_compile_all((const char *const *)text, n, &compile, so, status, why, e);
@@ -11068,6 +11081,70 @@ mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph
   for (int k = 0; s == MG_OK && k < n; k++)
     if (status[k] == MG_OK) us[k] = r[k].us_cold;
   free(r), free(status), free(why);
+  return s;
+}
+enum { MGI_MEASURE_SIDE = 4 }; /* jobs side by side: each holds its inputs in double, and waits for its turn */
+typedef struct mgi_measure_sent { mg_status s; mg_error e; double us[128]; } mgi_measure_sent;
+/* All kernels of all jobs into the cache; what cannot be compiled is the job's to say. */
+MGI_FN mg_status mgi_measure_compile(const mg_run_config *cfg, const mg_measure_job *job, int n, mg_error *e) {
+  mg_compile_config compile;
+  char arch[24];
+  int all = 0, at = 0;
+  mg_status s = mgi_measure_arch(cfg, arch, e);
+  if (s != MG_OK) return s;
+  mgi_run_compiler(cfg, arch, &compile);
+  for (int k = 0; k < n; k++) all += job[k].n;
+  char **text = (char **)calloc((size_t)all + 1, sizeof *text), (*so)[MG_SO_PATH] = (char(*)[MG_SO_PATH])calloc((size_t)all + 1, sizeof *so);
+  mg_status *status = (mg_status *)calloc((size_t)all + 1, sizeof *status);
+  mg_error *why = (mg_error *)calloc((size_t)all + 1, sizeof *why);
+  if (!text || !so || !status || !why) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_measure_all", "no memory for %d candidates", all);
+  for (int k = 0; k < n && s == MG_OK; k++)
+    for (int j = 0; j < job[k].n; j++, at++) {
+      mg_graph *flat = NULL;
+      const mg_graph *u;
+      status[at] = mgi_measure_emit(job[k].g[j], arch, &flat, &u, &text[at], &why[at]);
+      mg_graph_free(flat);
+    }
+  if (s == MG_OK) s = mg_cuda_compile_all((const char *const *)text, all, &compile, so, status, why, e);
+  for (int k = 0; k < all && text; k++) mg_string_free(text[k]);
+  free(text), free(so), free(status), free(why);
+  return s;
+}
+/* Job k in a process of its own, which sends its times. */
+MGI_FN int mgi_measure_start(void *user, const mg_measure_job *job, int *fd) {
+  int p[2];
+  if (job->n > 128 || pipe(p)) return -1;
+  fflush(stdout), fflush(stderr);
+  const int pid = (int)fork();
+  if (pid) {
+    close(p[1]);
+    *fd = p[0];
+    if (pid < 0) close(p[0]);
+    return pid;
+  }
+  mgi_measure_sent out;
+  close(p[0]);
+  mgi_child_signals();
+  memset(&out, 0, sizeof out);
+  out.s = mg_cuda_measure_us(user, job->program, job->g, job->n, out.us, &out.e);
+  _exit(!mgi_whole_io(p[1], &out, sizeof out, 1));
+}
+mg_status mg_cuda_measure_all(void *user, const mg_measure_job *job, int n, mg_error *e) {
+  mg_run_config c;
+  int pid[MGI_MEASURE_SIDE], fd[MGI_MEASURE_SIDE];
+  memset(&c, 0, sizeof c);
+  if (user) c = *(const mg_run_config *)user;
+  mg_status s = mgi_measure_compile(&c, job, n, e);
+  for (int k = 0; k < n + MGI_MEASURE_SIDE && s == MG_OK; k++) { /* a window of them */
+    const int at = k % MGI_MEASURE_SIDE, before = k - MGI_MEASURE_SIDE;
+    mgi_measure_sent got;
+    if (before >= 0 && before < n) {
+      const int told = pid[at] > 0 && mgi_whole_io(fd[at], &got, sizeof got, 0);
+      if (pid[at] > 0) mgi_measure_end(pid[at], fd[at]);
+      for (int j = 0; j < job[before].n; j++) job[before].us[j] = told && got.s == MG_OK ? got.us[j] : 0;
+    }
+    if (k < n) pid[at] = mgi_measure_start(user, &job[k], &fd[at]);
+  }
   return s;
 }
 

@@ -588,6 +588,8 @@ double mg_load_waste(int64_t inner, int rank, int esize);        /* bytes moved 
    library kernel), in microseconds; m NULL: the default machine.  MG_NO_TIME if memory is out. */
 #define MG_NO_TIME 1e18
 double mg_predict_us(const mg_graph *ugraph, const mg_machine *m);
+/* µGraphs of one program that are timed side by side; us[k]: of g[k], 0 where it failed. */
+typedef struct mg_measure_job { const mg_graph *program; const mg_graph *const *g; int n; double *us; } mg_measure_job;
 
 /* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their
    product.  m NULL: the default machine. */

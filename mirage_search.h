@@ -258,6 +258,8 @@ typedef struct mg_search_config {
                                         NULL; times the results: us[k] of g[k], 0 where it failed.  They are then ranked by it, those
                                         that failed last.  Not MG_OK: the predicted order stands, and stats.unmeasured says why.
                                         mg_cuda_measure_us of mirage_cuda.cuh is one */
+  mg_status (*measure_all)(void *user, const mg_measure_job *job, int n, mg_error *e); /* may be NULL: the same of several calls, so that
+                                        they can be prepared side by side; mg_search_family asks it.  With measure_user */
   int (*wary)(void *user, const mg_graph *g); /* may be NULL; with `user`; 1: whatever its time, measured or predicted, g is ranked
                                         behind those that are 0: one that overflows where these do not, say; and a form with its rows'
                                         maxima taken off exponentials is tried beside it.  By the caller's thread */
@@ -10541,9 +10543,9 @@ static mg_status mgi_range_vary(mgi_ranges *R, int point, mg_error *e) {
   }
   return s;
 }
-/* ---- times.  At each point, the greatest first, what was found there is timed, as a search for that size alone would; then, of all
-   others, the best few: as members whose n is a multiple of their chunks, those that have the same one by one call of the hook, as that
-   compares them with one program.  A member is timed once, wherever else it would run. */
+/* ---- times.  At each point what was found there is timed, as a search for that size alone would; then, of all others, the best few: as
+   members whose n is a multiple of their chunks, those that have the same one by one call of the hook, as that compares them with one
+   program.  A member is timed once, wherever else it would run.  Calls are two lots, each handed over at once. */
 enum { MGI_RANGE_OTHERS = 4, MGI_RANGE_TIMED = MGI_RANGE_KEPT + MGI_RANGE_OTHERS + MGI_RANGE_POINTS };
 #define MGI_RANGE_NEAR 1.3
 /* 1 if point q is nowhere less than `at`. */
@@ -10585,55 +10587,88 @@ static int mgi_range_near(const mgi_ranges *R, int q, int found, int which[MGI_R
   }
   return n;
 }
-/* Times those of `which` whose member at point q has the same sizes as the first that has no time yet.  0: all have. */
-static mg_status mgi_range_time_some(mgi_ranges *R, int q, const int *which, int n, uint8_t *done, mg_error *e) {
-  const int cell = mgi_range_cell(R, R->point[q].at);
+/* One call of the hook: members of families `of`, all at sizes `at`, which is what they run as at point q. */
+typedef struct mgi_range_call {
+  int q, n, of[MGI_RANGE_TIMED];
+  int64_t at[MG_MAX_SYMBOLS];
+  mg_graph *program, *g[MGI_RANGE_TIMED];
+  double us[MGI_RANGE_TIMED];
+} mgi_range_call;
+/* Family f's factor at point q is that of the same member elsewhere.  0: none has been timed. */
+static int mgi_range_timed_there(mgi_ranges *R, int f, int q, const int64_t *to) {
+  mgi_range_family *x = &R->family[f];
   const uint32_t symbols = R->program->n_symbols;
-  mg_graph *g[MGI_RANGE_TIMED], *p = NULL, *all = NULL;
-  int of[MGI_RANGE_TIMED], many = 0;
-  int64_t value[MG_MAX_SYMBOLS], at[MG_MAX_SYMBOLS], to[MG_MAX_SYMBOLS], other[MG_MAX_SYMBOLS], same[MG_MAX_SYMBOLS];
-  double us[MGI_RANGE_TIMED] = {0};
-  mg_status s = MG_OK;
-  mgi_range_values(R, R->point[q].at, value);
-  for (int j = 0; j < n && s == MG_OK; j++) {
-    mgi_range_family *x = &R->family[which[j]];
-    if (done[j]) continue;
-    done[j] = !mgi_range_rounded(x, symbols, value, to);
-    for (int k = 0; k < R->points && !done[j]; k++) { /* the same member there */
-      mgi_range_values(R, R->point[k].at, other);
-      done[j] = x->factor[k] != 0 && mgi_range_rounded(x, symbols, other, same) && !memcmp(to, same, symbols * sizeof *to);
-      if (done[j]) x->factor[q] = x->factor[k];
-    }
-    if (done[j] || (many && memcmp(to, at, symbols * sizeof *to))) continue;
-    mg_graph *f;
-    mg_error why;
-    memcpy(at, to, symbols * sizeof *to), done[j] = 1;
-    if (mg_within(x->graph, mgi_range_ones, to, &f, &why) != MG_OK) continue;
-    s = mg_at(f, at, &g[many], e);
-    mg_graph_free(f);
-    if (s == MG_OK) of[many++] = which[j];
+  int64_t other[MG_MAX_SYMBOLS], same[MG_MAX_SYMBOLS];
+  for (int k = 0; k < R->points && x->factor[q] == 0; k++) {
+    mgi_range_values(R, R->point[k].at, other);
+    if (x->factor[k] != 0 && mgi_range_rounded(x, symbols, other, same) && !memcmp(to, same, symbols * sizeof *to)) x->factor[q] = x->factor[k];
   }
-  if (s == MG_OK && many) s = mg_within(R->program, mgi_range_ones, at, &all, e);
-  if (s == MG_OK && many) s = mg_at(all, at, &p, e);
-  if (s == MG_OK && many) s = R->cfg->measure(R->cfg->measure_user, p, (const mg_graph *const *)g, many, us, e);
-  for (int j = 0; j < many && s == MG_OK; j++) R->family[of[j]].factor[q] = us[j] > 0 ? us[j] / R->family[of[j]].us[cell] : -1;
-  while (many > 0) mg_graph_free(g[--many]);
-  mg_graph_free(p), mg_graph_free(all);
+  return x->factor[q] != 0;
+}
+/* The member of family f that point q asks for joins a call of its point and sizes, a new one maybe, unless it has a time or is in one. */
+static mg_status mgi_range_ask(mgi_ranges *R, int f, int q, mgi_range_call *call, int *calls, mg_error *e) {
+  const mgi_range_family *x = &R->family[f];
+  const uint32_t symbols = R->program->n_symbols;
+  int64_t value[MG_MAX_SYMBOLS], to[MG_MAX_SYMBOLS];
+  mg_graph *all;
+  mg_error why;
+  int k = 0;
+  mgi_range_values(R, R->point[q].at, value);
+  if (!mgi_range_rounded(x, symbols, value, to) || mgi_range_timed_there(R, f, q, to)) return MG_OK;
+  for (int c = 0; c < *calls; c++)
+    for (int j = 0; j < call[c].n; j++)
+      if (call[c].of[j] == f && !memcmp(call[c].at, to, symbols * sizeof *to)) return MG_OK;
+  while (k < *calls && (call[k].q != q || call[k].n == MGI_RANGE_TIMED || memcmp(call[k].at, to, symbols * sizeof *to))) k++;
+  if (mg_within(x->graph, mgi_range_ones, to, &all, &why) != MG_OK) return MG_OK;
+  mg_status s = mg_at(all, to, &call[k].g[call[k].n], e);
+  mg_graph_free(all);
+  if (s != MG_OK) return s;
+  call[k].of[call[k].n++] = f;
+  if (k < *calls) return s;
+  call[k].q = q, memcpy(call[k].at, to, sizeof to), ++*calls;
+  s = mg_within(R->program, mgi_range_ones, to, &all, e);
+  if (s == MG_OK) s = mg_at(all, to, &call[k].program, e);
+  mg_graph_free(all);
   return s;
 }
-/* Prices by times: at each size as at the next point from there on.  What was not timed is no choice where something was. */
+/* Times what is found at each point, or else the best few of all: which[] of each. */
+static mg_status mgi_range_time_all(mgi_ranges *R, int found, mg_error *e) {
+  enum { MOST = 2 * MGI_RANGE_POINTS * MGI_RANGE_TIMED };
+  mgi_range_call *call = (mgi_range_call *)calloc(MOST, sizeof *call);
+  mg_measure_job *job = (mg_measure_job *)calloc(MOST, sizeof *job);
+  int which[MGI_RANGE_TIMED], calls = 0;
+  mg_status s = call && job ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory for the times");
+  for (int q = R->points - 1; q >= 0; q--) {
+    const int n = mgi_range_near(R, q, found, which);
+    for (int j = 0; j < n && s == MG_OK; j++) s = mgi_range_ask(R, which[j], q, call, &calls, e);
+  }
+  for (int k = 0; k < calls; k++)
+    job[k].program = call[k].program, job[k].g = (const mg_graph *const *)call[k].g, job[k].n = call[k].n, job[k].us = call[k].us;
+  if (R->cfg->measure_all && calls && s == MG_OK) s = R->cfg->measure_all(R->cfg->measure_user, job, calls, e);
+  for (int k = 0; k < calls; k++) {
+    if (!R->cfg->measure_all && s == MG_OK) s = R->cfg->measure(R->cfg->measure_user, job[k].program, job[k].g, job[k].n, job[k].us, e);
+    for (int j = 0; j < call[k].n && s == MG_OK; j++) {
+      mgi_range_family *x = &R->family[call[k].of[j]];
+      x->factor[call[k].q] = call[k].us[j] > 0 ? call[k].us[j] / x->us[mgi_range_cell(R, R->point[call[k].q].at)] : -1;
+    }
+    while (call[k].n > 0) mg_graph_free(call[k].g[--call[k].n]);
+    mg_graph_free(call[k].program);
+  }
+  for (int f = 0; f < R->n && s == MG_OK; f++) /* one that was asked for at another point */
+    for (int q = 0; q < R->points; q++) {
+      int64_t value[MG_MAX_SYMBOLS], to[MG_MAX_SYMBOLS];
+      mgi_range_values(R, R->point[q].at, value);
+      if (mgi_range_rounded(&R->family[f], R->program->n_symbols, value, to)) mgi_range_timed_there(R, f, q, to);
+    }
+  free(call), free(job);
+  return s;
+}
+/* Prices by times, of what was found and then of others: at each size as at the next point from there on.  What was not timed is no choice where something was. */
 static mg_status mgi_range_time(mgi_ranges *R, mg_error *e) {
   const int cells = mgi_range_cells(R);
-  for (int turn = 0; turn < 2 * R->points; turn++) {
-    int which[MGI_RANGE_TIMED];
-    uint8_t done[MGI_RANGE_TIMED] = {0};
-    const int q = R->points - 1 - turn % R->points, n = mgi_range_near(R, q, turn < R->points, which);
-    for (int left = n; left > 0;) {
-      const mg_status s = mgi_range_time_some(R, q, which, n, done, e);
-      if (s != MG_OK) return s;
-      left = 0;
-      for (int j = 0; j < n; j++) left += !done[j];
-    }
+  for (int found = 1; found >= 0; found--) {
+    const mg_status s = mgi_range_time_all(R, found, e);
+    if (s != MG_OK) return s;
   }
   for (int f = 0; f < R->n; f++) memcpy(R->family[f].model, R->family[f].us, (size_t)cells * sizeof *R->family[f].us);
   for (int k = 0; k < cells; k++) {

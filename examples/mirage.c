@@ -716,6 +716,19 @@ static mg_status on_measure(void *user, const mg_graph *program, const mg_graph 
   t->n = n;
   return MG_OK;
 }
+static mg_status on_measure_all(void *user, const mg_measure_job *job, int n, mg_error *e) {
+  timed *t = (timed *)user;
+  mg_run_config c;
+  int all = 0;
+  memset(&c, 0, sizeof c);
+  c.arch = t->arch;
+  for (int k = 0; k < n; k++) all += job[k].n;
+  if (!t->quiet) progress_line("compiling and timing %d candidates", all);
+  const double began = now();
+  const mg_status s = mg_cuda_measure_all(&c, job, n, e);
+  if (*t->until > 0) *t->until += now() - began;
+  return s;
+}
 /* What ended the search before it had seen its whole space, and what lets it go on; empty if nothing did. */
 static void cut_short(char *buf, size_t n, const options *o, const mg_search_stats *s, const mg_search_config *c, int stopped) {
   *buf = 0;
@@ -1103,7 +1116,7 @@ static int do_search(const options *o) {
   times.until = &safety.until;
   safety.o = o, safety.arch = c.machine->arch, safety.seconds = limit;
   c.wary = on_wary, c.unsafe = o->unsafe, c.settle = on_settle, c.settle_user = &safety;
-  if (!o->no_measure) c.measure = on_measure, c.measure_user = &times;
+  if (!o->no_measure) c.measure = on_measure, c.measure_all = on_measure_all, c.measure_user = &times;
   c.stop = &interrupted;
   double started_all = now();
   vc.user = &started_all;
