@@ -10138,7 +10138,9 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
   c.tier = MG_TIER_FULL;
   *undecided = 0, why[0] = 0;
   for (int k = 0; k < n && equal < most && st == MG_OK; k++) {
-    while (k < settled && mgi_se_unsettled(program, cfg, r->graph[k])) mgi_se_result_last(r, k), settled--;
+    const double asked = mgi_se_seconds();
+    while (k < settled && (end == 0 || !equal || mgi_se_seconds() < end) && mgi_se_unsettled(program, cfg, r->graph[k])) mgi_se_result_last(r, k), settled--;
+    if (end > 0 && !equal) end += mgi_se_seconds() - asked; /* until there is one the limit is of the tests */
     if (k == settled && !equal) { /* it takes the place of one of them */
       mg_graph *own = NULL;
       st = mg_resize(program, NULL, NULL, &own, e);

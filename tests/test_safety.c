@@ -195,7 +195,8 @@ static void what_runs_find_unsafe_is_ranked_behind(void **state) {
   mg_search_result_free(&r);
   mg_graph_free(p), mg_graph_free(first);
 }
-/* The time limit of a certificate is its tests': how long numerics are looked at is no part of it. */
+/* The time limit of the first certificate is its tests': how long numerics are looked at is no part of it.  Once there is one, nothing is
+   looked at past the limit. */
 enum { LIMIT_S = 2 };
 static int slow(void *user, const mg_graph *program, const mg_graph *g) {
   const struct timespec wait = { LIMIT_S, 200000000 };
@@ -218,6 +219,12 @@ static void slow_numerics(void **state) {
   assert_int_equal(asked, 1);
   assert_int_equal(r.report[0].verdict, MG_EQUAL);
   assert_int_equal(mg_is_program(r.graph[0]), 0);
+  mg_search_result_free(&r);
+  const char *const three[] = { CHAIN_PARTS(""), CHAIN_PARTS("t1.mma=wide"), CHAIN_PARTS("t2.mma=wide") };
+  results(&r, 3, three), asked = 0, v.time_limit_s = 0.5;
+  if (mg_search_certify(p, &c, &v, 3, &r, &undecided, why, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_in_range(asked, 1, 2);
+  assert_int_equal(r.report[0].verdict, MG_EQUAL);
   mg_search_result_free(&r), mg_graph_free(p);
 }
 static void runs_settle(void **state) {
