@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every program of examples/programs as its user takes it, for sm_80 and for sm_90a: `mirage search`, complete and certified;
-# `mirage emit`; the file's own nvcc command, without a warning and, by ptxas's report, without a spill; `mirage check`.
+# `mirage emit`; the file's own nvcc command, without a warning and, by ptxas's report, without a spill and with as many blocks
+# at once as the launch bound promises; `mirage check`.  So are µGraphs of tests/programs.ugraphs: every eighth by SEED, or all.
 # nvcc gets all kernels of an architecture as one file, which takes it an eighth of the time.
 # Usage: tests/test_examples.sh [SEED]; prints `ok - ..` or `not ok - ..` a step.  Link 2 is of a sample that SEED draws;
 # SOAK_EXAMPLES=1: of all, and the searches go to 12 block operators.  ONLY=REGEX: these programs.
@@ -26,26 +27,44 @@ searched() { # ARCH.PROGRAM: leaves the µGraph and the emitted file
     build/mirage emit "$to.mg" --arch "$arch" -o "$to.cu" 2>>"$to.log" && rc=0
   result "${1#*.} for $arch: searched, certified, emitted" $rc "$to.log"
 }
-compiled() { # ARCH
+stored() { # the stored µGraphs, of programs named by their numbers too, as $dir/KIND.NUMBER.ARCH
+  awk -v dir=$dir -v step=$([ "${SOAK_EXAMPLES:-0}" = 0 ] && echo 8 || echo 1) -v seed="$seed" -v only="${ONLY:-.}" '
+    /^#@ / { arch = $2; n++; f = ""; next }
+    /^program / { f = (n + seed) % step == 0 && $2 ~ only ? dir "/stored." arch "." n ".mg" : ""; $0 = $0 "_" n }
+    f { print >f }' tests/programs.ugraphs
+  for f in $dir/stored.*.mg; do
+    [ -e "$f" ] || continue
+    f=${f%.mg}
+    arch=${f#*/stored.}
+    build/mirage emit "$f.mg" --arch "${arch%.*}" -o "$f.cu" 2>"$f.log" || result "$(basename "$f"): emitted" 1 "$f.log"
+  done
+}
+compiled() { # ARCH, or stored.ARCH
   local to=$dir/all.$1 flags all kernels rc=1
-  all=$(ls $dir/"$1".*.cu)
+  all=$(ls $dir/"$1".*.cu 2>/dev/null) || return 0
   { printf '#define %s\n' MG_CUBLAS MG_TENSOR_MAPS && cat $all; } >"$to.cu" # before the header's first inclusion, as some files have it
   flags=$(sed -n '1s,^/\* nvcc \(.*\) -shared .*,\1,p' "$(head -n 1 <<<"$all")")
   kernels=$(grep -c '^MG_KERNEL(' "$to.cu")
   "$NVCC" $flags -Xcompiler -Wall,-Wextra -Werror all-warnings -Xptxas -v -I. -c -o "$to.o" "$to.cu" >"$to.log" 2>&1 &&
-    awk -v arch="$1" -v kernels="$kernels" '$0 ~ "Compiling entry .* for ." arch { entry = $0; n++ }
+    awk -v arch="${1#stored.}" -v kernels="$kernels" '
+      FNR == NR { if (/^MG_KERNEL/) { split($0, part, /[(),]+ */); name = $0; sub(/^[^)]*\) void /, "", name); sub(/\(.*/, "", name)
+        threads[name] = part[2] * (part[3] ~ /^[0-9]/ ? part[3] : 1) } next }
+      $0 ~ "Compiling entry .* for ." arch { entry = $0; n++
+        match(entry, /_ZL?[0-9]+/); name = substr(entry, RSTART, RLENGTH); sub(/_ZL?/, "", name); name = substr(entry, RSTART + RLENGTH, name) }
+      / Used [0-9]+ registers/ { match($0, /Used [0-9]+/); used = substr($0, RSTART + 5, RLENGTH - 5); bounds++
+        if (!(name in threads) || used * threads[name] > 65536) { print entry; print; bad = 1 } }
       /bytes spill/ { said++ }
       /warning/ || /bytes spill/ && !/ 0 bytes spill stores, 0 bytes spill loads/ { print entry; print; bad = 1 }
-      END { if (!n || n != kernels || n != said) { print n + 0 " entries, " said + 0 " reports"; bad = 1 } exit bad }
-    ' "$to.log" >"$to.bad" && rc=0
+      END { if (!n || n != kernels || n != said || n != bounds) { print n + 0 " entries, " said + 0 " reports"; bad = 1 } exit bad }
+    ' "$to.cu" "$to.log" >"$to.bad" && rc=0
   [ -s "$to.bad" ] && mv "$to.bad" "$to.log"
-  result "nvcc for $1: $(wc -w <<<"$all") programs, $kernels kernels, no warning, no spill" $rc "$to.log"
+  result "nvcc for $1: $(wc -w <<<"$all") programs, $kernels kernels, no warning, no spill, registers within the launch bounds" $rc "$to.log"
 }
 checked() { # ARCH.PROGRAM
   timeout 800 build/mirage check "$dir/$1.cu" --seed "$seed" >"$dir/$1.check" 2>&1 && grep -q '^link 2: SAME' "$dir/$1.check"
   result "${1#*.} for ${1%%.*}: link 2" $? "$dir/$1.check"
 }
-export -f result searched compiled checked
+export -f result searched compiled stored checked
 export NVCC
 each() { xargs -P 2 -n 1 bash -c '"$0" "$1"' "$1"; } # FUNCTION: of every line, two at a time
 
@@ -53,7 +72,10 @@ things=()
 for arch in $archs; do for f in $(cd examples/programs && ls -- *.mg | grep -E -- "${ONLY:-.}"); do things+=("$arch.${f%.mg}"); done; done
 {
   printf '%s\n' "${things[@]}" | each searched
-  if [ -n "$NVCC" ]; then printf '%s\n' $archs | each compiled; else echo "skipped: nvcc is not installed"; fi
+  if [ -n "$NVCC" ]; then
+    stored
+    printf '%s\n' $archs $(printf 'stored.%s ' $archs) | each compiled
+  else echo "skipped: nvcc is not installed"; fi
   n=${#things[@]}
   for ((k = 0; k < n; k++)); do
     thing=${things[(seed * 31 + k * 29) % n]}

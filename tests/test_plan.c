@@ -461,10 +461,11 @@ static void facts_are_what_is_emitted(void **state) {
   mg_graph_free(g);
 }
 
-/* The threads of the facts are what NAME_info says of the emitted kernels of the programs' stored µGraphs; its shared bytes are
-   those of the emitter's facts, and within the machine's limit. */
+/* The threads, stages and shared bytes of the facts are those of the emitted kernels of the programs' stored µGraphs, as NAME_info
+   and the text say them, and within the machine's limits; the blocks that the cost has a multiprocessor hold at once fit it by
+   these and by the registers that the launch bound leaves a thread, which are enough for the accumulators. */
 static void what_is_planned_is_in_the_file(void **state) {
-  int kernels = 0;
+  int kernels = 0, several = 0;
   ugraphs u = {0};
   (void)state;
   for (mg_graph *g; (g = ugraphs_next(&u)) != NULL; mg_graph_free(g)) {
@@ -492,6 +493,21 @@ static void what_is_planned_is_in_the_file(void **state) {
       assert_int_equal(emitted[number].takes.shared_bytes, shared);
       assert_int_equal(emitted[number].takes.threads, threads);
       assert_true(shared <= m->shared_per_block);
+      const mg_kernel_takes *t = &emitted[number].takes;
+      const int alone = t->blocks == 1;
+      assert_int_equal(mg_kernel_facts_taking(g, op, m, t, &f), 1);
+      assert_int_equal(f.plan.shared, shared);
+      assert_int_equal(f.plan.stages, t->stages);
+      assert_float_equal(f.resident, f.waves < t->blocks ? f.waves : t->blocks, 0);
+      assert_true(alone || t->blocks * (shared + 1024) <= m->shared_per_sm);
+      assert_true(t->blocks * threads <= m->threads_per_sm && t->blocks * threads * t->registers <= m->registers_per_sm);
+      assert_true(t->registers % 8 == 0 || t->registers == MG_REGISTERS_MOST);
+      assert_true(t->registers > t->accumulators && (alone || t->registers >= t->accumulators + MG_REGISTERS_BESIDE ||
+                                                     t->registers == MG_REGISTERS_MOST));
+      if (alone) snprintf(row, sizeof row, "MG_KERNEL(%d) void %s_kernel%d(", threads, g->name, number);
+      else snprintf(row, sizeof row, "MG_KERNEL(%d, %d) void %s_kernel%d(", threads, t->blocks, g->name, number);
+      assert_non_null(strstr(cu, row));
+      several += !alone;
       number++;
       if (mg_plan_says(b, MG_PLAN_STAGES, NULL) < 0 && mg_plan_says(b, MG_PLAN_WARPS_N, NULL) < 0) continue; /* the facts are of another plan */
       assert_int_equal(mg_kernel_facts_of(g, op, m, &f), 1);
@@ -503,7 +519,7 @@ static void what_is_planned_is_in_the_file(void **state) {
     mg_cuda_facts_free(emitted, n);
     mg_string_free(cu);
   }
-  assert_true(kernels > 100);
+  assert_true(kernels > 100 && several > 20);
 }
 
 /* ---- machines as text */
