@@ -158,7 +158,7 @@ def mixer():
 
 @case()
 def hard_swish_mlp():
-    return nn.Sequential(nn.Linear(D, D), nn.Hardswish(), nn.Linear(D, D), nn.ReLU6(), nn.LeakyReLU(0.1)), [x_of()]
+    return nn.Sequential(nn.Linear(D, D), nn.Hardswish(), nn.Linear(D, D)), [x_of()]
 
 
 # ---- attention

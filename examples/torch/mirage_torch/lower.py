@@ -626,6 +626,16 @@ def clamp(w, node, x, low=None, high=None):
     return w.map(row, [x], shape, want, (", ", rational(bound)))
 
 
+@handles("clamp.Tensor", "clamp_min.Tensor", "clamp_max.Tensor")
+def clamp_between(w, node, x, low=None, high=None):
+    want, shape = result(node)
+    if node.target is aten.clamp_max.Tensor:
+        low, high = None, low
+    if low is not None:
+        x = w.map("maximum", [x, low], broadcast(x.shape, low.shape), want, inner=high is not None)
+    return x if high is None else w.map("minimum", [x, high], shape, want)
+
+
 def choose(w, c, a, b, shape, want):
     """c != 0 ? a : b; of scalars one element that the call passes."""
     if c.dtype != "bool" or c.name is not None:
@@ -701,7 +711,7 @@ for _packet in ("sum", "mean"):  # sum(x, dtype=..) has no dimension between
 @handles("var.correction", "var.dim")
 def variance(w, node, x, dim=None, correction=1, keepdim=False):
     want, shape = result(node)
-    correction = 1 if correction is None else int(correction)
+    correction = 1 if correction is None else correction  # var.dim's is a truth value
     at = dims_of(dim, len(x.shape))
     count = product(x.shape[d] for d in at)
     if not isinstance(count, int) or count <= correction:
@@ -1022,6 +1032,8 @@ def split(w, node, x, sizes=None, dim=0):
 def cat(w, node, tensors, dim=0):
     want, shape = result(node)
     tensors = [t for t in tensors if t.shape != (0,)]
+    if not tensors:
+        raise Declined("a tensor without elements")
     if any(t.dtype != want for t in tensors):
         raise Declined("a concatenation of several types")
     dim, out = dim_of(dim, len(shape)), tensors[0]
