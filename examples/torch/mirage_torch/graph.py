@@ -3,7 +3,9 @@
 trace() gives ATen operators as PyTorch dispatches them before any decomposition. Runs of operators that lower.py covers
 become programs: a node joins the run at hand if none of its operands hangs on the run through a node outside, and if the
 library parses the program with it. Views at a run's edges stay outside: they are free, and keep their aliases."""
+import inspect
 import operator
+import sys
 
 import torch
 from torch.fx import Graph, GraphModule, Node
@@ -40,7 +42,14 @@ def mutates(node):
         return False
     if schema is None:
         return not getattr(node.target, "__module__", "").startswith(("_operator", "math", "torch"))
+    if schema.name in ("aten::batch_norm", "aten::instance_norm") and not is_still(node):
+        return True  # the running statistics, whatever the schema says
     return schema.is_mutable or draws(node)
+
+
+def is_still(node):
+    said = dict(zip((a.name for a in node.target._schema.arguments), node.args)) | dict(node.kwargs)
+    return said.get("training", said.get("use_input_stats")) is False
 
 
 def draws(node):
@@ -48,8 +57,8 @@ def draws(node):
     if torch.Tag.nondeterministic_seeded not in node.target.tags:
         return False
     said = dict(zip((a.name for a in node.target._schema.arguments), node.args)) | dict(node.kwargs)
-    if "train" in said or "training" in said:
-        return said.get("train", said.get("training")) is not False
+    if "train" in said:
+        return said["train"] is not False
     return node.target is not aten.scaled_dot_product_attention.default or said.get("dropout_p", 0) != 0
 
 
@@ -155,7 +164,12 @@ def lowered(run, bounds, options, trial=False):
         return a
 
     for n in run:
-        values[n] = HANDLERS[n.target](w, n, *[value(a) for a in n.args], **{k: value(a) for k, a in n.kwargs.items()})
+        args, kwargs = [value(a) for a in n.args], {k: value(a) for k, a in n.kwargs.items()}
+        try:
+            inspect.signature(HANDLERS[n.target]).bind(w, n, *args, **kwargs)
+        except TypeError as e:
+            raise Declined(f"arguments that its rule does not take: {e}") from None
+        values[n] = HANDLERS[n.target](w, n, *args, **kwargs)
     wanted = needed(run, members)
     if trial:
         wanted = wanted[:8]
@@ -185,8 +199,7 @@ def blocked(node, devices):
     if node.target in SIZE or not isinstance(node.meta.get("val"), (torch.Tensor, list, tuple)):
         return "arithmetic of sizes"
     if mutates(node):
-        schema = node.target._schema
-        return "it mutates its operand" if schema.is_mutable else "it draws random numbers"
+        return "it draws random numbers" if draws(node) else "it mutates its operand"
     if node.target not in HANDLERS:
         return f"no rule for {node.target}"
     for t in [node.meta["val"]] if isinstance(node.meta["val"], torch.Tensor) else node.meta["val"]:
@@ -198,13 +211,14 @@ def blocked(node, devices):
     return None
 
 
-def reaches(start, run, where):
-    """1 if what the nodes of `start` hang on, each program as a whole, holds one of the run's."""
-    seen, left = set(), list(start)
+def waits(nodes, runs, where):
+    """1 if what these nodes take from outside hangs, each program as a whole, on one of the runs."""
+    inside = set(nodes)
+    seen, left = set(), [a for n in nodes for a in n.all_input_nodes if a not in inside]
     while left:
         n = left.pop()
         unit = where.get(n, n)
-        if unit is run:
+        if unit in runs:
             return True
         if unit in seen:
             continue
@@ -218,6 +232,7 @@ def partition(graph, bounds, options):
     """Runs in order, and why[node] for each other node. Several runs may be open at a time: a node joins one that makes
     or takes an operand of it; what changes memory closes all."""
     runs, why, where, opened, after = [], {}, {}, [], {}
+    index = {n: k for k, n in enumerate(graph.nodes)}
 
     def fits(nodes, node):
         try:
@@ -238,17 +253,26 @@ def partition(graph, bounds, options):
         if is_view(n) and not makers:
             why[n] = "a view of what no program makes: no data moves"
             continue
-        near = [r for r in reversed(opened) if r in makers]
+        near = [[r] for r in reversed(opened) if r in makers]
+        if len(near) > 1:  # as one
+            near.insert(0, [r for r in opened if r in makers])
         if not is_view(n):
-            near += [r for r in reversed(opened) if r not in near and r.takes & set(n.all_input_nodes)]
+            near += [[r] for r in reversed(opened) if [r] not in near and r.takes & set(n.all_input_nodes)]
         reasons, joined = [], False
-        for r in near:
-            outside = [a for a in n.all_input_nodes if where.get(a) is not r]
-            reason = "a part of it waits for what is computed of the program before it" if reaches(outside, r, where) \
-                else fits(r.nodes, n)
+        for some in near:
+            nodes = sorted((m for r in some for m in r.nodes), key=index.get)
+            reason = "a part of it waits for what is computed of the program before it" \
+                if waits(nodes + [n], some, where) else fits(nodes, n)
             joined = reason is None
             if joined:
-                join(r, n, where)
+                some[0].nodes = nodes
+                for r in some[1:]:
+                    opened.remove(r)
+                    runs.remove(r)
+                    some[0].takes |= r.takes
+                for m in nodes:
+                    where[m] = some[0]
+                join(some[0], n, where)
                 break
             reasons.append(reason)
         if joined:
@@ -339,7 +363,6 @@ def split(traced, runs):
             new[n] = graph.call_function(operator.getitem, (call, k))
             new[n].meta = dict(n.meta)
 
-    import sys
     depth = sys.getrecursionlimit()
     sys.setrecursionlimit(max(depth, 20000))
     try:

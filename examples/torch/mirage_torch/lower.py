@@ -121,9 +121,18 @@ class Writer:
 
     def viewed(self, v, what, how):
         """An input nobody has read, after a view that is done at the call."""
+        if what == "reshape" and not self.free(v, how):
+            what = "copy"
         fake = v.fake.permute(how) if what == "permute" else v.fake.reshape(self.torch_sizes(v, how))
         shape = tuple(v.shape[d] for d in how) if what == "permute" else tuple(how)
         return Value(v.dtype, shape, node=v.node, fake=fake, prep=v.prep + ((what, tuple(how)),), constant=v.constant)
+
+    def free(self, v, how):
+        try:
+            v.fake.view(self.torch_sizes(v, how))
+        except (RuntimeError, ValueError):
+            return False
+        return True
 
     def torch_sizes(self, v, how):
         known = {e: s for e, s in zip(v.shape, v.fake.shape)}
@@ -156,7 +165,8 @@ class Writer:
             raise Declined(f"more than {MAX_INPUTS} inputs")
         order = dense_order(v.fake)
         name = f"x{len(self.inputs) + 1}"
-        self.inputs.append(Input(v.node, v.constant, v.prep, name, v.shape, order, dtype, order is None, v.fake))
+        self.inputs.append(Input(v.node, v.constant, v.prep, name, v.shape, order, dtype,
+                                 order is None or any(what == "copy" for what, _ in v.prep), v.fake))
         return name
 
     # ---- statements
@@ -203,8 +213,11 @@ class Writer:
         own = v.shape
         while own and own[0] == 1:
             own = own[1:]
-        rows = of.base[-1] == of.shape[-1]
-        if len(own) <= 1 and (rows or not own):
+        alike = 0  # dimensions at the end that the tensor has as it is seen
+        while alike < min(len(of.base), len(of.shape)) and of.base[-1 - alike] == of.shape[-1 - alike]:
+            alike += 1
+        rows = alike > 0
+        if len(own) <= alike:
             if v.name is None:
                 return self.text(self.viewed(v, "reshape", own or (1,)))
             return self.solid(v.seen(own or (1,))).name
@@ -326,6 +339,12 @@ class Writer:
             lead = (1,) * abs(len(a.shape) - len(b.shape))
             a, b = (self.reshape(v, lead + v.shape) if len(v.shape) < len(base) else v for v in (a, b))
         inner = inner and have != "f32"
+        if len(base) > 3 and a.shape[:-2] == b.shape[:-2]:  # kernels multiply matrices, or a list of them
+            many = (product(a.shape[:-2]),)
+            flat = [(v, many + v.shape[-2:]) for v in (a, b)]
+            if isinstance(many[0], int) or all(v.name is None or v.base == to for v, to in flat):
+                a, b = (self.reshape(v, to) for v, to in flat)
+                base = many + shape[-2:]
         v = self.say("matmul", [self.solid(a), self.solid(b)], [], shape, have, base, inner)
         return v if want is None or want == have else self.cast(v, want)
 
@@ -607,6 +626,16 @@ def clamp(w, node, x, low=None, high=None):
     return w.map(row, [x], shape, want, (", ", rational(bound)))
 
 
+@handles("clamp.Tensor", "clamp_min.Tensor", "clamp_max.Tensor")
+def clamp_between(w, node, x, low=None, high=None):
+    want, shape = result(node)
+    if node.target is aten.clamp_max.Tensor:
+        low, high = None, low
+    if low is not None:
+        x = w.map("maximum", [x, low], broadcast(x.shape, low.shape), want, inner=high is not None)
+    return x if high is None else w.map("minimum", [x, high], shape, want)
+
+
 def choose(w, c, a, b, shape, want):
     """c != 0 ? a : b; of scalars one element that the call passes."""
     if c.dtype != "bool" or c.name is not None:
@@ -682,7 +711,7 @@ for _packet in ("sum", "mean"):  # sum(x, dtype=..) has no dimension between
 @handles("var.correction", "var.dim")
 def variance(w, node, x, dim=None, correction=1, keepdim=False):
     want, shape = result(node)
-    correction = 1 if correction is None else int(correction)
+    correction = 1 if correction is None else correction  # var.dim's is a truth value
     at = dims_of(dim, len(x.shape))
     count = product(x.shape[d] for d in at)
     if not isinstance(count, int) or count <= correction:
@@ -846,27 +875,23 @@ def attention(w, node, q, k, v, mask=None, dropout=0.0, is_causal=False, scale=N
     if is_causal and (mask is not None or length != keys):
         raise Declined("a causal attention of other queries than keys, or with a mask beside")
     factor = 1 / math.sqrt(width) if scale is None else scale
-    groups = 1
+    groups, own = 1, None
     if enable_gqa and k.shape[-3] != q.shape[-3]:
         heads, own = q.shape[-3], k.shape[-3]
-        if not isinstance(heads, int) or not isinstance(own, int):
-            raise Declined("heads that come with the call")
+        if not all(isinstance(d, int) for d in (heads, own, length)):
+            raise Declined("an attention of groups whose heads or queries come with the call")
         groups = heads // own
-        plain = mask is None and not is_causal
-        q = w.reshape(q, lead[:-1] + ((own, product((groups, length))) if plain else (own, groups, length)) + (width,))
-        if not plain:
-            k, v = (w.reshape(t, t.shape[:-2] + (1,) + t.shape[-2:]) for t in (k, v))
-        if mask is not None and len(mask.shape) >= 3:
-            at = mask.shape[-3]
-            mask = w.reshape(mask, mask.shape[:-3] + ((1, 1) if at == 1 else (own, groups)) + mask.shape[-2:])
+        q = w.reshape(q, lead[:-1] + (own, groups * length, width))
     rank = len(k.shape)
     turned = w.transpose(k, tuple(range(rank - 2)) + (rank - 1, rank - 2))
     s = w.scale(w.matmul(q, turned, inner=True), factor, True)
-    whole = s.shape
+    rows, whole = s.shape, lead + (length, keys)
     hidden = None
+    if groups > 1 and (is_causal or mask is not None):  # a query's row of the mask is the same in each group
+        s = w.reshape(s, whole)
     if is_causal:
-        s = w.solid(s)
-        s = w.say("causal", [s], [], whole, s.dtype, whole, s.dtype != "f32")
+        s = w.solid(s) if s.base[-2:] != whole[-2:] else s
+        s = w.say("causal", [s], [], whole, s.dtype, s.base, s.dtype != "f32")
     elif mask is not None and mask.dtype == "bool":
         if mask.name is not None:
             raise Declined("its mask is computed in the program: comparisons have no row")
@@ -876,10 +901,10 @@ def attention(w, node, q, k, v, mask=None, dropout=0.0, is_causal=False, scale=N
         s = w.map("add", [shown, w.map("drop", [hidden, under], mask.shape, inner=True)], whole, inner=True)
     elif mask is not None:
         s = w.map("add", [s, mask], whole, inner=True)
-    p = w.along("softmax", s, len(whole) - 1)
+    p = w.along("softmax", s, len(s.shape) - 1)
     if hidden is not None:  # a row that sees no key is 0
         p = w.map("keep", [hidden, p], whole)
-    o = w.matmul(w.cast(p, want), v, want)
+    o = w.matmul(w.reshape(w.cast(p, want), rows), v, want)
     return w.reshape(o, shape)
 
 
@@ -1007,6 +1032,8 @@ def split(w, node, x, sizes=None, dim=0):
 def cat(w, node, tensors, dim=0):
     want, shape = result(node)
     tensors = [t for t in tensors if t.shape != (0,)]
+    if not tensors:
+        raise Declined("a tensor without elements")
     if any(t.dtype != want for t in tensors):
         raise Declined("a concatenation of several types")
     dim, out = dim_of(dim, len(shape)), tensors[0]

@@ -1,0 +1,166 @@
+"""What is left to PyTorch, each with its reason, and right all the same."""
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import mirage_torch
+from test_modules import compiled, flat
+
+X = lambda *shape, dtype=torch.float32: torch.randn(*shape).to(dtype)
+BOOL = lambda *shape: torch.rand(*shape) > 0.5
+
+
+def grown(x):
+    x.add_(1)
+    return x.exp() * 2
+
+
+REFUSED = {  # name: function, its inputs, what the reason says
+    "float64": (lambda x: x.exp() + 1, [X(4, dtype=torch.float64)], "its type is float64"),
+    "integers": (lambda x: (x + 1) * 2, [torch.arange(4)], "its type is int64"),
+    "integers beside": (lambda x, i: x * i + x, [X(4), torch.arange(4)], "its operand is int64"),
+    "mixed 16 bits": (lambda x, y: (x + y) * 2, [X(4, dtype=torch.float16), X(4, dtype=torch.bfloat16)],
+                      "it mixes float16 with bfloat16"),
+    "complex": (lambda x: x * 2 + 1, [torch.randn(4, dtype=torch.complex64)], "complex"),
+    "no rule": (lambda x: x.cumsum(0).exp(), [X(4)], "no rule for aten.cumsum.default"),
+    "mutated input": (grown, [X(4)], "it mutates its operand"),
+    "random": (lambda x: F.dropout(x, 0.5, True), [X(4)], "it draws random numbers"),
+    "attention drops": (lambda q: F.scaled_dot_product_attention(q, q, q, dropout_p=0.5), [X(1, 2, 4, 8)],
+                        "it draws random numbers"),
+    "rank 6": (lambda x: (x + 1).exp(), [X(1, 2, 1, 2, 1, 2)], "a tensor of rank 6: programs take 5"),
+    "no elements": (lambda x: (x + 1).exp(), [X(0, 4)], "a tensor without elements"),
+    "infinity": (lambda x: x.exp() + float("inf"), [X(4)], "the constant inf: programs are over the reals"),
+    "large constant": (lambda x: x.exp() + 1e12, [X(4)], "numerator or denominator passes 2^31"),
+    "exponent": (lambda x: x.exp() ** 1.7, [X(4)], "the exponent 1.7"),
+    "exponent of a tensor": (lambda x, y: x.exp() ** y, [X(4), X(4)], "no rule for aten.pow.Tensor_Tensor"),
+    "crossed clamp": (lambda x: x.clamp(1, 0) + 1, [X(4)], "a clamp whose lower bound is above its upper one"),
+    "floor division": (lambda x: torch.div(x, 2, rounding_mode="floor"), [X(4)], "a division rounded by floor"),
+    "division by 0": (lambda x: x / 0, [X(4)], "a division by 0"),
+    "steep slope": (lambda x: F.leaky_relu(x, 2.0), [X(4)], "a slope of 2.0"),
+    "comparison": (lambda x: (x > 0) & (x < 1), [X(4)], "no rule for aten.gt.Scalar"),
+    "training norm": (lambda x, m, v: F.batch_norm(x, m, v, training=True), [X(4, 8), X(8), X(8).abs()],
+                      "it mutates its operand"),
+    "16 bits without eps": (lambda x: F.rms_norm(x, (8,)), [X(4, 8, dtype=torch.float16)], "an RMS norm of 16 bits without eps"),
+    "rms of two dims": (lambda x: F.rms_norm(x, (4, 8), eps=1e-5), [X(2, 4, 8)], "an RMS norm over several dimensions"),
+    "attention of rank 5": (lambda q: F.scaled_dot_product_attention(q, q, q), [X(1, 1, 2, 4, 8)], "an attention of rank 5"),
+    "causal, other keys": (lambda q, k: F.scaled_dot_product_attention(q, k, k, is_causal=True), [X(2, 4, 8), X(2, 6, 8)],
+                           "a causal attention of other queries than keys"),
+    "computed mask": (lambda x, m: torch.where(torch.logical_or(m, m), x, x * 2) + 1, [X(4), BOOL(4)], "no rule for aten.logical_or"),
+    "argmax of all": (lambda x: (x * 2).argmax(), [X(4, 4)], "an argmax over all elements"),
+    "columns picked": (lambda x, i: x.index_select(1, i), [X(4, 4), torch.tensor([1, 2])], "rows picked along another dimension"),
+    "vectors": (lambda a, b: torch.matmul(a, b) + 1, [X(4), X(4)], "a product of two vectors"),
+    "odd steps": (lambda x: (x * 2)[::3] + 1, [X(7)], "a slice by steps of 3 that no reshape makes"),
+    "one alone": (lambda x: x.exp(), [X(4)], "a program of 1 operator alone"),
+    "variance of one": (lambda x: (x * 2).var(0), [X(1, 4)], "a variance over a size that comes with the call, or of too few"),
+    "interleaved all": (lambda x: (x * 2).repeat_interleave(2), [X(4, 4)], "a repetition of all elements"),
+    "log-sum-exp of two": (lambda x: torch.logsumexp(x * 2, (0, 1)), [X(4, 4)], "a log-sum-exp over several dimensions"),
+    "masked and shown": (lambda x, m: x.masked_fill(m, float("-inf")).abs() * 0, [X(4), BOOL(4)], "the constant -inf"),
+    "types joined": (lambda x, y: torch.cat([x, y]) * 2, [X(4), X(4, dtype=torch.float16)], "a concatenation of several types"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name, options):
+    fn, inputs, reason = REFUSED[name]
+    report = mirage_torch.Report()
+    run = compiled(fn, report, options, "written")
+    torch.manual_seed(3)
+    got = flat(run(*[x.clone() for x in inputs]))
+    torch.manual_seed(3)
+    want = flat(fn(*[x.clone() for x in inputs]))
+    said = [why for _, _, _, where, why in report.nodes if where == "PyTorch"] + [why for _, why in report.declined]
+    assert said and any(reason in why for why in said), str(report)
+    for a, b in zip(got, want):
+        assert a.dtype == b.dtype
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5, equal_nan=True)
+
+
+DYNAMIC = {  # marked dimensions beside
+    "a mean over it": (lambda x: (x * 2).mean(0), [X(4, 8)], [(0, 0)], "a mean over n"),
+    "three sizes": (lambda x: (x * 2).exp(), [X(3, 4, 5)], [(0, 0), (0, 1), (0, 2)], "3 sizes that come with the call"),
+    "a slice of it": (lambda x: (x * 2)[1:] + 1, [X(4, 8)], [(0, 0)], "a slice of a size that comes with the call"),
+    "causal": (lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), [X(2, 4, 8)], [(0, 1)], "the program is not parallel in it"),
+    "a size as operand": (lambda x: x * x.shape[0] + 1, [X(4, 8)], [(0, 0)], "a constant that is known only at the call"),
+    "joined with others": (lambda x: (x * 2).t().reshape(-1).softmax(0) * 3, [X(4, 8)], [(0, 0)], "a reshape joins it with others"),
+}
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_refused_dynamic(name, options):
+    fn, inputs, marks, reason = DYNAMIC[name]
+    report = mirage_torch.Report()
+    for k, d in marks:
+        torch._dynamo.mark_dynamic(inputs[k], d)
+    with torch.no_grad():
+        got, want = compiled(fn, report, options, "written")(*inputs), fn(*inputs)
+    said = [why for _, _, _, _, why in report.nodes]
+    assert any(reason in why for why in said), str(report)
+    torch.testing.assert_close(got, want)
+
+
+def test_autograd_is_declined_by_name(options):
+    m, report = torch.nn.Linear(4, 4), mirage_torch.Report()
+    with pytest.warns(UserWarning, match="autograd"):
+        y = compiled(lambda x: F.silu(m(x)), report, options, "written")(X(2, 4))
+    assert "autograd: input" in report.declined[0][1] and "asks for a gradient" in report.declined[0][1]
+    y.sum().backward()
+    assert m.weight.grad is not None
+
+
+def test_sizes_beyond_the_program(options):
+    """Where a size is out of a program's range PyTorch runs it, and says so."""
+    x, report = X(4, 8), mirage_torch.Report()
+    torch._dynamo.mark_dynamic(x, 0)
+    run = compiled(lambda x: F.silu(x) * 2 + x, report, {**options, "most_size": 16}, "written")
+    assert torch.allclose(run(x), F.silu(x) * 2 + x, atol=1e-6)
+    far = X(40, 8)
+    with pytest.warns(UserWarning, match="is 40, and the program is for 2..16"):
+        assert torch.allclose(run(far), F.silu(far) * 2 + far, atol=1e-6)
+    p = report.programs[0]
+    assert p["calls"] == {"program": 1, "eager": 1} and "2..16" in str(report)
+
+
+def test_many_inputs_and_outputs_are_cut(options):
+    """17 inputs, then 9 outputs: more than one program."""
+    report = mirage_torch.Report()
+    xs = [X(4) for _ in range(20)]
+    got = compiled(lambda *x: sum(a * 2 for a in x) + 1, report, {**options, "most_operators": 99}, "written")(*xs)
+    assert torch.allclose(got, sum(a * 2 for a in xs) + 1, atol=1e-5)
+    assert len(report.calls) == 2 and all(c.found.program.n_in <= 16 for c in report.calls)
+    torch._dynamo.reset()
+    report = mirage_torch.Report()
+    got = compiled(lambda x: tuple((x * k).exp() for k in range(2, 12)), report, options, "written")(xs[0])
+    assert all(torch.allclose(a, (xs[0] * k).exp(), rtol=1e-5) for k, a in zip(range(2, 12), got))
+    assert all(c.found.program.n_out <= 8 for c in report.calls)
+
+
+def test_options_are_refused_by_name():
+    with pytest.raises(ValueError, match="no option 'speed'"):
+        mirage_torch.Options(speed=11)
+    with pytest.raises(ValueError, match="mode 'best' is none of"):
+        mirage_torch.Options(mode="best")
+    with pytest.raises(ValueError, match="rest 'triton'"):
+        mirage_torch.Options(rest="triton")
+    with pytest.raises(ValueError, match="no operator 'nosuch'"):
+        mirage_torch.register(torch.ops.aten.sin.default, "nosuch")
+
+
+def test_superoptimize_wants_one_program(options):
+    with pytest.raises(mirage_torch.Declined, match="no rule for aten.cumsum"):
+        mirage_torch.superoptimize(lambda x: (x * 2).cumsum(0).exp(), X(4), mode="written", options=options)
+    with pytest.raises(mirage_torch.MirageError, match="is no operator"):
+        mirage_torch.Program("program p\ninput X : f16[4]\nY = nosuch(X)\noutput Y\n")
+
+
+def test_fake_tensors_are_not_read(options):
+    """A call of fake tensors asks for shapes alone."""
+    report = mirage_torch.Report()
+    run = compiled(lambda x: F.silu(x) * 2, report, options, "written")
+    run(X(4))
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    with FakeTensorMode() as mode, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out = report.calls[0](mode.from_tensor(X(4)))
+    assert out[0].shape == (4,) and report.calls[0].why_eager == "the call is of fake tensors"
