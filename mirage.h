@@ -183,6 +183,7 @@ int mg_dtype_bytes(mg_dtype t); /* i32: of an int32_t, wherever indices stand */
 /* x rounded to nearest, ties to even, as the type holds it: denormals, and infinity from half a unit above the largest on. */
 float mg_round_to(mg_dtype t, float x);
 double mg_from_bits(mg_dtype t, uint32_t bits); /* of a float as it is stored */
+uint32_t mg_to_bits(mg_dtype t, float x);       /* x, rounded so, as it is stored; a NaN is 0x7FFF of 16 bits */
 
 /* Exact constant num/den, den > 0, in lowest terms, both below 2^31 in magnitude after reduction. */
 typedef struct mg_rational { int64_t num, den; } mg_rational;
@@ -1207,6 +1208,22 @@ float mg_round_to(mg_dtype t, float x) {
   u |= sign;
   memcpy(&x, &u, 4);
   return x;
+}
+uint32_t mg_to_bits(mg_dtype t, float x) {
+  const mg_type_info *row = mg_type_row(t);
+  const int stored = row->digits - 1, low = row->least + row->digits; /* below 2^low all numbers are as far apart */
+  const float r = mg_round_to(t, x);
+  int exponent;
+  uint32_t u;
+  memcpy(&u, &r, 4);
+  if (row->bytes == 4) return u;
+  if (x != x) return 0x7FFF;
+  if (row->digits == 8) return u >> 16; /* the upper half of an f32 */
+  const uint32_t sign = u >> 16 & 0x8000;
+  const double v = fabs((double)r), m = frexp(v, &exponent);
+  if (v > row->most) return sign | (0xFFFFu >> row->digits) << stored;
+  if (v < ldexp(1, low - 1)) return sign | (uint32_t)ldexp(v, -row->least);
+  return sign | (uint32_t)(exponent - low + 1) << stored | ((uint32_t)ldexp(m, row->digits) & ((1u << stored) - 1));
 }
 double mg_from_bits(mg_dtype t, uint32_t bits) {
   const mg_type_info *row = mg_type_row(t);

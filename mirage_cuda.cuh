@@ -48,6 +48,7 @@
      >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
      >>calibrate   a machine's rates: the kernels whose times they are, compiled with MG_CALIBRATE
      >>driver      check (link 2), compile, run (link 3), calibrate
+     >>device      where files are launched one after the other: a GPU, or its stand-in
      >>layouts     emitter: how the tiles of loads lie
      >>text        emitter: text and names
      >>plan        emitter: which tensor lives where, shared memory, barriers
@@ -341,10 +342,75 @@ mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, 
 /* Launches file k; in and out as mg_eval has them over doubles for g, a graph of the file's signature at these sizes, which are rounded
    to their types.  sym: the values of the file's symbols, or NULL where it has none.  Fibers run in another order the next time. */
 mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in, void *const *out, mg_error *e);
+/* A launch of what lies in memory as the kernels read it, by NAME_launch, or, early, by NAME_launch_pdl.  sym: NULL where the file
+   has no symbols. */
+typedef struct mg_device_call {
+  int n_in, n_out, early;
+  const void *const *in;     /* NULL: what is filled by definition */
+  void *const *out;
+  const size_t *in_bytes, *out_bytes;
+  void *workspace;
+  size_t workspace_bytes;
+  const int64_t *sym;
+  int n_sym;
+} mg_device_call;
+mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_error *e);
+/* NAME_info, NULL where file k has none, and what NAME_workspace_bytes says; NULL too on an error. */
+const mg_emitted_info *mg_emulated_info(mg_emulated *m, int k, size_t *workspace, mg_error *e);
+int mg_emulated_early(mg_emulated *m, int k); /* 1: it was loaded, and has NAME_launch_pdl */
 void mg_emulated_free(mg_emulated *m);
 /* Runs body in a process of its own, for timeout_s seconds of processor time at most, and hands back what it wrote to record, at most
    8192 bytes, zeroed.  MG_NOT_FOUND: it did not come to its end. */
 mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e);
+
+/* Where emitted files are launched, one after the other in one stream: the first GPU, by its driver; or, without one, a stand-in for it,
+   which is the host's memory and files compiled for the CPU.  Between mg_device_record and mg_device_recorded launches and
+   copies on the device do not run: they are what mg_device_replay runs, by a CUDA graph.  What is recorded anew changes the graph
+   that is there, where it can.  The stand-in refuses what a stream that is captured refuses. */
+typedef struct mg_device mg_device;
+typedef struct mg_device_graph mg_device_graph;
+typedef struct mg_device_config {
+  int emulated;              /* 1: the stand-in */
+  const char *arch;          /* NULL: that of the first GPU */
+  const char *include_dir, *cache_dir, *nvcc; /* as in mg_compile_config */
+  const char *cxx;           /* the stand-in's, as in mg_check_config; work_dir too */
+  const char *work_dir;
+  int timeout_s, jobs;       /* for the compilations, as there */
+} mg_device_config;
+typedef enum mg_device_way { MG_TO_DEVICE, MG_FROM_DEVICE, MG_ON_DEVICE } mg_device_way;
+typedef struct mg_device_counts {
+  uint64_t calls, launches, copies, allocations, bytes; /* calls: of everything below but the counts */
+  uint64_t recorded, changed, replayed; /* graphs that were made, those that were changed to what was recorded anew, replays */
+} mg_device_counts;
+/* MG_MACHINE: no GPU.  cfg: NULL is a GPU. */
+mg_status mg_device_open(const mg_device_config *cfg, mg_device **out, mg_error *e);
+void mg_device_close(mg_device *d); /* and frees all of its memory */
+const char *mg_device_name(const mg_device *d);
+const char *mg_device_arch(const mg_device *d); /* what files are to be emitted for; NULL: any */
+void mg_device_count(const mg_device *d, mg_device_counts *c);
+/* The stand-in: of its calls from here on the one of this number, counted from 1, fails; 0: none. */
+void mg_device_fail(mg_device *d, uint64_t call);
+/* Compiles and loads n texts, each once in the device's life; entry[k]: the NAME of NAME_launch; file[k]: what it is called below.  A text
+   need not be emitted, but has such a launch. */
+mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *const *entry, int n, int *file, mg_error *e);
+const mg_emitted_info *mg_device_info(const mg_device *d, int k); /* NULL: it has none */
+size_t mg_device_workspace(const mg_device *d, int k);
+int mg_device_early(const mg_device *d, int k); /* 1: it has NAME_launch_pdl */
+/* Memory, zeroed; `what` names it where there is none left. */
+mg_status mg_device_new(mg_device *d, const char *what, size_t bytes, void **p, mg_error *e);
+void mg_device_free(mg_device *d, void *p); /* waits for the stream; NULL: nothing */
+/* rows of `width` bytes, to_pitch and from_pitch apart. */
+mg_status mg_device_copy(mg_device *d, mg_device_way way, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows, mg_error *e);
+mg_status mg_device_launch(mg_device *d, int k, const mg_device_call *c, mg_error *e);
+mg_status mg_device_wait(mg_device *d, mg_error *e);
+mg_status mg_device_record(mg_device *d, mg_error *e);
+/* *g: NULL, or the graph that it is to change; failed: 1: what was recorded is dropped. */
+mg_status mg_device_recorded(mg_device *d, int failed, mg_device_graph **g, mg_error *e);
+mg_status mg_device_replay(mg_device *d, mg_device_graph *g, mg_error *e);
+void mg_device_graph_free(mg_device *d, mg_device_graph *g);
+/* n replays, one behind the other, and the microseconds of each; the stand-in's are 0. */
+enum { MG_DEVICE_TIMES = 256 };
+mg_status mg_device_time(mg_device *d, mg_device_graph *g, int n, double *us, mg_error *e);
 
 /* The µGraph that an emitted file was made from: the text between its `mugraph {{{` and `}}} mugraph`.  Any bytes may come in. */
 mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e);
@@ -6580,32 +6646,8 @@ mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
 
 /* ---- numbers as they are stored */
 MGI_FN float mgi_cd_rounded(mg_dtype t, float x, uint32_t *bits) { /* x rounded to nearest even in t, and its bits */
-  const mg_type_info *row = mg_type_row(t);
-  const int digits = row->digits, low = row->least + digits; /* below 2^low all numbers are as far apart */
-  uint32_t u, r;
-  memcpy(&u, &x, 4);
-  if (row->bytes == 4) *bits = r = u;
-  else if (digits == 8) { /* the upper half of an f32 */
-    *bits = x == x ? (u + 0x7FFF + ((u >> 16) & 1)) >> 16 : 0x7FFF;
-    r = *bits << 16;
-  } else {
-    int exponent;
-    double m = frexp(fabs((double)x), &exponent), ulp = ldexp(1.0, (exponent < low ? low : exponent) - digits), v;
-    if (x != x) v = x, *bits = 0x7FFF;
-    else {
-      v = nearbyint(ldexp(m, exponent) / ulp) * ulp; /* ties to even: the default rounding mode */
-      if (v > row->most) v = HUGE_VAL, *bits = (0xFFFFu >> digits) << (digits - 1);
-      else if (v < ldexp(1, low - 1)) *bits = (uint32_t)ldexp(v, -row->least);
-      else {
-        m = frexp(v, &exponent);
-        *bits = (uint32_t)(exponent - low + 1) << (digits - 1) | ((uint32_t)ldexp(m, digits) & ((1u << (digits - 1)) - 1));
-      }
-      if (u >> 31) v = -v, *bits |= 0x8000;
-    }
-    return (float)v;
-  }
-  memcpy(&x, &r, 4);
-  return x;
+  *bits = mg_to_bits(t, x);
+  return mg_round_to(t, x);
 }
 MGI_FN void mgi_cd_put(void *at, mg_dtype t, int64_t k, uint32_t bits) {
   if (mg_dtype_bytes(t) == 4) ((uint32_t *)at)[k] = bits;
@@ -9583,15 +9625,17 @@ MGI_FN mg_status mgi_safe_sizes(const mg_graph *p, const mg_graph *g, mg_reduced
   return s;
 }
 
+/* g: what the file was emitted of, or NULL. */
 MGI_FN mg_status mgi_safe_build(const mg_graph *g, const mg_reduced *small, const char *so, const char *source, const char *cxx, const char *headers, int timeout_s, const char *text, mg_error *e) {
   const char *argv[MGI_CHECK_DEFINES + 20];
   char *define = (char *)malloc((size_t)MGI_CHECK_DEFINES * MGI_CHECK_DEFINE), include[600];
   mgi_child child;
   mg_classes c;
   int n = 0;
-  mg_status s = mg_classes_of(g, &c, e);
+  memset(&c, 0, sizeof c);
+  mg_status s = g ? mg_classes_of(g, &c, e) : MG_OK;
   if (s == MG_OK && !define) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_numerics", "no memory");
-  const int defines = s == MG_OK ? mgi_check_defines(g, &c, small, text, define, e) : 0;
+  const int defines = s == MG_OK && g ? mgi_check_defines(g, &c, small, text, define, e) : 0;
   if (defines < 0) s = MG_BAD_INPUT;
   snprintf(include, sizeof include, "-I%s", headers);
   const char *fixed[] = {cxx, "-std=c++17", "-O2", "-shared", "-fPIC", "-w", "-DMG_EMULATE", "-DMG_EMULATE_WIDE", include};
@@ -9785,7 +9829,8 @@ MGI_FN void mgi_emulated_compile(const void *task, void *record) {
     int n = 0;
     if (!f->text) continue;
     snprintf(source, sizeof source, "%s/%d.cu", S->m->dir, k);
-    r->status = mg_cuda_source_graphs(f->text, strlen(f->text), g, &n, &r->error);
+    g[0] = NULL;
+    if (strstr(f->text, "mugraph {{{")) r->status = mg_cuda_source_graphs(f->text, strlen(f->text), g, &n, &r->error);
     if (r->status == MG_OK && !mgi_cd_write(source, f->text, strlen(f->text))) r->status = mg_fail(&r->error, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
     if (r->status == MG_OK) r->status = mgi_safe_build(g[0], &none, f->so, source, S->m->cxx, S->m->headers, S->m->timeout_s, f->text, &r->error);
     unlink(source);
@@ -9848,44 +9893,72 @@ void mg_emulated_free(mg_emulated *m) {
   if (m->dir[0]) rmdir(m->dir);
   free(m->file), free(m);
 }
-mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in, void *const *out, mg_error *e) {
-  mgi_emulated_file *f = &m->file[k];
+/* File k, loaded at its first use. */
+MGI_FN mg_status mgi_emulated_open(mg_emulated *m, int k, mgi_emulated_file **out, mg_error *e) {
+  mgi_emulated_file *f = *out = &m->file[k];
+  mgi_check_task t;
+  mgi_check_record why;
+  mg_graph named;
+  if (f->n.so) return MG_OK;
+  memset(&t, 0, sizeof t), memset(&why, 0, sizeof why), memset(&named, 0, sizeof named);
+  named.name = f->name, t.g = &named, memcpy(t.so, f->so, sizeof t.so);
+  if (mgi_check_open(&t, &f->n, &why) || (f->n.setup && f->n.launch)) return MG_OK; /* one that nobody emitted may have no workspace */
+  if (e) *e = why.error;
+  return why.status;
+}
+const mg_emitted_info *mg_emulated_info(mg_emulated *m, int k, size_t *workspace, mg_error *e) {
+  mgi_emulated_file *f;
+  *workspace = 0;
+  if (mgi_emulated_open(m, k, &f, e) != MG_OK) return NULL;
+  if (f->n.workspace) *workspace = f->n.workspace();
+  return f->n.info;
+}
+int mg_emulated_early(mg_emulated *m, int k) { return m->file[k].n.launch_pdl != NULL; }
+mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_error *e) {
+  mgi_emulated_file *f;
   mgi_emulator is;
+  mg_status s = mgi_emulated_open(m, k, &f, e);
+  if (s != MG_OK) return s;
+  if (c->early && !f->n.launch_pdl) return mg_fail(e, MG_BAD_INPUT, f->name, "it has no %.80s_launch_pdl", f->name);
+  f->n.sym = c->sym;
+  mgi_check_emulator(&is, f->text, NULL);
+  for (int i = 0; i < c->n_in; i++) {
+    int made = !c->in[i];
+    for (int j = 0; j < c->n_out; j++) made |= c->in[i] == c->out[j];
+    if (!made) mgi_check_range(&is, "an operand", (void *)(uintptr_t)c->in[i], c->in_bytes[i], 0);
+  }
+  for (int i = 0; i < c->n_out; i++) mgi_check_range(&is, "a result", c->out[i], c->out_bytes[i], 1);
+  if (c->workspace_bytes) mgi_check_range(&is, "the workspace", c->workspace, c->workspace_bytes, 1);
+  is.seed = m->launches++;
+  if (f->n.setup(&is) != 0) return mg_fail(e, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+  const int rc = mgi_check_launch(&f->n, c->early ? f->n.launch_pdl : f->n.launch, c->in, c->out, c->workspace, NULL);
+  return rc || is.error[0] ? mg_fail(e, MG_NOT_FOUND, f->name, "the launch fails (%d): %.200s", rc, is.error) : MG_OK;
+}
+mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in, void *const *out, mg_error *e) {
+  mgi_emulated_file *f;
   mgi_tensors x;
-  if (!f->n.so) {
-    mgi_check_task t;
-    mgi_check_record why;
-    memset(&t, 0, sizeof t), memset(&why, 0, sizeof why);
-    t.g = g, t.entry = f->name, memcpy(t.so, f->so, sizeof t.so);
-    if (!mgi_check_open(&t, &f->n, &why)) {
-      if (e) *e = why.error;
-      return why.status;
-    }
-    f->bytes = f->n.workspace();
+  mg_device_call c;
+  mg_status s = mgi_emulated_open(m, k, &f, e);
+  if (s != MG_OK) return s;
+  if (!f->space) {
+    f->bytes = f->n.workspace ? f->n.workspace() : 0;
     f->space = (unsigned char *)calloc(f->bytes + 512, 1);
     if (!f->space) return mg_fail(e, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)f->bytes);
     f->aligned = f->space + (256 - (uintptr_t)f->space % 256) % 256;
   }
-  f->n.sym = sym;
-  mg_status s = mgi_tensors_new(g, 1, &x, e);
-  mgi_check_emulator(&is, f->text, NULL);
+  s = mgi_tensors_new(g, 1, &x, e);
   for (uint32_t i = 0; i < g->n_in && s == MG_OK; i++) {
-    const mg_tensor_info *t = mg_tensor_of(g, g->in[i]);
+    const mgi_filler at = mgi_filler_of(g, i);
     uint32_t bits;
-    if (t->dtype == MG_I32) memcpy(x.in[i], in[i], x.in_bytes[i]);
+    if (at.x->dtype == MG_I32) memcpy(x.in[i], in[i], x.in_bytes[i]);
     else
-      for (int64_t j = 0; j < x.in_n[i]; j++) mgi_cd_rounded(t->dtype, (float)((const double *)in[i])[j], &bits), mgi_cd_put(x.in[i], t->dtype, j, bits);
-    mgi_check_range(&is, t->name, x.in[i], x.in_bytes[i], 0);
+      for (int64_t j = 0; j < x.in_n[i]; j++) mgi_cd_rounded(at.x->dtype, (float)((const double *)in[i])[j], &bits), mgi_filler_put(&at, x.in[i], j, bits);
   }
-  for (uint32_t i = 0; i < g->n_out && s == MG_OK; i++) {
-    memset(x.out[i], 0xFF, x.out_bytes[i]);
-    mgi_check_range(&is, mg_tensor_of(g, g->out[i])->name, x.out[i], x.out_bytes[i], 1);
-  }
-  if (f->bytes) mgi_check_range(&is, "the workspace", f->aligned, f->bytes, 1);
-  is.seed = m->launches++;
-  if (s == MG_OK && f->n.setup(&is) != 0) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
-  const int rc = s == MG_OK ? mgi_check_launch(&f->n, f->n.launch, (const void *const *)x.in, x.out, f->bytes ? f->aligned : NULL, NULL) : 0;
-  if (s == MG_OK && (rc || is.error[0])) s = mg_fail(e, MG_NOT_FOUND, f->name, "the launch fails (%d): %.200s", rc, is.error);
+  for (uint32_t i = 0; i < g->n_out && s == MG_OK; i++) memset(x.out[i], 0xFF, x.out_bytes[i]);
+  memset(&c, 0, sizeof c);
+  c.n_in = (int)g->n_in, c.n_out = (int)g->n_out, c.in = (const void *const *)x.in, c.out = x.out, c.in_bytes = x.in_bytes, c.out_bytes = x.out_bytes;
+  c.workspace = f->bytes ? f->aligned : NULL, c.workspace_bytes = f->bytes, c.sym = sym;
+  if (s == MG_OK) s = mg_emulated_call(m, k, &c, e);
   for (uint32_t i = 0; i < g->n_out && s == MG_OK; i++) {
     const mg_dtype type = mg_tensor_of(g, g->out[i])->dtype;
     if (type == MG_I32) memcpy(out[i], x.out[i], x.out_bytes[i]);
@@ -9911,6 +9984,16 @@ mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int
   (void)m, (void)k, (void)g, (void)sym, (void)in, (void)out;
   return mg_fail(e, MG_UNSUPPORTED, "mg_emulated_launch", "it needs mirage_verify.h, included before mirage_cuda.cuh");
 }
+const mg_emitted_info *mg_emulated_info(mg_emulated *m, int k, size_t *workspace, mg_error *e) {
+  (void)m, (void)k, (void)workspace;
+  mg_fail(e, MG_UNSUPPORTED, "mg_emulated_info", "it needs mirage_verify.h, included before mirage_cuda.cuh");
+  return NULL;
+}
+mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_error *e) {
+  (void)m, (void)k, (void)c;
+  return mg_fail(e, MG_UNSUPPORTED, "mg_emulated_call", "it needs mirage_verify.h, included before mirage_cuda.cuh");
+}
+int mg_emulated_early(mg_emulated *m, int k) { return (void)m, (void)k, 0; }
 void mg_emulated_free(mg_emulated *m) { (void)m; }
 mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e) {
   (void)body, (void)task, (void)record, (void)bytes, (void)timeout_s;
@@ -10921,6 +11004,430 @@ mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ----------------------------------------------------------------------------------------------------- >>device
+   1. The GPU: the driver's functions by name, in the first GPU's primary context, which is that of the emitted files too.
+   2. The stand-in: every call happens at once, in the order of the calls; memory is the host's, each piece known, so that a
+      copy beyond one is a fault, as are allocations and copies to and from the host while it records.
+   3. A recording is a list of calls with their arguments as they were then (stand-in), or a captured graph; one that is made anew
+      updates the executable graph where its nodes are the same but for arguments, else it takes its place. */
+
+typedef struct mgi_copy_2d { /* as the driver has it */
+  size_t from_x, from_y;
+  int from_kind;
+  const void *from_host, *from, *from_array;
+  size_t from_pitch, to_x, to_y;
+  int to_kind;
+  void *to_host, *to, *to_array;
+  size_t to_pitch, width, rows;
+} mgi_copy_2d;
+typedef struct mgi_graph_update { int result; void *node, *from; } mgi_graph_update;
+/* F(field, name in the library, parameters) */
+#define MGI_DRIVER(F) \
+  F(init, "cuInit", (unsigned)) \
+  F(device, "cuDeviceGet", (int *, int)) \
+  F(named, "cuDeviceGetName", (char *, int, int)) \
+  F(retain, "cuDevicePrimaryCtxRetain", (void **, int)) \
+  F(release, "cuDevicePrimaryCtxRelease_v2", (int)) \
+  F(current, "cuCtxSetCurrent", (void *)) \
+  F(words, "cuGetErrorString", (int, const char **)) \
+  F(alloc, "cuMemAlloc_v2", (void **, size_t)) \
+  F(drop, "cuMemFree_v2", (void *)) \
+  F(set, "cuMemsetD8Async", (void *, unsigned char, size_t, void *)) \
+  F(up, "cuMemcpyHtoDAsync_v2", (void *, const void *, size_t, void *)) \
+  F(down, "cuMemcpyDtoHAsync_v2", (void *, const void *, size_t, void *)) \
+  F(across, "cuMemcpyDtoDAsync_v2", (void *, const void *, size_t, void *)) \
+  F(rows, "cuMemcpy2DAsync_v2", (const mgi_copy_2d *, void *)) \
+  F(stream_new, "cuStreamCreate", (void **, unsigned)) \
+  F(stream_drop, "cuStreamDestroy_v2", (void *)) \
+  F(wait, "cuStreamSynchronize", (void *)) \
+  F(begin, "cuStreamBeginCapture_v2", (void *, int)) \
+  F(end, "cuStreamEndCapture", (void *, void **)) \
+  F(instantiate, "cuGraphInstantiateWithFlags", (void **, void *, unsigned long long)) \
+  F(update, "cuGraphExecUpdate_v2", (void *, void *, mgi_graph_update *)) \
+  F(replay, "cuGraphLaunch", (void *, void *)) \
+  F(graph_drop, "cuGraphDestroy", (void *)) \
+  F(exec_drop, "cuGraphExecDestroy", (void *)) \
+  F(event_new, "cuEventCreate", (void **, unsigned)) \
+  F(event_drop, "cuEventDestroy_v2", (void *)) \
+  F(event, "cuEventRecord", (void *, void *)) \
+  F(event_wait, "cuEventSynchronize", (void *)) \
+  F(elapsed, "cuEventElapsedTime", (float *, void *, void *))
+typedef struct mgi_device_file {
+  void *so;
+  const mg_emitted_info *info;
+  size_t workspace;
+  void (*launch)(void), (*early)(void); /* of the types below */
+  mg_emulated *of;           /* the stand-in: file `at` of these; the first of them frees them */
+  int at;
+  char *text, name[100];
+} mgi_device_file;
+typedef struct mgi_device_op { /* of the stand-in's recording */
+  int file; /* -1: a copy */
+  mg_device_call call;
+  const void *in[MG_MAX_IN + MG_MAX_OUT];
+  void *out[MG_MAX_OUT];
+  size_t in_bytes[MG_MAX_IN + MG_MAX_OUT], out_bytes[MG_MAX_OUT];
+  int64_t sym[MG_MAX_SYMBOLS];
+  void *to;
+  const void *from;
+  size_t to_pitch, from_pitch, width, rows;
+} mgi_device_op;
+struct mg_device_graph {
+  void *exec;
+  mgi_device_op *op;
+  uint32_t n;
+};
+typedef struct mgi_device_block { unsigned char *base, *at; size_t bytes; } mgi_device_block;
+struct mg_device {
+  mg_device_config cfg;
+  mg_device_counts n;
+  char name[128], arch[MG_ARCH_TEXT];
+  int recording, files;
+  uint64_t fails;            /* the call that does; 0: none */
+  mgi_device_file *file;
+  mgi_device_block *block;
+  uint32_t n_blocks, cap_blocks;
+  /* the stand-in */
+  mgi_device_op *op;
+  uint32_t n_ops, cap_ops;
+  /* the GPU */
+  int gpu;
+  void *context, *stream;
+#define MGI_F(field, name, parameters) int (*field) parameters;
+  MGI_DRIVER(MGI_F)
+#undef MGI_F
+};
+
+/* A call of the driver; 0: it succeeded. */
+MGI_FN mg_status mgi_device_said(const mg_device *d, int rc, const char *what, mg_error *e) {
+  const char *words = NULL;
+  if (!rc) return MG_OK;
+  if (d->words) d->words(rc, &words);
+  return mg_fail(e, rc == 2 ? MG_NO_MEMORY : MG_MACHINE, what, "%.180s (%d)", words ? words : "the driver refuses it", rc);
+}
+/* The stand-in's part of every call: it is the one that fails, or goes on. */
+MGI_FN mg_status mgi_device_begins(mg_device *d, const char *what, mg_error *e) {
+  d->n.calls++;
+  if (!d->fails || --d->fails || !d->cfg.emulated) return MG_OK;
+  return mg_fail(e, MG_MACHINE, what, "this call of the stand-in is the one that fails");
+}
+MGI_FN mg_status mgi_device_driver(mg_device *d, mg_error *e) {
+  int major, minor;
+  mg_status s = mgi_run_device(&major, &minor, e);
+  if (s == MG_OK) s = mgi_run_arch(d->cfg.arch, d->arch, sizeof d->arch, e);
+  if (s != MG_OK) return s;
+  void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+#define MGI_F(field, name, parameters) \
+  *(void **)&d->field = dlsym(lib, name); \
+  if (!d->field) return mg_fail(e, MG_MACHINE, "GPU", "the driver is too old: it has no %s", name);
+  MGI_DRIVER(MGI_F)
+#undef MGI_F
+  int rc = d->init(0);
+  if (!rc) rc = d->device(&d->gpu, 0);
+  if (!rc) rc = d->named(d->name, (int)sizeof d->name, d->gpu);
+  if (!rc) rc = d->retain(&d->context, d->gpu);
+  if (!rc) rc = d->current(d->context);
+  if (!rc) rc = d->stream_new(&d->stream, 1 /* beside the default stream */);
+  return mgi_device_said(d, rc, "GPU", e);
+}
+mg_status mg_device_open(const mg_device_config *cfg, mg_device **out, mg_error *e) {
+  mg_device *d = *out = (mg_device *)calloc(1, sizeof *d);
+  if (!d) return mg_fail(e, MG_NO_MEMORY, "device", "no memory");
+  if (cfg) d->cfg = *cfg;
+  snprintf(d->name, sizeof d->name, "the CPU, by emulation");
+  const mg_status s = d->cfg.emulated ? MG_OK : mgi_device_driver(d, e);
+  if (s != MG_OK) mg_device_close(d), *out = NULL;
+  return s;
+}
+void mg_device_close(mg_device *d) {
+  if (!d) return;
+  if (d->stream) d->wait(d->stream);
+  for (uint32_t k = 0; k < d->n_blocks; k++) d->cfg.emulated ? free(d->block[k].base) : (void)d->drop(d->block[k].at);
+  if (d->stream) d->stream_drop(d->stream);
+  /* Loaded files stay: what they registered with the context goes with it. */
+  if (d->context) d->release(d->gpu);
+  for (int k = 0; k < d->files; k++) {
+    if (!d->file[k].at) mg_emulated_free(d->file[k].of);
+    free(d->file[k].text);
+  }
+  free(d->file), free(d->block), free(d->op), free(d);
+}
+const char *mg_device_name(const mg_device *d) { return d->name; }
+const char *mg_device_arch(const mg_device *d) { return d->cfg.emulated ? d->cfg.arch : d->arch; }
+void mg_device_count(const mg_device *d, mg_device_counts *c) { *c = d->n; }
+void mg_device_fail(mg_device *d, uint64_t call) { d->fails = call; }
+const mg_emitted_info *mg_device_info(const mg_device *d, int k) { return d->file[k].info; }
+size_t mg_device_workspace(const mg_device *d, int k) { return d->file[k].workspace; }
+int mg_device_early(const mg_device *d, int k) { return d->file[k].early != NULL; }
+
+MGI_FN mg_status mgi_device_dlopen(mgi_device_file *f, const char *path, mg_error *e) {
+  char name[160];
+  size_t (*workspace)(void);
+  f->so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!f->so) return mg_fail(e, MG_MACHINE, path, "cannot load it: %.180s", dlerror());
+  snprintf(name, sizeof name, "%s_info", f->name), f->info = (const mg_emitted_info *)dlsym(f->so, name);
+  snprintf(name, sizeof name, "%s_launch", f->name), *(void **)&f->launch = dlsym(f->so, name);
+  snprintf(name, sizeof name, "%s_launch_pdl", f->name), *(void **)&f->early = dlsym(f->so, name);
+  snprintf(name, sizeof name, "%s_workspace_bytes", f->name), *(void **)&workspace = dlsym(f->so, name);
+  if (workspace) f->workspace = workspace();
+  return f->launch ? MG_OK : mg_fail(e, MG_BAD_INPUT, f->name, "expected the entry point %.90s_launch in its file, found none", f->name);
+}
+/* The files from `first` on, which are new. */
+MGI_FN mg_status mgi_device_compile(mg_device *d, const char *const *text, int first, int n, mg_error *e) {
+  mg_compile_config c;
+  char (*path)[MG_SO_PATH] = (char (*)[MG_SO_PATH])calloc((size_t)n + 1, MG_SO_PATH);
+  mg_status *status = (mg_status *)calloc((size_t)n + 1, sizeof *status);
+  mg_error *why = (mg_error *)calloc((size_t)n + 1, sizeof *why);
+  memset(&c, 0, sizeof c);
+  c.arch = d->arch, c.include_dir = d->cfg.include_dir, c.cache_dir = d->cfg.cache_dir, c.nvcc = d->cfg.nvcc;
+  c.timeout_s = d->cfg.timeout_s, c.jobs = d->cfg.jobs, c.runner = 1;
+  mg_status s = path && status && why ? mg_cuda_compile_all(text, n, &c, path, status, why, e) : mg_fail(e, MG_NO_MEMORY, "device", "no memory for %d files", n);
+  for (int k = 0; k < n && s == MG_OK; k++) {
+    if (status[k] != MG_OK) s = mg_fail(e, status[k], d->file[first + k].name, "%.230s", why[k].msg);
+    else s = mgi_device_dlopen(&d->file[first + k], path[k], e);
+  }
+  free(path), free(status), free(why);
+  return s;
+}
+MGI_FN mg_status mgi_device_emulate(mg_device *d, const char *const *text, const char *const *entry, int first, int n, mg_error *e) {
+  mg_check_config c;
+  mg_emulated *all = NULL;
+  memset(&c, 0, sizeof c);
+  c.include_dir = d->cfg.include_dir, c.work_dir = d->cfg.work_dir, c.cxx = d->cfg.cxx, c.timeout_s = d->cfg.timeout_s, c.jobs = d->cfg.jobs;
+  mg_status s = mg_cuda_emulate(text, entry, n, &c, &all, e);
+  for (int k = 0; k < n && s == MG_OK; k++) {
+    mgi_device_file *f = &d->file[first + k];
+    mg_error none;
+    memset(&none, 0, sizeof none);
+    f->of = all, f->at = k;
+    f->info = mg_emulated_info(all, k, &f->workspace, &none);
+    if (none.status == MG_OK) f->early = mg_emulated_early(all, k) ? (void (*)(void))1 : NULL;
+    else s = mg_fail(e, none.status, entry[k], "%.230s", none.msg);
+  }
+  if (s != MG_OK) mg_emulated_free(all);
+  return s;
+}
+mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *const *entry, int n, int *file, mg_error *e) {
+  const char **text = (const char **)calloc(2 * (size_t)n + 2, sizeof *text), **name = text ? text + n + 1 : NULL;
+  mgi_device_file *more = (mgi_device_file *)realloc(d->file, ((size_t)d->files + (size_t)n + 1) * sizeof *more);
+  const int first = d->files;
+  int fresh = 0;
+  if (more) d->file = more;
+  mg_status s = more && text ? MG_OK : mg_fail(e, MG_NO_MEMORY, "device", "no memory for %d files", n);
+  for (int k = 0; k < n && s == MG_OK; k++) {
+    int at = 0;
+    while (at < first + fresh && (strcmp(d->file[at].text, cu_text[k]) || strncmp(d->file[at].name, entry[k], sizeof d->file[at].name - 1))) at++;
+    file[k] = at;
+    if (at < first + fresh) continue;
+    mgi_device_file *f = &d->file[at];
+    memset(f, 0, sizeof *f);
+    snprintf(f->name, sizeof f->name, "%s", entry[k]);
+    f->text = (char *)malloc(strlen(cu_text[k]) + 1);
+    if (!f->text) { s = mg_fail(e, MG_NO_MEMORY, "device", "no memory for a file"); break; }
+    strcpy(f->text, cu_text[k]);
+    text[fresh] = f->text, name[fresh++] = f->name;
+  }
+  if (s == MG_OK && fresh) s = d->cfg.emulated ? mgi_device_emulate(d, text, name, first, fresh, e) : mgi_device_compile(d, text, first, fresh, e);
+  if (s == MG_OK) d->files += fresh;
+  for (int k = first; s != MG_OK && k < first + fresh; k++) free(d->file[k].text);
+  free(text);
+  return s;
+}
+
+mg_status mg_device_new(mg_device *d, const char *what, size_t bytes, void **p, mg_error *e) {
+  mg_status s = mgi_device_begins(d, what, e);
+  *p = NULL;
+  if (s == MG_OK && d->recording) s = mg_fail(e, MG_BAD_INPUT, what, "nothing is allocated while a graph is recorded");
+  if (s == MG_OK && d->n_blocks == d->cap_blocks) {
+    mgi_device_block *more = (mgi_device_block *)realloc(d->block, (2 * (size_t)d->cap_blocks + 16) * sizeof *more);
+    if (!more) s = mg_fail(e, MG_NO_MEMORY, what, "no memory");
+    else d->block = more, d->cap_blocks = 2 * d->cap_blocks + 16;
+  }
+  if (s != MG_OK) return s;
+  mgi_device_block b = {NULL, NULL, bytes};
+  if (d->cfg.emulated) {
+    b.base = (unsigned char *)calloc(bytes + 256, 1);
+    if (!b.base) return mg_fail(e, MG_NO_MEMORY, what, "no memory for %llu bytes", (unsigned long long)bytes);
+    b.at = b.base + (256 - (uintptr_t)b.base % 256) % 256;
+  } else {
+    const int rc = d->alloc((void **)&b.at, bytes ? bytes : 1);
+    if (rc == 2) return mg_fail(e, MG_NO_MEMORY, what, "the GPU has no memory for %llu bytes more, beside %llu", (unsigned long long)bytes, (unsigned long long)d->n.bytes);
+    if (!rc) d->block[d->n_blocks++] = b;
+    s = mgi_device_said(d, rc ? rc : d->set(b.at, 0, bytes ? bytes : 1, d->stream), what, e);
+    if (s != MG_OK) return s;
+  }
+  if (d->cfg.emulated) d->block[d->n_blocks++] = b;
+  d->n.allocations++, d->n.bytes += bytes;
+  *p = b.at;
+  return MG_OK;
+}
+void mg_device_free(mg_device *d, void *p) {
+  for (uint32_t k = 0; k < d->n_blocks; k++) {
+    if ((void *)d->block[k].at != p) continue;
+    if (d->cfg.emulated) free(d->block[k].base);
+    else d->wait(d->stream), d->drop(d->block[k].at);
+    d->n.bytes -= d->block[k].bytes;
+    d->block[k] = d->block[--d->n_blocks];
+    return;
+  }
+}
+/* The stand-in: 1 if all of it lies in one piece of its memory. */
+MGI_FN int mgi_device_holds(const mg_device *d, const void *p, size_t bytes) {
+  for (uint32_t k = 0; k < d->n_blocks; k++) {
+    const uintptr_t at = (uintptr_t)d->block[k].at;
+    if ((uintptr_t)p >= at && (uintptr_t)p + bytes <= at + d->block[k].bytes) return 1;
+  }
+  return !bytes;
+}
+MGI_FN mgi_device_op *mgi_device_op_new(mg_device *d) {
+  if (d->n_ops == d->cap_ops) {
+    mgi_device_op *more = (mgi_device_op *)realloc(d->op, (2 * (size_t)d->cap_ops + 64) * sizeof *more);
+    if (!more) return NULL;
+    d->op = more, d->cap_ops = 2 * d->cap_ops + 64;
+  }
+  memset(&d->op[d->n_ops], 0, sizeof *d->op);
+  return &d->op[d->n_ops++];
+}
+MGI_FN void mgi_device_move(const mgi_device_op *o) {
+  for (size_t r = 0; r < o->rows; r++) memmove((char *)o->to + r * o->to_pitch, (const char *)o->from + r * o->from_pitch, o->width);
+}
+mg_status mg_device_copy(mg_device *d, mg_device_way way, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows, mg_error *e) {
+  mg_status s = mgi_device_begins(d, "a copy", e);
+  mgi_device_op o;
+  if (s != MG_OK || !rows || !width) return s;
+  if (d->recording && way != MG_ON_DEVICE) return mg_fail(e, MG_BAD_INPUT, "a copy", "nothing is copied to or from the host while a graph is recorded");
+  d->n.copies++;
+  memset(&o, 0, sizeof o);
+  o.file = -1, o.to = to, o.from = from, o.to_pitch = to_pitch, o.from_pitch = from_pitch, o.width = width, o.rows = rows;
+  if (d->cfg.emulated) {
+    const size_t to_bytes = (rows - 1) * to_pitch + width, from_bytes = (rows - 1) * from_pitch + width;
+    if ((way != MG_FROM_DEVICE && !mgi_device_holds(d, to, to_bytes)) || (way != MG_TO_DEVICE && !mgi_device_holds(d, from, from_bytes)))
+      return mg_fail(e, MG_BAD_INPUT, "a copy", "of %llu bytes: beyond the device's memory", (unsigned long long)(width * rows));
+    if (!d->recording) return mgi_device_move(&o), MG_OK;
+    mgi_device_op *keep = mgi_device_op_new(d);
+    if (!keep) return mg_fail(e, MG_NO_MEMORY, "a copy", "no memory");
+    *keep = o;
+    return MG_OK;
+  }
+  if (rows == 1 || (to_pitch == width && from_pitch == width))
+    return mgi_device_said(d, (way == MG_TO_DEVICE ? d->up : way == MG_FROM_DEVICE ? (int (*)(void *, const void *, size_t, void *))d->down : d->across)(to, from, width * rows, d->stream), "a copy", e);
+  mgi_copy_2d c;
+  memset(&c, 0, sizeof c);
+  c.from_kind = way == MG_TO_DEVICE ? 1 : 2, c.to_kind = way == MG_FROM_DEVICE ? 1 : 2;
+  if (way == MG_TO_DEVICE) c.from_host = from;
+  else c.from = from;
+  if (way == MG_FROM_DEVICE) c.to_host = to;
+  else c.to = to;
+  c.from_pitch = from_pitch, c.to_pitch = to_pitch, c.width = width, c.rows = rows;
+  return mgi_device_said(d, d->rows(&c, d->stream), "a copy", e);
+}
+mg_status mg_device_launch(mg_device *d, int k, const mg_device_call *c, mg_error *e) {
+  typedef int (*plain)(const void *const *, void *const *, void *, void *);
+  typedef int (*sized)(const void *const *, void *const *, void *, const int64_t *, void *);
+  const mgi_device_file *f = &d->file[k];
+  mg_status s = mgi_device_begins(d, f->name, e);
+  if (s != MG_OK) return s;
+  d->n.launches++;
+  if (!d->cfg.emulated) {
+    void (*const launch)(void) = c->early ? f->early : f->launch;
+    const int rc = c->sym ? ((sized)launch)(c->in, c->out, c->workspace, c->sym, d->stream) : ((plain)launch)(c->in, c->out, c->workspace, d->stream);
+    return rc >= 10000 ? mg_fail(e, MG_MACHINE, f->name, "cuBLAS refuses it (%d)", rc - 10000) : mgi_device_said(d, rc, f->name, e);
+  }
+  for (int j = 0; j < c->n_in + c->n_out; j++) {
+    const void *p = j < c->n_in ? c->in[j] : c->out[j - c->n_in];
+    if (p && !mgi_device_holds(d, p, j < c->n_in ? c->in_bytes[j] : c->out_bytes[j - c->n_in])) return mg_fail(e, MG_BAD_INPUT, f->name, "operand %d is beyond the device's memory", j);
+  }
+  if (!mgi_device_holds(d, c->workspace, c->workspace_bytes)) return mg_fail(e, MG_BAD_INPUT, f->name, "its workspace is beyond the device's memory");
+  if (!d->recording) return mg_emulated_call(f->of, f->at, c, e);
+  mgi_device_op *o = mgi_device_op_new(d);
+  if (!o) return mg_fail(e, MG_NO_MEMORY, f->name, "no memory");
+  o->file = k, o->call = *c;
+  for (int j = 0; j < c->n_in; j++) o->in[j] = c->in[j], o->in_bytes[j] = c->in_bytes[j];
+  for (int j = 0; j < c->n_out; j++) o->out[j] = c->out[j], o->out_bytes[j] = c->out_bytes[j];
+  for (int j = 0; c->sym && j < c->n_sym; j++) o->sym[j] = c->sym[j];
+  return MG_OK;
+}
+mg_status mg_device_wait(mg_device *d, mg_error *e) {
+  const mg_status s = mgi_device_begins(d, "the stream", e);
+  return s != MG_OK || d->cfg.emulated ? s : mgi_device_said(d, d->wait(d->stream), "the stream", e);
+}
+mg_status mg_device_record(mg_device *d, mg_error *e) {
+  mg_status s = mgi_device_begins(d, "a graph", e);
+  d->n_ops = 0;
+  if (s == MG_OK && !d->cfg.emulated) s = mgi_device_said(d, d->begin(d->stream, 2 /* other threads may do as they like */), "a graph", e);
+  if (s == MG_OK) d->recording = 1;
+  return s;
+}
+mg_status mg_device_recorded(mg_device *d, int failed, mg_device_graph **out, mg_error *e) {
+  mg_error local;
+  void *graph = NULL;
+  mgi_graph_update how;
+  if (!d->recording) return MG_OK;
+  d->recording = 0;
+  mg_status s = failed ? MG_OK : mgi_device_begins(d, "a graph", e);
+  const int said = d->cfg.emulated ? 0 : d->end(d->stream, &graph);
+  if (failed || s != MG_OK || said) {
+    if (graph) d->graph_drop(graph);
+    return failed ? MG_OK : s != MG_OK ? s : mgi_device_said(d, said, "a graph", failed ? &local : e);
+  }
+  const int there = *out != NULL;
+  mg_device_graph *g = there ? *out : (mg_device_graph *)calloc(1, sizeof *g);
+  if (!g) s = mg_fail(e, MG_NO_MEMORY, "a graph", "no memory");
+  else *out = g;
+  memset(&how, 0, sizeof how);
+  if (g && d->cfg.emulated) {
+    free(g->op);
+    g->op = d->op, g->n = d->n_ops, d->op = NULL, d->n_ops = d->cap_ops = 0;
+    there ? d->n.changed++ : d->n.recorded++;
+  } else if (g && g->exec && !d->update(g->exec, graph, &how)) d->n.changed++;
+  else if (g) {
+    if (g->exec) d->wait(d->stream), d->exec_drop(g->exec), g->exec = NULL;
+    s = mgi_device_said(d, d->instantiate(&g->exec, graph, 0), "a graph", e);
+    d->n.recorded += s == MG_OK;
+  }
+  if (graph) d->graph_drop(graph);
+  return s;
+}
+void mg_device_graph_free(mg_device *d, mg_device_graph *g) {
+  if (!g) return;
+  if (g->exec) d->wait(d->stream), d->exec_drop(g->exec);
+  free(g->op), free(g);
+}
+mg_status mg_device_replay(mg_device *d, mg_device_graph *g, mg_error *e) {
+  mg_status s = mgi_device_begins(d, "a graph", e);
+  if (s != MG_OK) return s;
+  d->n.replayed++;
+  if (!d->cfg.emulated) return mgi_device_said(d, d->replay(g->exec, d->stream), "a graph", e);
+  for (uint32_t k = 0; k < g->n && s == MG_OK; k++) {
+    mgi_device_op *o = &g->op[k];
+    if (o->file < 0) { mgi_device_move(o); continue; }
+    o->call.in = o->in, o->call.out = o->out, o->call.in_bytes = o->in_bytes, o->call.out_bytes = o->out_bytes;
+    if (o->call.sym) o->call.sym = o->sym;
+    s = mg_emulated_call(d->file[o->file].of, d->file[o->file].at, &o->call, e);
+  }
+  return s;
+}
+mg_status mg_device_time(mg_device *d, mg_device_graph *g, int n, double *us, mg_error *e) {
+  void *at[MG_DEVICE_TIMES + 1];
+  int made = 0, rc = 0;
+  mg_status s = n <= MG_DEVICE_TIMES ? MG_OK : mg_fail(e, MG_LIMIT, "device", "expected at most %d replays, found %d", (int)MG_DEVICE_TIMES, n);
+  memset(us, 0, (size_t)(n < 0 ? 0 : n) * sizeof *us);
+  for (; !d->cfg.emulated && made <= n && s == MG_OK && !rc; made += !rc) rc = d->event_new(&at[made], 0);
+  if (made && !rc) rc = d->event(at[0], d->stream);
+  for (int k = 0; k < n && s == MG_OK && !rc; k++) {
+    s = mg_device_replay(d, g, e);
+    if (made && s == MG_OK) rc = d->event(at[k + 1], d->stream);
+  }
+  if (made && s == MG_OK && !rc) rc = d->event_wait(at[n]);
+  for (int k = 0; k < n && made && s == MG_OK && !rc; k++) {
+    float ms = 0;
+    rc = d->elapsed(&ms, at[k], at[k + 1]);
+    us[k] = 1000.0 * (double)ms;
+  }
+  for (int k = 0; k < made; k++) d->event_drop(at[k]);
+  return s != MG_OK ? s : mgi_device_said(d, rc, "an event", e);
+}
 
 /* ------------------------------------------------------------------------------------------------ >>layouts
    How the tile of a load lies in shared memory: one of the ways of MG_IN_WORDS (>>tiles draws them), by the integer program

@@ -34,9 +34,9 @@
 
    CONTENTS (search for the tag)
      >>model  >>modelbuild  >>modeltext  >>modellist  >>modelparts  >>modelweights  >>modelrun
-     >>modelplan  >>modelfound                                                                declarations
+     >>modelplan  >>modelfound  >>modelloaded                                                 declarations
      >>making  >>reading  >>writing  >>listing  >>pieces  >>statements  >>partition  >>weights  >>running
-     >>planning  >>found  >>emitting                                                          implementation
+     >>planning  >>found  >>emitting  >>loaded                                                implementation
 
    CONFIGURATION
      That of mirage.h; there is no other.
@@ -286,6 +286,7 @@ typedef struct mg_value {
   mg_dtype type;
   int rank;
   mg_size dim[MG_MAX_RANK];
+  int outer;          /* the dimension that is outermost in memory, the others as they are written; see MEMORY */
   mg_size bytes;      /* MADE: all of it */
   const mg_model_decl *decl; /* NULL: MADE */
   mg_size at;         /* of a table's first row */
@@ -572,6 +573,51 @@ typedef struct mg_model_emulation {
    count include_dir, work_dir, cxx, timeout_s, and jobs: compilers at a time; it may be NULL. */
 mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int steps, uint64_t seed,
                            const mg_check_config *cfg, mg_model_emulation *r, mg_error *e);
+
+/* ------------------------------------------------------------------------------------------------- >>modelloaded
+   A model on a device (mirage_cuda.cuh, mg_device): its pieces' files and foreign kernels compiled and loaded, weights and
+   states in its memory, the plan's arena at the bounds of all sizes, a workspace for each file.  A step is the list of
+   launches; from the second on a recorded graph, which is changed when the symbols' values change, and never made for
+   a value.  A kernel whose early inputs are weights alone is launched by NAME_launch_pdl.  What makes a value that only an
+   update reads, a row of the state that lies in one, makes it there: such an update is no copy.
+   Foreign kernels: `extern user "k" in "f.cu"`: that file, beside the model's or as it is named, has k_launch as emitted
+   files have it (mirage_cuda.cuh, >>host), with the sizes given as `sym`, the scratch as its workspace;
+   `extern library "cublas.matmul"`: the product of two operands. */
+
+typedef struct mg_model_loaded mg_model_loaded;
+typedef struct mg_model_load_config {
+  const mg_weights *weights;  /* of files; states are 0 */
+  const mg_model_data *data;  /* else, if not NULL, the weights and states of that, of the list or of its whole */
+  uint64_t seed;              /* else at random: copies of a pool, made on the device */
+  int no_graph, no_early;     /* 1: every step by launches in the stream; none by NAME_launch_pdl */
+  void *user;
+  void (*progress)(void *user, const char *what, double done); /* NULL, or called as it loads */
+} mg_model_load_config;
+typedef struct mg_model_loaded_info {
+  uint32_t files, foreign;    /* compiled; those of them that are not mirage's */
+  uint32_t launches, early, copies, placed; /* a step's; updates that are copies, and that are not */
+  uint64_t arena, weights, states, workspaces; /* bytes */
+  uint64_t read;              /* bytes of weights and states that a step reads at least, at its last sizes */
+} mg_model_loaded_info;
+
+/* room: symbols' values that steps have at most; those of a state's sizes but for the dimension that grows are every
+   step's.  f and d are read as long as *out lives.  Everything that is wrong is said here, before anything runs:
+   MG_UNSUPPORTED names the piece that has no kernel. */
+mg_status mg_model_load(const mg_model_found *f, mg_device *d, const int64_t *room, const mg_model_load_config *cfg,
+                        mg_model_loaded **out, mg_error *e);
+void mg_model_unload(mg_model_loaded *g);
+void mg_model_loaded_say(const mg_model_loaded *g, mg_model_loaded_info *i);
+/* Input v, dense row-major at these sizes, rounded to its type; tables (mg_model_table) are put by the step. */
+mg_status mg_model_put(mg_model_loaded *g, uint32_t v, const int64_t *sym, const double *x, mg_error *e);
+/* What an input, state or output is; it waits for the step. */
+mg_status mg_model_get(mg_model_loaded *g, uint32_t v, const int64_t *sym, double *x, mg_error *e);
+/* One step; it comes back before the device is done. */
+mg_status mg_model_launch(mg_model_loaded *g, const int64_t *sym, mg_error *e);
+/* The last step again, n times, by the graph: microseconds of each.  States are those of one step. */
+mg_status mg_model_time(mg_model_loaded *g, int n, double *us, mg_error *e);
+/* Teacher-forced steps on the device against the list in float64, as mg_model_emulate does. */
+mg_status mg_model_loaded_check(const mg_model_found *f, mg_device *d, const int64_t *sym, int steps, uint64_t seed,
+                                const mg_model_load_config *cfg, mg_model_emulation *r, mg_error *e);
 #endif
 #endif
 
@@ -1757,6 +1803,24 @@ static int mgi_size_number(const mg_sizes *sizes, mg_size s, int64_t *n) {
   return b[0] == b[1] && b[0] > INT64_MIN && b[0] < INT64_MAX;
 }
 
+/* 1 if symbol k is in it. */
+static int mgi_size_has(const mg_model_list *l, mg_size size, int k) {
+  char *text = NULL;
+  const int has = mg_size_print(l->sizes, size, &text, NULL) == MG_OK && mgi_size_names(text, l->m->symbol[k].name);
+  mg_string_free(text);
+  return has;
+}
+/* The one dimension whose size hangs on a symbol of the kind `device`; 0 where there is none, -1 where there are more. */
+static int mgi_value_grows(const mg_model_list *l, const mg_value *v) {
+  int at = 0, n = 0;
+  for (int d = 0; d < v->rank; d++) {
+    int has = 0;
+    for (int k = 0; k < l->m->n_symbols && !has; k++) has = l->m->symbol[k].device && mgi_size_has(l, v->dim[d], k);
+    if (has) at = d, n++;
+  }
+  return n > 1 ? -1 : at;
+}
+
 static mgi_binding *mgi_find(mgi_lister *L, const char *name) {
   for (uint32_t k = L->n; k > L->frame; k--)
     if (!strcmp(L->b[k - 1].name, name)) return &L->b[k - 1];
@@ -2154,6 +2218,16 @@ static void mgi_piece_size(mgi_piece_writer *W, mg_size size) {
   if (W->s == MG_OK) mgi_puts(&W->t, text);
   mg_string_free(text);
 }
+/* "bf16[n, 8, p, 128] @ [2, 0, 1, 3]", and the line's end */
+static void mgi_piece_input_text(mgi_piece_writer *W, const mg_value *v) {
+  mgi_puts(&W->t, mg_dtype_name(v->type));
+  for (int d = 0; d < v->rank; d++) mgi_puts(&W->t, d ? ", " : "["), mgi_piece_size(W, v->dim[d]);
+  mgi_puts(&W->t, "]");
+  if (v->outer) mgi_putf(&W->t, " @ [%d", v->outer);
+  for (int d = 0; v->outer && d < v->rank; d++)
+    if (d != v->outer) mgi_putf(&W->t, ", %d", d);
+  mgi_puts(&W->t, v->outer ? "]\n" : "\n");
+}
 static void mgi_piece_operand(mgi_piece_writer *W, uint16_t is) {
   mgi_putf(&W->t, is < MG_MAX_IN ? "i%d" : "t%d", is < MG_MAX_IN ? is : is - MG_MAX_IN);
 }
@@ -2178,12 +2252,7 @@ static void mgi_piece_call(mgi_piece_writer *W, const mg_piece_node *p) {
 static int mgi_piece_has(const mg_model_list *l, const mg_piece *p, int s) {
   int has = 0;
   for (int k = 0; k < p->n_in; k++)
-    for (int d = 0; d < p->in[k].rank && !has; d++) {
-      char *text = NULL;
-      if (mg_size_print(l->sizes, p->in[k].dim[d], &text, NULL) == MG_OK)
-        has = mgi_size_names(text, l->m->symbol[s].name);
-      mg_string_free(text);
-    }
+    for (int d = 0; d < p->in[k].rank && !has; d++) has = mgi_size_has(l, p->in[k].dim[d], s);
   return has;
 }
 /* sym NULL: a family. */
@@ -2201,9 +2270,8 @@ static mg_status mgi_piece_build(const mg_model_list *l, const mg_piece *p, cons
                (long long)l->m->symbol[k].most);
   for (int k = 0; k < p->n_in && W.s == MG_OK; k++) {
     if (sym) W.s = mg_value_shape(l, &p->in[k], sym, &shape, e);
-    mgi_putf(&W.t, "input i%d : %s", k, mg_dtype_name(p->in[k].type));
-    for (int d = 0; d < p->in[k].rank; d++) mgi_puts(&W.t, d ? ", " : "["), mgi_piece_size(&W, p->in[k].dim[d]);
-    mgi_puts(&W.t, "]\n");
+    mgi_putf(&W.t, "input i%d : ", k);
+    mgi_piece_input_text(&W, &p->in[k]);
   }
   for (uint32_t k = 0; k < p->n_nodes && W.s == MG_OK; k++) {
     mgi_putf(&W.t, "t%u = ", k);
@@ -2304,7 +2372,8 @@ static uint64_t mgi_piece_hash(const mg_piece *p) {
   return h;
 }
 static int mgi_value_alike(const mg_value *a, const mg_value *b) {
-  return a->type == b->type && a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
+  return a->type == b->type && a->rank == b->rank && a->outer == b->outer &&
+         !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
 static int mgi_piece_equal(const mg_piece *a, const mg_piece *b) {
   int same = a->hash == b->hash && a->n_in == b->n_in && a->n_out == b->n_out && a->n_nodes == b->n_nodes;
@@ -2691,6 +2760,7 @@ static void mgi_list_decls(mgi_lister *L) {
     mg_value v;
     if (!mgi_value_signed(L, &d->as, &v)) return;
     v.kind = d->kind, v.decl = d;
+    if (d->kind == MG_VALUE_STATE && (v.outer = mgi_value_grows(L->l, &v)) < 0) v.outer = 0;
     if (d->table && !(v.at = mgi_extent_size(L, d->at))) return;
     const uint32_t first = L->l->n_values;
     for (int64_t k = 0; k < (d->count ? d->count : 1) && mgi_listing(L); k++) {
@@ -4288,13 +4358,11 @@ static mg_status mgi_step_launches(mgi_running *S) {
   return s;
 }
 
-/* Everything that can be wrong with a step before it begins. */
-static mg_status mgi_step_prepare(mgi_running *S) {
+/* The shapes of a step, and what can be wrong with its sizes. */
+static mg_status mgi_step_sizes(mgi_running *S) {
   const mg_model_list *l = S->l;
   mg_status s = MG_OK;
   char text[64];
-  double total = 0, work = 0;
-  const double room = S->cfg->elements > 0 ? S->cfg->elements : (double)MG_MODEL_MAX_ELEMENTS;
   for (int k = 0; k < l->m->n_symbols; k++)
     if (S->sym[k] < l->m->symbol[k].least || S->sym[k] > l->m->symbol[k].most)
       return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", l->m->symbol[k].name,
@@ -4310,7 +4378,6 @@ static mg_status mgi_step_prepare(mgi_running *S) {
         s = mg_fail(S->e, MG_BAD_INPUT, l->m->name, "'%s' dimension %d: there is room for %lld, found %s = %lld",
                     is->name, d, (long long)S->room[v].dim[d], mgi_size_text(l->sizes, is->dim[d], text, sizeof text),
                     (long long)S->shape[v].dim[d]);
-    if (is->kind == MG_VALUE_MADE || is->kind == MG_VALUE_INPUT) total += (double)mg_shape_elements(&S->shape[v]);
   }
   for (uint32_t k = 0; k < l->n_checks && s == MG_OK; k++) {
     const mg_size_check *c = &l->check[k];
@@ -4329,6 +4396,20 @@ static mg_status mgi_step_prepare(mgi_running *S) {
     const mg_launch *a = &S->launch[k];
     int64_t at;
     if (a->kind == MG_LAUNCH_UPDATE) s = mgi_update_fits(S, a, &at);
+  }
+  return s;
+}
+/* Everything that can be wrong with a step before it begins. */
+static mg_status mgi_step_prepare(mgi_running *S) {
+  const mg_model_list *l = S->l;
+  double total = 0, work = 0;
+  const double room = S->cfg->elements > 0 ? S->cfg->elements : (double)MG_MODEL_MAX_ELEMENTS;
+  mg_status s = mgi_step_sizes(S);
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++)
+    if (l->value[v].kind == MG_VALUE_MADE || l->value[v].kind == MG_VALUE_INPUT)
+      total += (double)mg_shape_elements(&S->shape[v]);
+  for (uint32_t k = 0; k < S->n_launches && s == MG_OK; k++) {
+    const mg_launch *a = &S->launch[k];
     if (a->kind == MG_LAUNCH_FOREIGN && !S->cfg->foreign) {
       char what[300];
       snprintf(what, sizeof what, "%s is not mirage's: to evaluate it, give mg_model_config.foreign", a->from->symbol);
@@ -5266,6 +5347,702 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
   if (s == MG_OK && !(r->emulated.off <= 1.5 * r->eager.off))
     s = mg_fail(e, MG_NOT_FOUND, l->m->name, "'%s' is off by %.3g from float64, operator by operator by %.3g",
                 r->emulated.of, r->emulated.off, r->eager.off);
+  return s;
+}
+
+/* --------------------------------------------------------------------------------------------------- >>loaded
+   1. Files: one of each piece that is launched, then one of each foreign kernel.  Each has a workspace, zeroed once:
+      launches follow each other, so that those of one file may share it.
+   2. Values: inputs, weights, states have memory of their own; the rest stand in the arena, each storage at its greatest;
+      a value that is made in a state's row (mgi_loaded_place) stands there.
+   3. A step: sizes, then pointers and symbols of every launch, then the launches, or the graph.  Nothing is allocated
+      on the device. */
+
+typedef struct mgi_loaded_file {
+  uint32_t piece;             /* UINT32_MAX: foreign */
+  const mg_step *foreign;
+  int library;
+  char name[100];
+  char *text;
+  void *workspace;
+  size_t bytes;
+  int is;                     /* the device's number of it */
+  int n_symbols, symbol[MG_MAX_SYMBOLS]; /* of the model, as its launch takes them */
+} mgi_loaded_file;
+typedef struct mgi_loaded_launch { int file, early, placed; } mgi_loaded_launch;
+struct mg_model_loaded {
+  const mg_model_found *f;
+  const mg_model_list *l;
+  mg_device *d;
+  mg_model_load_config cfg;
+  mg_model_plan *plan;
+  mg_model_data room;         /* no data: sizes alone */
+  mg_model_config none;
+  mgi_running S;
+  mgi_loaded_file *file;
+  mgi_loaded_launch *launch;  /* by launch */
+  uint32_t n_files, steps;
+  unsigned char **at;         /* by value */
+  size_t *bytes;              /* by value: of its memory */
+  uint32_t *into;             /* by value: 1 + the update whose row it is */
+  int64_t *bound, *row;       /* by value, of i32; by launch, of a placed update: the byte where its row begins */
+  void *arena;
+  int recorded;
+  mg_device_graph *graph;
+  int64_t last[MG_MODEL_MAX_SYMBOLS];
+  mg_model_loaded_info is;
+};
+
+static mg_status mgi_loaded_fail(const mg_model_loaded *g, mg_error *e, mg_status s, const mg_launch *a, const char *fmt,
+                                 ...) {
+  char where[96], what[220];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(what, sizeof what, fmt, ap);
+  va_end(ap);
+  snprintf(where, sizeof where, "%.60s:%d:%d", g->l->m->where ? g->l->m->where : g->l->m->name, a->from->line,
+           a->from->column);
+  return mg_fail(e, s, where, "%s", what);
+}
+/* The text of a file beside the model's, or as it is named; NULL: it is not there. */
+static char *mgi_loaded_read(const mg_model *m, const char *name) {
+  const char *slash = m->where ? strrchr(m->where, '/') : NULL;
+  char path[1200];
+  for (int beside = slash && name[0] != '/'; beside >= 0; beside--) {
+    enum { MOST = 1 << 22 };
+    snprintf(path, sizeof path, "%.*s%.900s", beside ? (int)(slash - m->where + 1) : 0, beside ? m->where : "", name);
+    FILE *f = fopen(path, "rb");
+    char *text = f ? (char *)malloc(MOST) : NULL;
+    const size_t n = text ? fread(text, 1, MOST, f) : 0;
+    if (f) fclose(f);
+    if (n && n < MOST) return text[n] = 0, text;
+    free(text);
+  }
+  return NULL;
+}
+/* The file of a product by the library: a program of one operator. */
+static mg_status mgi_loaded_product(const mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
+  const mg_model_list *l = g->l;
+  mg_emit_config c;
+  mgi_piece_writer W;
+  mg_graph *program = NULL;
+  memset(&W, 0, sizeof W), memset(&c, 0, sizeof c);
+  c.arch = mg_device_arch(g->d);
+  W.l = l, W.s = MG_OK, W.e = e;
+  mgi_putf(&W.t, "program %s\n", f->name);
+  for (int k = 0; k < l->m->n_symbols; k++) {
+    int has = 0;
+    for (int j = 0; j < a->n_in; j++)
+      for (int d = 0; d < l->value[a->in[j]].rank && !has; d++) has = mgi_size_has(l, l->value[a->in[j]].dim[d], k);
+    if (has)
+      mgi_putf(&W.t, "sym %s in %lld..%lld\n", l->m->symbol[k].name, (long long)l->m->symbol[k].least,
+               (long long)l->m->symbol[k].most);
+  }
+  for (int j = 0; j < a->n_in; j++) {
+    mgi_putf(&W.t, "input i%d : ", j);
+    mgi_piece_input_text(&W, &l->value[a->in[j]]);
+  }
+  mgi_puts(&W.t, "o = matmul(i0, i1)\noutput o\n");
+  if (W.s == MG_OK && W.t.bad) W.s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a product");
+  if (W.s == MG_OK) W.s = mg_parse(W.t.p, W.t.n, "product", NULL, &program, e);
+  if (W.s == MG_OK) W.s = mg_cuda_emit(program, &c, &f->text, e);
+  mg_graph_free(program), mg_string_free(W.t.p);
+  return W.s;
+}
+static mg_status mgi_loaded_foreign(mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
+  const mg_step *x = a->from;
+  if (a->n_in > MG_MAX_IN || a->n_out > MG_MAX_OUT)
+    return mgi_loaded_fail(g, e, MG_LIMIT, a, "%.60s: at most %d operands and %d results", x->symbol, MG_MAX_IN, MG_MAX_OUT);
+  f->piece = UINT32_MAX, f->foreign = x, f->library = x->library;
+  snprintf(f->name, sizeof f->name, "%.99s", x->symbol);
+  if (x->library) {
+    if (strcmp(x->symbol, "cublas.matmul"))
+      return mgi_loaded_fail(g, e, MG_UNSUPPORTED, a, "no library has '%.60s': expected cublas.matmul", x->symbol);
+    if (a->n_in != 2 || a->n_out != 1 || g->l->value[a->out[0]].alias)
+      return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "cublas.matmul takes two operands, and makes one result");
+    snprintf(f->name, sizeof f->name, "%.60s_f%u", g->l->m->name, (unsigned)(f - g->file));
+    mg_error why;
+    const mg_status s = mgi_loaded_product(g, a, f, &why);
+    return s == MG_OK ? s : mgi_loaded_fail(g, e, s, a, "cublas.matmul: %.150s", why.msg);
+  }
+  for (const char *p = x->symbol; *p; p++)
+    if (!isalnum((unsigned char)*p) && *p != '_')
+      return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "'%.60s' is no name of a function", x->symbol);
+  if (!x->file) return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s: no file says what it is: expected in \"..\"", x->symbol);
+  f->text = mgi_loaded_read(g->l->m, x->file);
+  return f->text ? MG_OK : mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s: cannot read its file '%.100s'", x->symbol, x->file);
+}
+/* A library's product hangs on its operands' shapes. */
+static int mgi_loaded_alike(const mg_model_loaded *g, const mgi_loaded_file *f, const mg_launch *first, const mg_launch *a) {
+  if (f->piece != UINT32_MAX || strcmp(f->foreign->symbol, a->from->symbol) || f->library != a->from->library) return 0;
+  if (!f->library) return !strcmp(f->foreign->file ? f->foreign->file : "", a->from->file ? a->from->file : "");
+  for (int j = 0; j < a->n_in; j++)
+    if (!mgi_value_alike(&g->l->value[first->in[j]], &g->l->value[a->in[j]])) return 0;
+  return 1;
+}
+/* The files, as text, and which is each launch's. */
+static mg_status mgi_loaded_texts(mg_model_loaded *g, mg_error *e) {
+  const mg_model_list *l = g->l;
+  mg_emit_config c;
+  mg_status s = MG_OK;
+  uint32_t *first = (uint32_t *)calloc(l->n_launches + 1, sizeof *first);
+  if (!first) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the files");
+  memset(&c, 0, sizeof c);
+  c.arch = mg_device_arch(g->d);
+  for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
+    const mg_launch *a = &g->plan->launch[k];
+    uint32_t at = 0;
+    g->launch[k].file = -1;
+    if (a->kind == MG_LAUNCH_UPDATE) continue;
+    while (at < g->n_files && (a->kind == MG_LAUNCH_PIECE
+                                   ? g->file[at].piece != a->piece
+                                   : !mgi_loaded_alike(g, &g->file[at], &g->plan->launch[first[at]], a)))
+      at++;
+    g->launch[k].file = (int)at;
+    if (at < g->n_files) continue;
+    mgi_loaded_file *f = &g->file[g->n_files++];
+    first[at] = k, f->piece = a->piece;
+    if (a->kind == MG_LAUNCH_FOREIGN) { s = mgi_loaded_foreign(g, a, f, e), g->is.foreign++; continue; }
+    snprintf(f->name, sizeof f->name, "%.60s_p%u", l->m->name, a->piece);
+    s = mg_model_emit(g->f, a->piece, &c, &f->text, e);
+  }
+  free(first);
+  return s;
+}
+/* What a loaded file says of itself has to be the launch's. */
+static mg_status mgi_loaded_fits(mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
+  const mg_emitted_info *is = mg_device_info(g->d, f->is);
+  const mg_model *m = g->l->m;
+  f->n_symbols = 0;
+  if (f->foreign && !f->library) return MG_OK;
+  if (!is) return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "the file of %.60s has no %.60s_info", f->name, f->name);
+  if (is->n_in < a->n_in || is->n_out != a->n_out || is->n_in > MG_MAX_IN)
+    return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s takes %d tensors and makes %d: expected %d and %d", f->name,
+                           is->n_in, is->n_out, a->n_in, a->n_out);
+  for (int j = 0; j < a->n_in + a->n_out; j++) {
+    const mg_io_info *t = j < a->n_in ? &is->in[j] : &is->out[j - a->n_in];
+    const mg_value *v = &g->l->value[j < a->n_in ? a->in[j] : a->out[j - a->n_in]];
+    int same = t->dtype == v->type && t->rank == v->rank && t->order[0] == v->outer;
+    for (int d = 1; same && d < v->rank; d++) same = t->order[d] == d - (d <= v->outer);
+    if (!same)
+      return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s: '%.60s' is another tensor there", f->name, v->name);
+  }
+  for (int j = 0; j < is->n_symbols; j++) {
+    const int at = mgi_model_symbol_find(m, is->symbol[j].name);
+    if (at < 0 || j == MG_MAX_SYMBOLS)
+      return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s takes a size '%.40s' that the model has not", f->name, is->symbol[j].name);
+    f->symbol[f->n_symbols++] = at;
+  }
+  return MG_OK;
+}
+static mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
+  const char **text = (const char **)calloc(2 * (size_t)g->n_files + 2, sizeof *text), **name = text ? text + g->n_files + 1 : NULL;
+  if (!text) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for the files");
+  for (uint32_t k = 0; k < g->n_files; k++) text[k] = g->file[k].text, name[k] = g->file[k].name;
+  if (g->cfg.progress) g->cfg.progress(g->cfg.user, "compiling", 0);
+  int *is = (int *)calloc(g->n_files + 1, sizeof *is);
+  mg_status s = is ? mg_device_load(g->d, text, name, (int)g->n_files, is, e)
+                   : mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for the files");
+  for (uint32_t k = 0; k < g->n_files && s == MG_OK; k++) g->file[k].is = is[k];
+  free(text), free(is);
+  for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
+    const mg_launch *a = &g->plan->launch[k];
+    mgi_loaded_launch *x = &g->launch[k];
+    if (x->file < 0) continue;
+    const mgi_loaded_file *f = &g->file[x->file];
+    s = mgi_loaded_fits(g, a, &g->file[x->file], e);
+    const mg_emitted_info *info = mg_device_info(g->d, f->is);
+    if (s != MG_OK || g->cfg.no_early || !info || !mg_device_early(g->d, f->is)) continue;
+    x->early = 1;
+    for (int j = 0; j < a->n_in; j++)
+      if (info->early >> j & 1 && g->l->value[a->in[j]].kind != MG_VALUE_WEIGHT) x->early = 0;
+  }
+  for (uint32_t k = 0; k < g->n_files && s == MG_OK; k++) {
+    mgi_loaded_file *f = &g->file[k];
+    f->bytes = mg_device_workspace(g->d, f->is);
+    if (f->bytes) s = mg_device_new(g->d, f->name, f->bytes, &f->workspace, e);
+    g->is.workspaces += f->bytes;
+  }
+  g->is.files = g->n_files;
+  return s;
+}
+
+/* What is made by launch k may be made in the state's row where only launch u, an update, reads it: one row lies in
+   one, and nobody has to do with the state between both. */
+static int mgi_loaded_place(const mg_model_loaded *g, uint32_t u) {
+  const mg_model_list *l = g->l;
+  const mg_launch *a = &g->plan->launch[u];
+  const uint32_t v = a->in[0], state = a->out[0];
+  const mg_value *is = &l->value[v], *to = &l->value[state];
+  int64_t n;
+  if (is->kind != MG_VALUE_MADE || is->alias || is->taken || is->type != to->type || a->dim != to->outer) return 0;
+  if (a->dim && !(mgi_size_number(l->sizes, is->dim[a->dim], &n) && n == 1)) return 0;
+  for (int k = 0; k < l->m->n_outputs; k++)
+    if (l->output[k] == v) return 0;
+  for (uint32_t k = 0; k < g->plan->n_launches; k++) {
+    const mg_launch *b = &g->plan->launch[k];
+    if (k < g->plan->first[v] || k == u) continue;
+    for (int j = 0; j < mgi_launch_count(b); j++) {
+      const uint32_t x = mgi_launch_value(b, j);
+      if (x == v && (j < b->n_in || l->value[x].alias)) return 0;
+      if (x == state && k < u) return 0;
+    }
+  }
+  return 1;
+}
+/* Bytes of a value where the symbols have these values. */
+static mg_status mgi_loaded_bytes(const mg_model_list *l, uint32_t v, const int64_t *sym, size_t *bytes, mg_error *e) {
+  mg_shape shape;
+  const mg_status s = mg_value_shape(l, &l->value[v], sym, &shape, e);
+  if (s == MG_OK) *bytes = (size_t)mg_shape_elements(&shape) * (size_t)mg_dtype_bytes(l->value[v].type);
+  return s;
+}
+static mg_status mgi_loaded_memory(mg_model_loaded *g, mg_error *e) {
+  const mg_model_list *l = g->l;
+  mg_status s = MG_OK;
+  size_t arena = 0;
+  size_t *offset = (size_t *)calloc(g->plan->n_storages + 1, sizeof *offset);
+  if (!offset) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the arena's storages");
+  for (uint32_t k = 0; k < g->plan->n_storages; k++) {
+    int64_t b[2];
+    mg_size_bounds(l->sizes, g->plan->size[k], b);
+    if (b[1] < 0 || b[1] > (int64_t)1 << 44) s = mg_fail(e, MG_LIMIT, l->m->name, "a storage of more than 2^44 bytes");
+    offset[k] = arena, arena += s == MG_OK ? ((size_t)b[1] + MG_MODEL_ALIGN - 1) / MG_MODEL_ALIGN * MG_MODEL_ALIGN : 0;
+  }
+  if (s == MG_OK) s = mg_device_new(g->d, "the arena", arena, &g->arena, e);
+  g->is.arena = arena;
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+    const mg_value *is = &l->value[v];
+    if (is->kind == MG_VALUE_MADE) {
+      if (g->plan->storage[v]) g->at[v] = (unsigned char *)g->arena + offset[g->plan->storage[v] - 1];
+      continue;
+    }
+    void *own;
+    s = mgi_loaded_bytes(l, v, g->room.room, &g->bytes[v], e);
+    if (s == MG_OK) s = mg_device_new(g->d, is->name, g->bytes[v], &own, e);
+    if (s != MG_OK) break;
+    g->at[v] = (unsigned char *)own;
+    if (is->kind == MG_VALUE_WEIGHT) g->is.weights += g->bytes[v];
+    if (is->kind == MG_VALUE_STATE) g->is.states += g->bytes[v];
+  }
+  free(offset);
+  return s;
+}
+
+static void mgi_loaded_put(unsigned char *to, mg_dtype type, int64_t k, double x) {
+  const uint32_t bits = type == MG_I32 ? (uint32_t)(x >= 0 && x <= INT32_MAX ? (int32_t)x : MG_NO_INDEX)
+                                       : mg_to_bits(type, (float)x);
+  const int n = mg_dtype_bytes(type);
+  for (int j = 0; j < n; j++) to[k * n + j] = (unsigned char)(bits >> 8 * j);
+}
+static double mgi_loaded_get(const unsigned char *from, mg_dtype type, int64_t k) {
+  const int n = mg_dtype_bytes(type);
+  uint32_t bits = 0;
+  for (int j = 0; j < n; j++) bits |= (uint32_t)from[k * n + j] << 8 * j;
+  return type == MG_I32 ? (double)(int32_t)bits : mg_from_bits(type, bits);
+}
+/* Where element k, row-major, of a value of this shape stands, `outer` outermost. */
+static int64_t mgi_loaded_index(const mg_shape *s, int outer, int64_t k) {
+  int64_t at = 0, stride = 1, mine = 0;
+  for (int d = s->rank - 1; d >= 0; k /= s->dim[d], d--)
+    if (d == outer) mine = k % s->dim[d];
+    else at += k % s->dim[d] * stride, stride *= s->dim[d];
+  return at + mine * stride;
+}
+/* Doubles, dense row-major, to or from the memory of value v, of shape `shape`. */
+static mg_status mgi_loaded_move(mg_model_loaded *g, uint32_t v, const mg_shape *shape, const double *put, double *get,
+                                 mg_error *e) {
+  const mg_value *is = &g->l->value[v];
+  const int64_t n = mg_shape_elements(shape);
+  const size_t bytes = (size_t)n * (size_t)mg_dtype_bytes(is->type);
+  unsigned char *x = (unsigned char *)malloc(bytes + 1);
+  mg_status s = x ? MG_OK : mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for '%s'", is->name);
+  for (int64_t k = 0; k < n && put && s == MG_OK; k++)
+    mgi_loaded_put(x, is->type, is->outer ? mgi_loaded_index(shape, is->outer, k) : k, put[k]);
+  if (s == MG_OK)
+    s = put ? mg_device_copy(g->d, MG_TO_DEVICE, g->at[v], bytes, x, bytes, bytes, 1, e)
+            : mg_device_copy(g->d, MG_FROM_DEVICE, x, bytes, g->at[v], bytes, bytes, 1, e);
+  if (s == MG_OK) s = mg_device_wait(g->d, e);
+  for (int64_t k = 0; k < n && get && s == MG_OK; k++)
+    get[k] = mgi_loaded_get(x, is->type, is->outer ? mgi_loaded_index(shape, is->outer, k) : k);
+  free(x);
+  return s;
+}
+/* A weight of files: as it is stored, where its type is the value's. */
+static mg_status mgi_loaded_weight(mg_model_loaded *g, uint32_t v, mg_error *e) {
+  const mg_weights *w = g->cfg.weights;
+  const mg_value *is = &g->l->value[v];
+  const size_t size = (size_t)mg_dtype_bytes(is->type);
+  char name[240];
+  mg_shape shape;
+  int plain = 1;
+  mg_status s = mg_value_shape(g->l, is, g->room.room, &shape, e);
+  for (int k = 0; k < mgi_weight_parts(is); k++) {
+    mg_dtype type = is->type;
+    mgi_stored_bits(mg_weights_find(w, mgi_weight_part(is, k, name))->type, &type);
+    plain &= type == is->type;
+  }
+  if (s != MG_OK) return s;
+  if (!plain || (is->decl->transposed && (is->rank != 2 || size != 2))) {
+    double *x = (double *)malloc((size_t)mg_shape_elements(&shape) * sizeof *x);
+    if (!x) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for '%s'", is->name);
+    mg_weights_read(w, g->l, v, x);
+    s = mgi_loaded_move(g, v, &shape, x, NULL, e);
+    free(x);
+    return s;
+  }
+  uint16_t *x = is->decl->transposed ? (uint16_t *)malloc(g->bytes[v] + 1) : NULL;
+  if (is->decl->transposed && !x) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for '%s'", is->name);
+  int64_t at = 0;
+  for (int k = 0; k < mgi_weight_parts(is) && s == MG_OK; k++) {
+    const mg_stored *t = mg_weights_find(w, mgi_weight_part(is, k, name));
+    if (!x) {
+      s = mg_device_copy(g->d, MG_TO_DEVICE, g->at[v] + at, t->bytes, t->data, t->bytes, t->bytes, 1, e);
+      at += (int64_t)t->bytes;
+      continue;
+    }
+    enum { TILE = 64 };
+    const int64_t rows = t->dim[0], columns = t->dim[1], width = shape.dim[1];
+    for (int64_t i = 0; i < rows; i += TILE)
+      for (int64_t j = 0; j < columns; j += TILE)
+        for (int64_t b = j; b < columns && b < j + TILE; b++)
+          for (int64_t a = i; a < rows && a < i + TILE; a++)
+            memcpy(&x[b * width + at + a], t->data + 2 * (a * columns + b), 2);
+    at += rows;
+  }
+  if (x && s == MG_OK) s = mg_device_copy(g->d, MG_TO_DEVICE, g->at[v], g->bytes[v], x, g->bytes[v], g->bytes[v], 1, e);
+  if (s == MG_OK) s = mg_device_wait(g->d, e);
+  free(x);
+  return s;
+}
+/* Weights and states at random: matrices near +-0.035, vectors near 1, by copies of a pool on the device. */
+static mg_status mgi_loaded_random(mg_model_loaded *g, mg_error *e) {
+  enum { POOL = 1 << 22 };
+  const mg_model_list *l = g->l;
+  uint64_t state = g->cfg.seed * 0x2545f4914f6cdd1du + 1;
+  mg_status s = MG_OK;
+  for (int type = 0; type < MG_DTYPE_COUNT && s == MG_OK; type++)
+    for (int vectors = 0; vectors < 2 && s == MG_OK; vectors++) {
+      const size_t size = (size_t)mg_dtype_bytes((mg_dtype)type);
+      void *pool = NULL;
+      for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+        const mg_value *is = &l->value[v];
+        if ((is->kind != MG_VALUE_WEIGHT && is->kind != MG_VALUE_STATE) || (int)is->type != type || is->type == MG_I32 ||
+            (is->rank == 1) != vectors)
+          continue;
+        if (!pool) {
+          unsigned char *x = (unsigned char *)malloc(POOL * size);
+          if (!x) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for random numbers");
+          for (int64_t k = 0; k < POOL; k++) {
+            const double u = (double)(mgi_random(&state) >> 11) / 4503599627370496.0 - 1;
+            mgi_loaded_put(x, is->type, k, vectors ? 1 + 0.1 * u : 0.035 * u);
+          }
+          s = mg_device_new(g->d, "random numbers", POOL * size, &pool, e);
+          if (s == MG_OK) s = mg_device_copy(g->d, MG_TO_DEVICE, pool, POOL * size, x, POOL * size, POOL * size, 1, e);
+          if (s == MG_OK) s = mg_device_wait(g->d, e);
+          free(x);
+        }
+        for (size_t at = 0; at < g->bytes[v] && s == MG_OK;) {
+          const size_t from = (size_t)(mgi_random(&state) % (POOL / 2)) / 128 * 128 * size;
+          const size_t n = g->bytes[v] - at < POOL * size - from ? g->bytes[v] - at : POOL * size - from;
+          s = mg_device_copy(g->d, MG_ON_DEVICE, g->at[v] + at, n, (unsigned char *)pool + from, n, n, 1, e);
+          at += n;
+        }
+      }
+      mg_device_free(g->d, pool);
+    }
+  return s;
+}
+static mg_status mgi_loaded_fill(mg_model_loaded *g, mg_error *e) {
+  const mg_model_list *l = g->l;
+  mg_status s = MG_OK;
+  if (!g->cfg.weights && !g->cfg.data) s = mgi_loaded_random(g, e);
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK && (g->cfg.weights || g->cfg.data); v++) {
+    const mg_value *is = &l->value[v];
+    mg_shape shape;
+    if (is->kind != MG_VALUE_WEIGHT && is->kind != MG_VALUE_STATE) continue;
+    if (g->cfg.progress) g->cfg.progress(g->cfg.user, "weights", (double)v / l->n_values);
+    if (g->cfg.data && g->cfg.data->data[mg_value_find(g->cfg.data->l, is->name, is->layer)]) {
+      s = mg_value_shape(l, is, g->room.room, &shape, e);
+      if (s == MG_OK) s = mgi_loaded_move(g, v, &shape, g->cfg.data->data[mg_value_find(g->cfg.data->l, is->name, is->layer)], NULL, e);
+    } else if (is->kind == MG_VALUE_WEIGHT && g->cfg.weights) s = mgi_loaded_weight(g, v, e);
+  }
+  return s == MG_OK ? mg_device_wait(g->d, e) : s;
+}
+
+void mg_model_unload(mg_model_loaded *g) {
+  if (!g) return;
+  for (uint32_t k = 0; g->file && k < g->n_files; k++)
+    mg_string_free(g->file[k].text), mg_device_free(g->d, g->file[k].workspace);
+  for (uint32_t v = 1; g->at && g->bytes && v < g->l->n_values; v++)
+    if (g->bytes[v] && g->at[v]) mg_device_free(g->d, g->at[v]);
+  mg_device_free(g->d, g->arena);
+  mg_model_plan_free(g->plan), mg_device_graph_free(g->d, g->graph);
+  free(g->S.shape), free(g->S.room), free(g->file), free(g->launch), free(g->at), free(g->bytes), free(g->into);
+  free(g->bound), free(g->row), free(g);
+}
+mg_status mg_model_load(const mg_model_found *f, mg_device *d, const int64_t *room, const mg_model_load_config *cfg,
+                        mg_model_loaded **out, mg_error *e) {
+  const mg_model_list *l = f->l;
+  mg_model_loaded *g = (mg_model_loaded *)calloc(1, sizeof *g);
+  *out = NULL;
+  if (!g) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the model");
+  g->f = f, g->l = l, g->d = d;
+  if (cfg) g->cfg = *cfg;
+  g->room.l = l;
+  for (int k = 0; k < l->m->n_symbols; k++) g->room.room[k] = room[k];
+  mg_status s = mg_model_plan_of(l, &g->plan, e);
+  g->S.shape = (mg_shape *)calloc(l->n_values, sizeof(mg_shape)), g->S.room = (mg_shape *)calloc(l->n_values, sizeof(mg_shape));
+  g->file = (mgi_loaded_file *)calloc(l->n_launches + 1, sizeof *g->file);
+  g->launch = (mgi_loaded_launch *)calloc(l->n_launches + 1, sizeof *g->launch);
+  g->at = (unsigned char **)calloc(l->n_values, sizeof *g->at), g->bytes = (size_t *)calloc(l->n_values, sizeof *g->bytes);
+  g->into = (uint32_t *)calloc(l->n_values, sizeof *g->into);
+  g->bound = (int64_t *)calloc(l->n_values, sizeof *g->bound), g->row = (int64_t *)calloc(l->n_launches + 1, sizeof *g->row);
+  if (s == MG_OK && (!g->S.shape || !g->S.room || !g->file || !g->launch || !g->at || !g->bytes || !g->into || !g->bound || !g->row))
+    s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the model");
+  g->S.l = l, g->S.d = &g->room, g->S.sym = g->room.room, g->S.cfg = &g->none, g->S.e = e;
+  if (s == MG_OK) g->S.launch = g->plan->launch, g->S.n_launches = g->plan->n_launches, s = mgi_step_sizes(&g->S);
+  if (s == MG_OK && g->cfg.weights) s = mg_weights_fit(g->cfg.weights, l, room, NULL, e);
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+    const mg_value *is = &l->value[v];
+    if (is->kind == MG_VALUE_STATE && mgi_value_grows(l, is) < 0)
+      s = mg_fail(e, MG_UNSUPPORTED, l->m->name, "state '%s' grows along several dimensions: one is kept on a device", is->name);
+    if (is->kind == MG_VALUE_INPUT && is->type == MG_I32) s = mg_value_bound(l, v, room, &g->bound[v], e);
+  }
+  if (s == MG_OK) s = mgi_loaded_texts(g, e);
+  if (s == MG_OK) s = mgi_loaded_files(g, e);
+  for (uint32_t k = 0; s == MG_OK && k < g->plan->n_launches; k++) {
+    if (g->plan->launch[k].kind != MG_LAUNCH_UPDATE) { g->is.launches++, g->is.early += (uint32_t)g->launch[k].early; continue; }
+    g->launch[k].placed = mgi_loaded_place(g, k);
+    if (g->launch[k].placed) g->into[g->plan->launch[k].in[0]] = k + 1, g->is.placed++;
+    else g->is.copies++;
+  }
+  if (s == MG_OK) s = mgi_loaded_memory(g, e);
+  if (s == MG_OK) s = mgi_loaded_fill(g, e);
+  if (s == MG_OK) *out = g;
+  else mg_model_unload(g);
+  return s;
+}
+void mg_model_loaded_say(const mg_model_loaded *g, mg_model_loaded_info *i) { *i = g->is; }
+
+static mg_status mgi_loaded_shape(mg_model_loaded *g, uint32_t v, const int64_t *sym, mg_shape *shape, mg_error *e) {
+  const mg_value *is = &g->l->value[v];
+  mg_status s = mg_value_shape(g->l, is, sym, shape, e);
+  const size_t bytes = s == MG_OK ? (size_t)mg_shape_elements(shape) * (size_t)mg_dtype_bytes(is->type) : 0;
+  if (s == MG_OK && is->kind != MG_VALUE_MADE && bytes > g->bytes[v])
+    s = mg_fail(e, MG_BAD_INPUT, g->l->m->name, "'%s' has room for %zu bytes, found %zu", is->name, g->bytes[v], bytes);
+  return s;
+}
+mg_status mg_model_put(mg_model_loaded *g, uint32_t v, const int64_t *sym, const double *x, mg_error *e) {
+  mg_shape shape;
+  const mg_value *is = &g->l->value[v];
+  mg_status s = mgi_loaded_shape(g, v, sym, &shape, e);
+  for (int64_t k = 0; s == MG_OK && is->kind == MG_VALUE_INPUT && is->type == MG_I32 && k < mg_shape_elements(&shape); k++)
+    if (!(x[k] >= 0 && x[k] < (double)g->bound[v]))
+      s = mg_fail(e, MG_BAD_INPUT, g->l->m->name, "input '%s' element %lld: expected 0 to %lld, found %.17g", is->name,
+                  (long long)k, (long long)g->bound[v] - 1, x[k]);
+  return s == MG_OK ? mgi_loaded_move(g, v, &shape, x, NULL, e) : s;
+}
+mg_status mg_model_get(mg_model_loaded *g, uint32_t v, const int64_t *sym, double *x, mg_error *e) {
+  mg_shape shape;
+  const mg_status s = mgi_loaded_shape(g, v, sym, &shape, e);
+  return s == MG_OK ? mgi_loaded_move(g, v, &shape, NULL, x, e) : s;
+}
+
+/* Where value v stands at this step's sizes. */
+static unsigned char *mgi_loaded_at(const mg_model_loaded *g, uint32_t v) {
+  const uint32_t u = g->into[v];
+  return u ? g->at[g->plan->launch[u - 1].out[0]] + g->row[u - 1] : g->at[v];
+}
+/* The bytes of one index of the dimension that is outermost. */
+static size_t mgi_loaded_row(const mg_model_loaded *g, uint32_t v, const mg_shape *shape) {
+  size_t n = (size_t)mg_dtype_bytes(g->l->value[v].type);
+  for (int d = 0; d < shape->rank; d++)
+    if (d != g->l->value[v].outer) n *= (size_t)shape->dim[d];
+  return n;
+}
+/* An update that is a copy: lines of what lies in one in both. */
+static mg_status mgi_loaded_update(mg_model_loaded *g, const mg_launch *a, mg_error *e) {
+  const uint32_t v = a->in[0], to = a->out[0];
+  const mg_shape *from = &g->S.shape[v], *whole = &g->S.room[to];
+  int64_t at = 0;
+  size_t line = (size_t)mg_dtype_bytes(g->l->value[v].type), lines = 1;
+  for (int d = a->dim + 1; d < from->rank; d++) line *= (size_t)from->dim[d];
+  for (int d = 0; d < a->dim; d++) lines *= (size_t)from->dim[d];
+  const size_t n = (size_t)from->dim[a->dim];
+  mg_status s = mgi_update_fits(&g->S, a, &at);
+  const unsigned char *x = mgi_loaded_at(g, v);
+  if (s != MG_OK) return s;
+  if (a->dim && a->dim == g->l->value[to].outer) { /* [lines, n, line] to [n, lines, line] */
+    unsigned char *row = g->at[to] + (size_t)at * lines * line;
+    for (size_t k = 0; k < (n < lines ? n : lines) && s == MG_OK; k++)
+      s = n < lines ? mg_device_copy(g->d, MG_ON_DEVICE, row + k * lines * line, line, x + k * line, n * line, line, lines, e)
+                    : mg_device_copy(g->d, MG_ON_DEVICE, row + k * line, lines * line, x + k * n * line, line, line, n, e);
+    return s;
+  }
+  if (g->l->value[to].outer)
+    return mgi_loaded_fail(g, e, MG_UNSUPPORTED, a, "'%.60s' is updated along another dimension than it grows", g->l->value[to].name);
+  const size_t have = (size_t)whole->dim[a->dim] * line;
+  return mg_device_copy(g->d, MG_ON_DEVICE, g->at[to] + (size_t)at * line, have, x, n * line, n * line, lines, e);
+}
+static mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e) {
+  const mg_launch *a = &g->plan->launch[k];
+  const mgi_loaded_launch *x = &g->launch[k];
+  const void *in[MG_MAX_IN];
+  void *out[MG_MAX_OUT];
+  size_t in_bytes[MG_MAX_IN], out_bytes[MG_MAX_OUT];
+  int64_t sym[MG_MODEL_MAX_SYMBOLS + MG_MAX_SYMBOLS];
+  mg_device_call c;
+  if (a->kind == MG_LAUNCH_UPDATE) return x->placed ? MG_OK : mgi_loaded_update(g, a, e);
+  const mgi_loaded_file *f = &g->file[x->file];
+  const mg_emitted_info *is = mg_device_info(g->d, f->is);
+  memset(&c, 0, sizeof c), memset(in, 0, sizeof in), memset(in_bytes, 0, sizeof in_bytes);
+  c.n_in = is && is->n_in > a->n_in ? is->n_in : a->n_in, c.n_out = a->n_out, c.early = x->early;
+  c.in = in, c.out = out, c.in_bytes = in_bytes, c.out_bytes = out_bytes;
+  for (int j = 0; j < a->n_in + a->n_out; j++) {
+    const uint32_t v = j < a->n_in ? a->in[j] : a->out[j - a->n_in];
+    const size_t bytes = (size_t)mg_shape_elements(&g->S.shape[v]) * (size_t)mg_dtype_bytes(g->l->value[v].type);
+    if (j < a->n_in) in[j] = mgi_loaded_at(g, v), in_bytes[j] = bytes;
+    else out[j - a->n_in] = mgi_loaded_at(g, v), out_bytes[j - a->n_in] = bytes;
+  }
+  mg_status s = MG_OK;
+  if (f->foreign && !f->library) {
+    for (int j = 0; j < a->n_sizes && s == MG_OK; j++) s = mg_size_at(g->l->sizes, a->size[j], g->S.sym, &sym[j], e);
+    c.n_sym = a->n_sizes;
+    if (a->scratch) {
+      c.workspace = g->at[a->scratch];
+      c.workspace_bytes = (size_t)mg_shape_elements(&g->S.shape[a->scratch]) * (size_t)mg_dtype_bytes(g->l->value[a->scratch].type);
+    }
+  } else {
+    for (int j = 0; j < f->n_symbols; j++) sym[j] = g->S.sym[f->symbol[j]];
+    c.n_sym = f->n_symbols, c.workspace = f->workspace, c.workspace_bytes = f->bytes;
+  }
+  c.sym = c.n_sym ? sym : NULL;
+  return s == MG_OK ? mg_device_launch(g->d, f->is, &c, e) : s;
+}
+static mg_status mgi_loaded_all(mg_model_loaded *g, mg_error *e) {
+  mg_status s = MG_OK;
+  for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) s = mgi_loaded_start(g, k, e);
+  return s;
+}
+/* Sizes, rows of placed updates, tables. */
+static mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
+  const mg_model_list *l = g->l;
+  char text[64];
+  mg_status s = mgi_step_sizes(&g->S);
+  g->is.read = 0;
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+    const mg_value *is = &l->value[v];
+    const mg_shape *have = &g->S.shape[v], *room = &g->S.room[v];
+    if (is->kind == MG_VALUE_WEIGHT) g->is.read += g->bytes[v];
+    if (is->kind == MG_VALUE_STATE) g->is.read += (uint64_t)mg_shape_elements(have) * (uint64_t)mg_dtype_bytes(is->type);
+    for (int d = 0; d < is->rank && is->kind == MG_VALUE_STATE && s == MG_OK; d++)
+      if (d != is->outer && have->dim[d] != room->dim[d])
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "state '%s' dimension %d: it was loaded for %s = %lld, found %lld", is->name, d,
+                    mgi_size_text(l->sizes, is->dim[d], text, sizeof text), (long long)room->dim[d], (long long)have->dim[d]);
+    mg_shape shape;
+    if (is->kind == MG_VALUE_INPUT && s == MG_OK) s = mgi_loaded_shape(g, v, g->S.sym, &shape, e);
+  }
+  for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
+    const mg_launch *a = &g->plan->launch[k];
+    int64_t at = 0;
+    if (!g->launch[k].placed) continue;
+    s = mgi_update_fits(&g->S, a, &at);
+    g->row[k] = at * (int64_t)mgi_loaded_row(g, a->out[0], &g->S.room[a->out[0]]);
+  }
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+    if (l->value[v].kind != MG_VALUE_INPUT || !l->value[v].decl->table) continue;
+    double *x = (double *)malloc((size_t)mg_shape_elements(&g->S.shape[v]) * sizeof *x);
+    if (!x) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for '%s'", l->value[v].name);
+    s = mgi_table_fill(&g->S, v, x);
+    if (s == MG_OK) s = mgi_loaded_move(g, v, &g->S.shape[v], x, NULL, e);
+    free(x);
+  }
+  return s;
+}
+mg_status mg_model_launch(mg_model_loaded *g, const int64_t *sym, mg_error *e) {
+  mg_error local;
+  if (!e) e = &local;
+  g->S.sym = sym, g->S.e = e;
+  mg_status s = mgi_loaded_sizes(g, e);
+  if (s != MG_OK) return s;
+  if (g->cfg.no_graph || !g->steps++) return mgi_loaded_all(g, e); /* the first: modules are loaded */
+  int same = g->recorded;
+  for (int k = 0; k < g->l->m->n_symbols; k++) same &= g->last[k] == sym[k];
+  if (!same) {
+    g->recorded = 0;
+    s = mg_device_record(g->d, e);
+    if (s == MG_OK) s = mgi_loaded_all(g, e);
+    const mg_status ended = mg_device_recorded(g->d, s != MG_OK, &g->graph, e);
+    if (s == MG_OK) s = ended;
+    if (s != MG_OK) return s;
+    g->recorded = 1;
+    for (int k = 0; k < g->l->m->n_symbols; k++) g->last[k] = sym[k];
+  }
+  return mg_device_replay(g->d, g->graph, e);
+}
+mg_status mg_model_time(mg_model_loaded *g, int n, double *us, mg_error *e) {
+  if (!g->recorded) return mg_fail(e, MG_BAD_INPUT, g->l->m->name, "expected a step that was recorded, found none");
+  return mg_device_time(g->d, g->graph, n, us, e);
+}
+
+mg_status mg_model_loaded_check(const mg_model_found *f, mg_device *d, const int64_t *sym, int steps, uint64_t seed,
+                                const mg_model_load_config *cfg, mg_model_emulation *r, mg_error *e) {
+  const mg_model_list *l = f->l, *whole = l->whole;
+  int64_t at[MG_MODEL_MAX_SYMBOLS], room[MG_MODEL_MAX_SYMBOLS];
+  mg_model_load_config c;
+  mg_model_config plain, eager;
+  mg_model_loaded *g = NULL;
+  mg_model_data *data = NULL;
+  mg_partition_config one;
+  mg_model_list *single = NULL;
+  mg_status s = whole ? MG_OK : mg_fail(e, MG_BAD_INPUT, l->m->name, "expected a partition");
+  memset(r, 0, sizeof *r), memset(&c, 0, sizeof c), memset(&plain, 0, sizeof plain), memset(&eager, 0, sizeof eager);
+  memset(&one, 0, sizeof one);
+  if (cfg) c = *cfg;
+  for (int k = 0; k < l->m->n_symbols; k++)
+    at[k] = sym[k], room[k] = sym[k] + (l->m->symbol[k].device ? steps - 1 : 0);
+  one.max_ops = 1, eager.piece = mgi_eager_piece;
+  if (s == MG_OK) s = mg_model_partition(whole, &one, &single, e);
+  if (s == MG_OK) s = mg_model_compare(whole, single, sym, steps, seed, NULL, &eager, &r->eager, e);
+  if (s == MG_OK) s = mg_model_data_new(whole, room, seed, &data, e);
+  c.data = data, c.weights = NULL;
+  if (s == MG_OK) s = mg_model_load(f, d, room, &c, &g, e);
+  for (int t = 0; t < steps && s == MG_OK; t++, r->emulated.steps++) {
+    plain.inputs = seed + 1 + (uint64_t)t;
+    s = mg_model_step(data, at, &plain, e);
+    for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++)
+      if (l->value[v].kind == MG_VALUE_INPUT && !l->value[v].decl->table)
+        s = mg_model_put(g, v, at, data->data[mg_value_find(whole, l->value[v].name, -1)], e);
+    if (s == MG_OK) s = mg_model_launch(g, at, e);
+    for (int k = 0; k < l->m->n_outputs && s == MG_OK; k++) {
+      const uint32_t v = l->output[k];
+      mg_shape shape;
+      s = mg_value_shape(l, &l->value[v], at, &shape, e);
+      const int64_t n = s == MG_OK ? mg_shape_elements(&shape) : 0;
+      double *x = (double *)malloc((size_t)n * sizeof *x + 1);
+      if (s == MG_OK && !x) s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for an output");
+      if (s == MG_OK) s = mg_model_get(g, v, at, x, e);
+      if (s == MG_OK) mgi_model_off(data->data[whole->output[k]], x, n, &l->value[v], &r->emulated);
+      free(x);
+    }
+    for (int k = 0; k < l->m->n_symbols; k++) at[k] += l->m->symbol[k].device;
+  }
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+    if (l->value[v].kind != MG_VALUE_STATE) continue;
+    double *x = (double *)malloc((size_t)mg_shape_elements(&g->S.room[v]) * sizeof *x + 1);
+    if (!x) s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a state");
+    if (s == MG_OK) s = mg_model_get(g, v, room, x, e);
+    if (s == MG_OK)
+      mgi_model_off(data->data[mg_value_find(whole, l->value[v].name, l->value[v].layer)], x,
+                    mg_shape_elements(&g->S.room[v]), &l->value[v], &r->emulated);
+    free(x);
+  }
+  if (g) r->kernels = g->is.files, r->launches = g->is.launches;
+  mg_model_unload(g), mg_model_data_free(data), mg_model_list_free(single);
+  if (s == MG_OK && r->emulated.off > 1.5 * r->eager.off)
+    s = mg_fail(e, MG_NOT_FOUND, l->m->name, "'%s' is off from float64 by %.3g, operator by operator in its types by %.3g",
+                r->emulated.of ? r->emulated.of : "?", r->emulated.off, r->eager.off);
   return s;
 }
 #endif /* MIRAGE_CUDA_CUH */

@@ -1,0 +1,339 @@
+/* Tests of a model on a device: its list of launches on the stand-in for one (mirage_cuda.cuh, >>device), by emulated kernels.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_model_loaded.c -o build/test_model_loaded -lcmocka -lm -lpthread -ldl */
+#define _POSIX_C_SOURCE 200809L /* mkdtemp */
+#define MIRAGE_IMPLEMENTATION
+#include "../mirage_search.h"
+#include "../mirage_cuda.cuh"
+#include "../mirage_model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+/* Two layers with a cache: an update that is made in its row, and one that is a copy, as its value is read again; a
+   kernel of the user's, which changes its operand, and has scratch; a product by the library. */
+static const char text[] =
+    "model small\nsym n in 1..4\nsym p in 1..8 device\ninput T : i32[n, 1]\ninput C : f16[1, 32] = cos at p-1 base 100\n"
+    "weight E : f16[20, 32]\nweight G : f16[32]\nweight W[2], V[2] : f16[32, 32]\nstate K[2], L[2] : f16[n, 2, p, 16]\n"
+    "X = reshape(gather(E, T), [n, 32])\n"
+    "for l=2 {\n  A = mul(matmul(rms_norm(X, G, eps=1e-5), W[l]), C)\n"
+    "  update K[l] at p-1 = reshape(A, [n, 2, 1, 16])\n  B = silu(reshape(A, [n, 2, 1, 16]))\n"
+    "  update L[l] at p-1 = B\n  S = reshape(sum(mul(K[l], L[l]), dim=2), [n, 32])\n"
+    "  H = extern user \"twice\" in \"twice.cu\" (S, B; n, 32) : in S scratch 64*n\n"
+    "  Q = extern library \"cublas.matmul\" (H, V[l]) : f16[n, 32]\n  X = add(X, Q)\n}\n"
+    "output X\n";
+/* It goes by its scratch: result = operand + operand, by way of it, and of B nothing. */
+static const char twice[] =
+    "#include \"mirage_cuda.cuh\"\n"
+    "MG_KERNEL(32) void twice_kernel(mg_f16 *x, mg_f16 *space, int64_t n) {\n"
+    "  for (int64_t k = mg_bid(0) * (int64_t)32 + mg_tid(); k < n; k += 32 * 2) {\n"
+    "    space[k] = mg_narrow<mg_f16>(mg_widen(x[k]) + mg_widen(x[k]));\n    x[k] = space[k];\n  }\n}\n"
+    "extern \"C\" int twice_launch(const void *const *in, void *const *out, void *space, const int64_t *sym, cudaStream_t stream) {\n"
+    "  (void)in;\n  return MG_LAUNCH(twice_kernel, 2, 1, 1, 32, 0, stream, (mg_f16 *)out[0], (mg_f16 *)space, sym[0] * sym[1]);\n}\n";
+static char dir[] = "/tmp/mirage_loaded_XXXXXX", where[80], cu[80];
+static mg_model *m;
+static mg_model_list *l, *q;
+static mg_model_found found;
+static mg_device *dev;
+enum { STEPS = 4 };
+static const int64_t room[2] = {3, 5 + STEPS - 1};
+
+static mg_status twice_of(void *user, const mg_foreign_call *c, mg_error *e) {
+  (void)user, (void)e;
+  if (!strcmp(c->step->symbol, "twice")) {
+    for (int64_t k = 0; k < mg_shape_elements(&c->in_shape[0]); k++) c->out[0][k] = 2 * c->in[0][k];
+    return MG_OK;
+  }
+  const int64_t rows = c->out_shape[0].dim[0], columns = c->out_shape[0].dim[1], over = c->in_shape[0].dim[1];
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++) {
+      double sum = 0;
+      for (int64_t k = 0; k < over; k++) sum += c->in[0][i * over + k] * c->in[1][k * columns + j];
+      c->out[0][i * columns + j] = sum;
+    }
+  return MG_OK;
+}
+static mg_model_found found_of(const mg_model_list *of) {
+  mg_model_search_config c = mg_model_search_config_default();
+  mg_model_found f;
+  mg_error e;
+  c.no_search = 1;
+  if (mg_model_search(of, &c, &f, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return f;
+}
+static int setup(void **state) {
+  mg_error e;
+  mg_device_config c;
+  (void)state;
+  memset(&c, 0, sizeof c);
+  c.emulated = 1, c.include_dir = ".";
+  if (!mkdtemp(dir)) return 1;
+  snprintf(where, sizeof where, "%s/m.mgm", dir), snprintf(cu, sizeof cu, "%s/twice.cu", dir);
+  FILE *f = fopen(cu, "w");
+  if (!f || fputs(twice, f) < 0 || fclose(f)) return 1;
+  if (mg_model_parse(text, sizeof text - 1, where, NULL, &m, &e) || mg_model_list_of(m, &l, &e) ||
+      mg_model_partition(l, NULL, &q, &e) || mg_device_open(&c, &dev, &e))
+    return fprintf(stderr, "%s: %s\n", e.where, e.msg), 1;
+  found = found_of(q);
+  return 0;
+}
+static int teardown(void **state) {
+  (void)state;
+  mg_device_close(dev), mg_model_found_free(&found);
+  mg_model_list_free(q), mg_model_list_free(l), mg_model_free(m);
+  remove(cu);
+  return rmdir(dir);
+}
+
+/* A model on the device, and beside it the same in float64. */
+typedef struct pair { mg_model_loaded *g; mg_model_data *d; mg_model_config c; double off; } pair;
+static pair load(const mg_model_load_config *cfg) {
+  pair x;
+  mg_error e;
+  mg_model_load_config c;
+  memset(&x, 0, sizeof x), memset(&c, 0, sizeof c);
+  if (cfg) c = *cfg;
+  x.c.foreign = twice_of;
+  if (mg_model_data_new(l, room, 7, &x.d, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  c.data = x.d;
+  if (mg_model_load(&found, dev, room, &c, &x.g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return x;
+}
+static void unload(pair *x) { mg_model_unload(x->g), mg_model_data_free(x->d); }
+static double off_of(const double *a, const double *b, int64_t n) {
+  double off = 0, all = 0;
+  for (int64_t k = 0; k < n; k++) off += (a[k] - b[k]) * (a[k] - b[k]), all += a[k] * a[k];
+  off = sqrt(off / (all > 0 ? all : 1));
+  return off < 1e300 ? off : 1e300;
+}
+/* Step t of both, then how far all outputs and states are apart; 1e300 where the device says an error. */
+static mg_status step(pair *x, int t, mg_error *e) {
+  const int64_t sym[2] = {room[0], room[1] - STEPS + 1 + t};
+  x->c.inputs = 11 + (uint64_t)t;
+  if (mg_model_step(x->d, sym, &x->c, e) != MG_OK) fail_msg("%s: %s", e->where, e->msg);
+  mg_status s = mg_model_put(x->g, mg_value_find(q, "T", -1), sym, x->d->data[mg_value_find(l, "T", -1)], e);
+  if (s == MG_OK) s = mg_model_launch(x->g, sym, e);
+  for (uint32_t v = 1; v < q->n_values && s == MG_OK; v++) {
+    const mg_value *is = &q->value[v];
+    const int output = v == q->output[0], state = is->kind == MG_VALUE_STATE;
+    mg_shape shape;
+    if (!output && !state) continue;
+    const int64_t *at = state ? room : sym;
+    assert_int_equal(mg_value_shape(q, is, at, &shape, e), MG_OK);
+    const int64_t n = mg_shape_elements(&shape);
+    double *got = (double *)malloc((size_t)n * sizeof *got);
+    s = mg_model_get(x->g, v, at, got, e);
+    const double off = s == MG_OK ? off_of(x->d->data[output ? l->output[0] : mg_value_find(l, is->name, is->layer)], got, n) : 0;
+    if (off > x->off) x->off = off;
+    free(got);
+  }
+  if (s != MG_OK) x->off = 1e300;
+  return s;
+}
+enum { NEAR = 1 }; /* off by less than this many hundredths: the same in f16 */
+static void steps(pair *x, int n) {
+  mg_error e;
+  for (int t = 0; t < n; t++)
+    if (step(x, t, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+}
+
+static void test_steps(void **state) {
+  (void)state;
+  for (int no_graph = 0; no_graph < 2; no_graph++) {
+    mg_model_load_config c;
+    mg_device_counts a, b;
+    mg_model_loaded_info is;
+    memset(&c, 0, sizeof c);
+    c.no_graph = no_graph;
+    pair x = load(&c);
+    mg_model_loaded_say(x.g, &is);
+    assert_int_equal(is.placed, 2), assert_int_equal(is.copies, 2), assert_int_equal(is.foreign, 2);
+    mg_device_count(dev, &a);
+    steps(&x, STEPS);
+    mg_device_count(dev, &b);
+    print_message("%u files, %u launches, %u early, arena %llu, off %.3g\n", is.files, is.launches, is.early,
+                  (unsigned long long)is.arena, x.off);
+    assert_true(x.off > 0 && x.off < 0.01 * NEAR);
+    assert_int_equal(b.allocations, a.allocations);
+    assert_int_equal(b.launches - a.launches, (uint64_t)is.launches * STEPS);
+    assert_int_equal(b.recorded - a.recorded, no_graph ? 0 : 1);
+    assert_int_equal(b.changed - a.changed, no_graph ? 0 : STEPS - 2);
+    assert_int_equal(b.replayed - a.replayed, no_graph ? 0 : STEPS - 1);
+    mg_error e;
+    if (!no_graph) { /* the same sizes again: the graph as it is */
+      const int64_t sym[2] = {room[0], room[1]};
+      assert_int_equal(mg_model_launch(x.g, sym, &e), MG_OK);
+      mg_device_count(dev, &a);
+      assert_true(a.changed == b.changed && a.recorded == b.recorded && a.replayed == b.replayed + 1 && a.launches == b.launches);
+    }
+    unload(&x);
+    mg_device_count(dev, &a);
+    assert_int_equal(a.bytes, 0);
+  }
+}
+
+/* Each call of the device that fails ends the load or the step with its error; the same model loads and runs again. */
+static void test_failing(void **state) {
+  (void)state;
+  mg_error e;
+  int loads = 0, runs = 0;
+  for (uint64_t at = 1;; at++) {
+    mg_model_loaded *g = NULL;
+    mg_model_data *d = NULL;
+    mg_model_load_config c;
+    memset(&c, 0, sizeof c);
+    const int64_t sym[2] = {room[0], room[1] - 1}, next[2] = {room[0], room[1]};
+    assert_int_equal(mg_model_data_new(l, room, 7, &d, &e), MG_OK);
+    c.data = d;
+    mg_device_fail(dev, at);
+    mg_status s = mg_model_load(&found, dev, room, &c, &g, &e);
+    if (s != MG_OK) loads++, assert_null(g);
+    if (s == MG_OK && (s = mg_model_launch(g, sym, &e)) == MG_OK) s = mg_model_launch(g, next, &e);
+    mg_device_fail(dev, 0);
+    if (s != MG_OK) assert_true(s == MG_MACHINE && strstr(e.msg, "is the one that fails")), runs++;
+    if (s != MG_OK && g) assert_int_equal(mg_model_launch(g, next, &e), MG_OK);
+    mg_model_unload(g), mg_model_data_free(d);
+    if (s == MG_OK) break;
+    if (at > 60 && at % 7) continue;
+  }
+  print_message("%d calls of a load, %d of two steps\n", loads, runs - loads);
+  assert_true(loads > 10 && runs > loads + 20);
+}
+
+/* What is wrong is said before anything runs. */
+static void test_refused(void **state) {
+  static const struct { int64_t room[2], sym[2]; const char *says; } bad[] = {
+      {{0, 5}, {1, 5}, "n is in 1..4, found 0"},
+      {{1, 9}, {1, 5}, "p is in 1..8, found 9"},
+      {{2, 5}, {2, 6}, "there is room for 5, found p = 6"},
+      {{2, 5}, {1, 5}, "it was loaded for n = 2, found 1"},
+      {{2, 5}, {2, 0}, "p is in 1..8, found 0"},
+  };
+  (void)state;
+  mg_error e;
+  mg_device_counts a, b;
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    mg_model_loaded *g = NULL;
+    mg_status s = mg_model_load(&found, dev, bad[k].room, NULL, &g, &e);
+    mg_device_count(dev, &a);
+    if (s == MG_OK) s = mg_model_launch(g, bad[k].sym, &e);
+    mg_device_count(dev, &b);
+    if (s != MG_BAD_INPUT || !strstr(e.msg, bad[k].says)) fail_msg("expected '%s', found '%s'", bad[k].says, s == MG_OK ? "no error" : e.msg);
+    assert_true(a.launches == b.launches && a.copies == b.copies);
+    mg_model_unload(g);
+  }
+  pair x = load(NULL);
+  const double far[3] = {1, 20, 2};
+  assert_int_equal(mg_model_put(x.g, mg_value_find(q, "T", -1), room, far, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "element 1: expected 0 to 19, found 20"));
+  unload(&x);
+  static const struct { const char *text, *says; mg_status s; } models[] = {
+      {"model a input X : f16[4, 4] Y = extern user \"f\" in \"none.cu\" (X) : f16[4, 4] output Y", "f: cannot read its file 'none.cu'", MG_BAD_INPUT},
+      {"model a input X : f16[4, 4] Y = extern user \"f\" (X) : f16[4, 4] output Y", "f: no file says what it is", MG_BAD_INPUT},
+      {"model a input X : f16[4, 4] Y = extern library \"lib.g\" (X) : f16[4, 4] output Y", "no library has 'lib.g'", MG_UNSUPPORTED},
+      {"model a input X : f16[4, 4] Y = extern library \"cublas.matmul\" (X) : f16[4, 4] output Y", "takes two operands", MG_BAD_INPUT},
+      {"model a sym n in 1..4 sym p in 1..4 device input X : f16[n, 4] state K : f16[n, p, 4] "
+       "Y = exp(reshape(K, [n*p, 4])) Z = add(X, X) output Y, Z", "has no kernels for all sizes", MG_UNSUPPORTED},
+      {"model a sym p in 1..4 device input X : f16[4, 4] state K : f16[p, p] update K at p-1 = reshape(sum(X, dim=0), [1, 4]) Y = exp(X) output Y",
+       "grows along several dimensions", MG_UNSUPPORTED},
+  };
+  for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+    mg_model *b_m = NULL;
+    mg_model_list *b_l = NULL, *b_q = NULL;
+    mg_model_loaded *g = NULL;
+    const int64_t four[2] = {4, 4};
+    mg_device_count(dev, &a);
+    if (mg_model_parse(models[k].text, strlen(models[k].text), "m", NULL, &b_m, &e) || mg_model_list_of(b_m, &b_l, &e) ||
+        mg_model_partition(b_l, NULL, &b_q, &e)) {
+      if (k != 5) fail_msg("%s: %s", e.where, e.msg);
+      mg_model_list_free(b_l), mg_model_free(b_m);
+      continue;
+    }
+    mg_model_found f = found_of(b_q);
+    const mg_status s = mg_model_load(&f, dev, four, NULL, &g, &e);
+    mg_device_count(dev, &b);
+    if (s != models[k].s || !strstr(e.msg, models[k].says)) fail_msg("%zu: expected '%s', found '%s'", k, models[k].says, s == MG_OK ? "no error" : e.msg);
+    assert_true(!g && a.allocations == b.allocations);
+    mg_model_found_free(&f);
+    mg_model_list_free(b_q), mg_model_list_free(b_l), mg_model_free(b_m);
+  }
+}
+
+/* What may be wrong in a list of launches changes what comes out, or faults. */
+static void test_mutants(void **state) {
+  (void)state;
+  int caught = 0, n = 0;
+  for (int kind = 0; kind < 8; kind++) {
+    for (uint32_t k = 0; k < 64; k++) {
+      mg_error e;
+      pair x = load(NULL);
+      mg_model_loaded *g = x.g;
+      int applies = 0;
+      mg_launch *a = k < g->plan->n_launches ? &g->plan->launch[k] : NULL;
+      if (kind == 0 && a && k + 1 < g->plan->n_launches) { /* out of order, where the second reads what the first makes */
+        for (int j = 0; j < a[1].n_in; j++) applies |= a->kind != MG_LAUNCH_UPDATE && a[1].kind != MG_LAUNCH_UPDATE && a[1].in[j] == a->out[0];
+        if (applies) {
+          const mg_launch b = *a;
+          const mgi_loaded_launch c = g->launch[k];
+          a[0] = a[1], a[1] = b, g->launch[k] = g->launch[k + 1], g->launch[k + 1] = c;
+        }
+      }
+      if (kind == 1 && k < g->n_files && g->file[k].bytes) applies = 1, g->file[k].workspace = g->arena; /* a wrong workspace */
+      if (kind == 2 && k < g->n_files && g->file[k].bytes) applies = 1, g->file[k].bytes = 0, g->file[k].workspace = NULL;
+      if (kind == 3 && !k) applies = 1; /* a stale symbol: below */
+      if (kind == 4 && a && a->kind == MG_LAUNCH_UPDATE && !g->launch[k].placed) applies = 1, g->launch[k].placed = 1; /* a copy left out */
+      if (kind == 5 && a && a->kind == MG_LAUNCH_UPDATE && g->launch[k].placed) applies = 1, g->into[a->in[0]] = 0; /* made elsewhere */
+      if (kind == 6 && !k) { /* two layers' states swapped, from the second step on */
+        const uint32_t u = mg_value_find(q, "K", 0), v = mg_value_find(q, "K", 1);
+        unsigned char *was = g->at[u];
+        applies = 1, g->at[u] = g->at[v], g->at[v] = was;
+      }
+      if (kind == 7 && a && a->kind == MG_LAUNCH_FOREIGN && a->n_sizes) applies = 1, a->size[0] = mg_size_int(q->sizes, 1);
+      for (int t = 0; t < STEPS && applies && x.off < 1e300; t++) {
+        if (kind == 3 && t == 2) {
+          g->last[0] = room[0], g->last[1] = room[1] - STEPS + 1 + t;
+        }
+        step(&x, t, &e);
+      }
+      if (applies) n++, caught += x.off > 0.01 * NEAR;
+      if (applies && x.off <= 0.01 * NEAR) print_message("mutant %d of %u: off by %.3g alone\n", kind, k, x.off);
+      const uint32_t launches = g->plan->n_launches;
+      unload(&x);
+      if (k >= launches) break;
+    }
+  }
+  print_message("%d of %d mutants caught\n", caught, n);
+  assert_int_equal(caught, n);
+  assert_true(n > 12);
+}
+
+/* The check of the tool, on a model without foreign kernels: tiny.mgm's is the tool's test. */
+static void test_check(void **state) {
+  static const char plain[] =
+      "model plain sym n in 1..2 sym p in 1..6 device input X : bf16[n, 32] weight W : bf16[32, 32] state K : bf16[n, p, 32]\n"
+      "A = matmul(X, W) update K at p-1 = reshape(A, [n, 1, 32]) Y = add(reshape(sum(K, dim=1), [n, 32]), X) output Y";
+  (void)state;
+  mg_model *b_m = NULL;
+  mg_model_list *b_l = NULL, *b_q = NULL;
+  mg_model_emulation r;
+  mg_error e;
+  const int64_t sym[2] = {2, 2};
+  if (mg_model_parse(plain, sizeof plain - 1, "m", NULL, &b_m, &e) || mg_model_list_of(b_m, &b_l, &e) ||
+      mg_model_partition(b_l, NULL, &b_q, &e))
+    fail_msg("%s: %s", e.where, e.msg);
+  mg_model_found f = found_of(b_q);
+  if (mg_model_loaded_check(&f, dev, sym, 4, 3, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  print_message("off by %.3g, operator by operator by %.3g\n", r.emulated.off, r.eager.off);
+  assert_true(r.emulated.steps == 4 && r.eager.off > 1e-4 && r.emulated.off > 1e-5 && r.emulated.off < 1.5 * r.eager.off);
+  mg_model_found_free(&f);
+  mg_model_list_free(b_q), mg_model_list_free(b_l), mg_model_free(b_m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_failing),
+                                     cmocka_unit_test(test_refused), cmocka_unit_test(test_mutants),
+                                     cmocka_unit_test(test_check)};
+  return cmocka_run_group_tests_name("a model on a device", tests, setup, teardown);
+}
