@@ -409,8 +409,12 @@ mg_status mg_device_recorded(mg_device *d, int failed, mg_device_graph **g, mg_e
 mg_status mg_device_replay(mg_device *d, mg_device_graph *g, mg_error *e);
 void mg_device_graph_free(mg_device *d, mg_device_graph *g);
 /* n replays, one behind the other, and the microseconds of each; the stand-in's are 0. */
-enum { MG_DEVICE_TIMES = 256 };
+enum { MG_DEVICE_TIMES = 256, MG_DEVICE_MARKS = 4096 };
 mg_status mg_device_time(mg_device *d, mg_device_graph *g, int n, double *us, mg_error *e);
+
+/* A mark in the stream, of a number below MG_DEVICE_MARKS; then, once the stream is done, the microseconds from each of n marks to the next. */
+mg_status mg_device_mark(mg_device *d, int k, mg_error *e);
+mg_status mg_device_between(mg_device *d, int n, double *us, mg_error *e);
 
 /* The µGraph that an emitted file was made from: the text between its `mugraph {{{` and `}}} mugraph`.  Any bytes may come in. */
 mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e);
@@ -646,21 +650,7 @@ typedef struct mgi_calibrate_job {
 }
 #endif
 
-#if defined(MG_RUNNER) && !defined(__CUDACC_RTC__)
-/* Of the calls that a launch makes, the one that the runner wants alone, and how many it came to; only < 0: all are made. */
-struct mgi_picked { int only, come; };
-static inline mgi_picked &mgi_picks() {
-  static thread_local mgi_picked p = {-1, 0};
-  return p;
-}
-/* 1: the call that would come now is left out. */
-static inline int mgi_left_out() {
-  mgi_picked &p = mgi_picks();
-  return p.only >= 0 && p.come++ != p.only;
-}
-#else
-#define mgi_left_out() 0
-#endif
+enum { MG_ARGMAX_SHARED = 64 }; /* bytes of a block of an argmax over whole tensors: a number and its place of each warp */
 
 #if defined(__CUDACC__) || defined(MG_EMULATE)
 /* ----------------------------------------------------------------------------------------------- >>wrappers
@@ -5366,25 +5356,42 @@ MG_DEV uint32_t mg_shfl_xor_word(uint32_t w, int mask) {
   return __shfl_xor_sync(0xFFFFFFFFu, w, mask);
 #endif
 }
-/* One warp an element: out(e, the first k < extent where f(e, k) is largest).  Lane l holds the first of its k = l, l + 32 .. */
-template<class F, class O> MG_DEV void mg_each_argmax(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
+/* The larger one, of two that are as large the first; at none: there is none. */
+MG_DEV void mg_first_of(mg_num &top, uint32_t &at, mg_num other, uint32_t where) {
   const uint32_t none = 0xFFFFFFFFu;
-  for (int64_t e = (int64_t)mg_bid(0) * 8 + mg_warp(); e < n; e += blocks * 8) {
+  const int above = where != none && (at == none || mg_above(other, top));
+  const int same = where < at && !mg_above(top, other);
+  if (above || same) top = other, at = where;
+}
+/* One block of 256 threads an element: out(e, the first k < extent where f(e, k) is largest).  A thread has eight under way. */
+template<class F, class O> MG_DEV void mg_each_argmax(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
+  enum { AHEAD = 8 };
+  const uint32_t none = 0xFFFFFFFFu;
+  mg_f32 *const tops = (mg_f32 *)mg_shared();
+  uint32_t *const places = (uint32_t *)(mg_shared() + MG_ARGMAX_SHARED / 2);
+  for (int64_t e = mg_bid(0); e < n; e += blocks) {
     mg_num top = mg_neg_inf();
     uint32_t at = none;
-    for (int64_t k = mg_lane(); k < extent; k += 32) {
-      const mg_num v = f(e, k);
-      if (at == none || mg_above(v, top)) top = v, at = (uint32_t)k;
+    for (int64_t k = mg_tid(); k < extent; k += AHEAD * 256) {
+      mg_num v[AHEAD];
+      MG_UNROLL
+      for (int j = 0; j < AHEAD; j++) v[j] = f(e, k + j * 256 < extent ? k + j * 256 : extent - 1);
+      MG_UNROLL
+      for (int j = 0; j < AHEAD; j++)
+        if (k + j * 256 < extent && (at == none || mg_above(v[j], top))) top = v[j], at = (uint32_t)(k + j * 256);
     }
     MG_UNROLL
     for (int m = 16; m > 0; m /= 2) {
       const mg_num other = mg_shfl_xor(top, m);
-      const uint32_t where = mg_shfl_xor_word(at, m);
-      const int above = where != none && (at == none || mg_above(other, top));
-      const int same = where < at && !mg_above(top, other);
-      if (above || same) top = other, at = where;
+      mg_first_of(top, at, other, mg_shfl_xor_word(at, m));
     }
-    if (mg_lane() == 0) out(e, mg_i32{(int32_t)at});
+    if (mg_lane() == 0) tops[mg_warp()] = mg_narrow<mg_f32>(top), places[mg_warp()] = at;
+    mg_sync();
+    if (mg_tid() == 0) {
+      for (int w = 1; w < 8; w++) mg_first_of(top, at, mg_widen(tops[w]), places[w]);
+      out(e, mg_i32{(int32_t)at});
+    }
+    mg_sync();
   }
 }
 /* The index there, of rows 0 .. n - 1.  Another ends the launch with an error: no row is read for it, and none is made up. */
@@ -11254,7 +11261,7 @@ struct mg_device {
   uint32_t n_ops, cap_ops;
   /* the GPU */
   int gpu;
-  void *context, *stream;
+  void *context, *stream, *mark[MG_DEVICE_MARKS];
 #define MGI_F(field, name, parameters) int (*field) parameters;
   MGI_DRIVER(MGI_F)
 #undef MGI_F
@@ -11305,6 +11312,7 @@ void mg_device_close(mg_device *d) {
   if (!d) return;
   if (d->stream) d->wait(d->stream);
   for (uint32_t k = 0; k < d->n_blocks; k++) d->cfg.emulated ? free(d->block[k].base) : (void)d->drop(d->block[k].at);
+  for (int k = 0; k < MG_DEVICE_MARKS; k++) if (d->mark[k]) d->event_drop(d->mark[k]);
   if (d->stream) d->stream_drop(d->stream);
   /* Loaded files stay: what they registered with the context goes with it. */
   if (d->context) d->release(d->gpu);
@@ -11588,6 +11596,23 @@ mg_status mg_device_time(mg_device *d, mg_device_graph *g, int n, double *us, mg
   }
   for (int k = 0; k < made; k++) d->event_drop(at[k]);
   return s != MG_OK ? s : mgi_device_said(d, rc, "an event", e);
+}
+
+mg_status mg_device_mark(mg_device *d, int k, mg_error *e) {
+  if (k < 0 || k >= MG_DEVICE_MARKS) return mg_fail(e, MG_LIMIT, "device", "expected a mark below %d, found %d", (int)MG_DEVICE_MARKS, k);
+  if (d->cfg.emulated) return MG_OK;
+  int rc = d->mark[k] ? 0 : d->event_new(&d->mark[k], 0);
+  if (!rc) rc = d->event(d->mark[k], d->stream);
+  return mgi_device_said(d, rc, "an event", e);
+}
+mg_status mg_device_between(mg_device *d, int n, double *us, mg_error *e) {
+  int rc = d->cfg.emulated ? 0 : d->wait(d->stream);
+  for (int k = 0; k < n && !rc; k++) {
+    float ms = 0;
+    if (!d->cfg.emulated) rc = d->elapsed(&ms, d->mark[k], d->mark[k + 1]);
+    us[k] = 1000.0 * (double)ms;
+  }
+  return mgi_device_said(d, rc, "an event", e);
 }
 
 /* ------------------------------------------------------------------------------------------------ >>layouts
@@ -15579,7 +15604,7 @@ MGI_FN void mgi_cu_read_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, c
   mgi_cu_place_text(em, s, t, idx, end, shift);
   mgi_cu_str_put(s, "))");
 }
-/* Elementwise and moving rows, sums and maxima over whole tensors of any rank: an element, or a warp, a result. */
+/* Elementwise and moving rows, sums and maxima over whole tensors of any rank: an element, or a warp, a result; of an argmax a block. */
 MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *name) {
   const mg_graph *g = em->g;
   const mg_op_info *row = mg_op_row(o->code);
@@ -15600,8 +15625,8 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   mgi_cu_str_put(s, "/* %s = %s(", out->name, row->name);
   for (int k = 0; k < o->n_in; k++) mgi_cu_str_put(s, "%s%s", k ? ", " : "", g->tensors[o->in[k].id].name);
   mgi_cu_str_put(s, "), over whole tensors. */\nMG_KERNEL(256) void %s(", name);
-  mgi_cu_str_put(&blocks, "mg_library_blocks(%s, %d)", mgi_cu_str_text(&count), by_rows ? 8 : 256);
-  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, 1, 1, 256, 0, stream", name, mgi_cu_str_text(&blocks));
+  mgi_cu_str_put(&blocks, "mg_library_blocks(%s, %d)", mgi_cu_str_text(&count), where ? 1 : by_rows ? 8 : 256);
+  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, 1, 1, 256, %s, stream", name, mgi_cu_str_text(&blocks), where ? "MG_ARGMAX_SHARED" : "0");
   for (int k = 0; k < o->n_in; k++) {
     int again = 0;
     for (int j = 0; j < k; j++) again |= o->in[j].id == o->in[k].id;
@@ -15619,7 +15644,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     if (where) each = "argmax";
     if (softmax >= 0) each = "shifted_exp";
     for (int part = 0; part < 1 + (softmax >= 0); part++) {
-      if (!part) mgi_cu_str_put(s, "  mg_each_%s(n, %s, mg_library_blocks(n, 8), [&](int64_t e, int64_t k) {\n", each, mgi_cu_dim_text(em, o->in[0].id, along, dim, sizeof dim));
+      if (!part) mgi_cu_str_put(s, "  mg_each_%s(n, %s, mg_library_blocks(n, %d), [&](int64_t e, int64_t k) {\n", each, mgi_cu_dim_text(em, o->in[0].id, along, dim, sizeof dim), where ? 1 : 8);
       else mgi_cu_str_put(s, "  }, [&](int64_t e, int64_t k, mg_num v) {\n");
       for (int d = rank - 1; d >= 0; d--) {
         if (d == along) mgi_cu_str_put(s, "    const int64_t x%d = k;\n", d);
@@ -15683,7 +15708,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     mgi_cu_str_put(s, "    mg_stg(p_%s + e, mg_narrow<%s>(v));\n  });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
   }
   free(count.s);
-  mgi_cu_launched(em, name, mgi_cu_str_text(&blocks), "1", "1", 256, 0);
+  mgi_cu_launched(em, name, mgi_cu_str_text(&blocks), "1", "1", 256, where ? MG_ARGMAX_SHARED : 0);
   free(blocks.s);
 }
 

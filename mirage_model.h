@@ -609,12 +609,17 @@ void mg_model_unload(mg_model_loaded *g);
 void mg_model_loaded_say(const mg_model_loaded *g, mg_model_loaded_info *i);
 /* Input v, dense row-major at these sizes, rounded to its type; tables (mg_model_table) are put by the step. */
 mg_status mg_model_put(mg_model_loaded *g, uint32_t v, const int64_t *sym, const double *x, mg_error *e);
+/* All inputs but tables, as a step with mg_model_config.inputs = seed has them. */
+mg_status mg_model_put_random(mg_model_loaded *g, const int64_t *sym, uint64_t seed, mg_error *e);
 /* What an input, state or output is; it waits for the step. */
 mg_status mg_model_get(mg_model_loaded *g, uint32_t v, const int64_t *sym, double *x, mg_error *e);
 /* One step; it comes back before the device is done. */
 mg_status mg_model_launch(mg_model_loaded *g, const int64_t *sym, mg_error *e);
 /* The last step again, n times, by the graph: microseconds of each.  States are those of one step. */
 mg_status mg_model_time(mg_model_loaded *g, int n, double *us, mg_error *e);
+/* One step by launches in the stream, each timed by itself: us[k] of launch k of the list, 0 where it is none; so that each
+   starts when the one before it has ended, which in a graph it need not. */
+mg_status mg_model_timeline(mg_model_loaded *g, const int64_t *sym, double *us, mg_error *e);
 /* Teacher-forced steps on the device against the list in float64, as mg_model_emulate does. */
 mg_status mg_model_loaded_check(const mg_model_found *f, mg_device *d, const int64_t *sym, int steps, uint64_t seed,
                                 const mg_model_load_config *cfg, mg_model_emulation *r, mg_error *e);
@@ -5833,6 +5838,23 @@ mg_status mg_model_put(mg_model_loaded *g, uint32_t v, const int64_t *sym, const
                   (long long)k, (long long)g->bound[v] - 1, x[k]);
   return s == MG_OK ? mgi_loaded_move(g, v, &shape, x, NULL, e) : s;
 }
+mg_status mg_model_put_random(mg_model_loaded *g, const int64_t *sym, uint64_t seed, mg_error *e) {
+  mg_status s = MG_OK;
+  for (uint32_t v = 1; v < g->l->n_values && s == MG_OK; v++) {
+    const mg_value *is = &g->l->value[v];
+    mg_shape shape;
+    if (is->kind != MG_VALUE_INPUT || is->decl->table) continue;
+    s = mg_value_shape(g->l, is, sym, &shape, e);
+    if (s != MG_OK) break;
+    double *x = (double *)malloc((size_t)mg_shape_elements(&shape) * sizeof *x);
+    if (!x) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for '%s'", is->name);
+    mgi_draw_all(x, mg_shape_elements(&shape), seed, g->l->whole ? mg_value_find(g->l->whole, is->name, -1) : v, is->type,
+                 g->bound[v]);
+    s = mg_model_put(g, v, sym, x, e);
+    free(x);
+  }
+  return s;
+}
 mg_status mg_model_get(mg_model_loaded *g, uint32_t v, const int64_t *sym, double *x, mg_error *e) {
   mg_shape shape;
   const mg_status s = mgi_loaded_shape(g, v, sym, &shape, e);
@@ -5974,6 +5996,19 @@ mg_status mg_model_launch(mg_model_loaded *g, const int64_t *sym, mg_error *e) {
 mg_status mg_model_time(mg_model_loaded *g, int n, double *us, mg_error *e) {
   if (!g->recorded) return mg_fail(e, MG_BAD_INPUT, g->l->m->name, "expected a step that was recorded, found none");
   return mg_device_time(g->d, g->graph, n, us, e);
+}
+
+mg_status mg_model_timeline(mg_model_loaded *g, const int64_t *sym, double *us, mg_error *e) {
+  mg_error local;
+  if (!e) e = &local;
+  g->S.sym = sym, g->S.e = e;
+  mg_status s = mgi_loaded_sizes(g, e);
+  for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
+    s = mg_device_mark(g->d, (int)k, e);
+    if (s == MG_OK) s = mgi_loaded_start(g, k, e);
+  }
+  if (s == MG_OK) s = mg_device_mark(g->d, (int)g->plan->n_launches, e);
+  return s == MG_OK ? mg_device_between(g->d, (int)g->plan->n_launches, us, e) : s;
 }
 
 mg_status mg_model_loaded_check(const mg_model_found *f, mg_device *d, const int64_t *sym, int steps, uint64_t seed,

@@ -80,9 +80,13 @@ static const char usage[] =
     "                                               the tokens are what its input of type i32 holds step after step, then what\n"
     "                                               its output of that type says; without them inputs are at random; symbols\n"
     "                                               of the kind `device` grow by the tokens of a sequence a step\n"
+    "              [--gpu | --emulated] [-o DIR]    by the kernels of its pieces, as they are kept in DIR or as written, on the\n"
+    "                                               GPU that is here, in a CUDA graph; or on a stand-in for it, emulated\n"
+    "              [--time] [--reps N]              then the last step's median time of N (20) replays, next to the model's\n"
     "       mirage model search FILE [-o DIR]       cuts it into pieces, searches each distinct one, prints a table of them\n"
     "              [--sym n=2 ..]                   at these sizes alone; without: each as a family, for all sizes\n"
     "              [--time-limit S]                 for everything together; 300 without it\n"
+    "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
     "              [--arch, --machine, --threads, --seed, --cache as in search]  DIR: what is found is kept there, and taken again\n"
     "       mirage model verify FILE [-o DIR] [--sym ..]\n"
     "                                               the chain of trust: of the pieces, as they are kept in DIR or as written, of\n"
@@ -91,6 +95,7 @@ static const char usage[] =
     "       mirage model check FILE --sym n=2 .. [-o DIR] [--steps K] [--seed N]\n"
     "                                               K steps by these files, compiled for the CPU and emulated, against float64;\n"
     "                                               link 2 of a file is not in it: check FILE.cu\n"
+    "              [--gpu | --emulated]             the whole list of launches so, on a GPU, or on a stand-in for it\n"
     "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
 
@@ -99,7 +104,7 @@ typedef struct options {
   mg_machine_file row;
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program, *tokens;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps, steps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random, gpu, emulated, timed;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_syms;
@@ -194,7 +199,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_GPU, O_EMULATED, O_TIMED, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -207,7 +212,8 @@ static const struct option long_options[] = {
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
     {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
     {"machine", required_argument, NULL, O_MACHINE}, {"json", no_argument, NULL, O_JSON},
-    {"sym", required_argument, NULL, O_SYM}, {"steps", required_argument, NULL, O_STEPS}, {"weights", required_argument, NULL, O_WEIGHTS}, {"random", required_argument, NULL, O_RANDOM}, {"tokens", required_argument, NULL, O_TOKENS}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
+    {"sym", required_argument, NULL, O_SYM}, {"steps", required_argument, NULL, O_STEPS}, {"weights", required_argument, NULL, O_WEIGHTS}, {"random", required_argument, NULL, O_RANDOM}, {"tokens", required_argument, NULL, O_TOKENS},
+    {"gpu", no_argument, NULL, O_GPU}, {"emulated", no_argument, NULL, O_EMULATED}, {"time", no_argument, NULL, O_TIMED}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -292,6 +298,9 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
         break;
       case O_RANDOM: ok = number(optarg, 0, INT64_MAX, &v, range), o->seed = (uint64_t)v, o->random = 1; break;
       case O_TOKENS: o->tokens = optarg; break;
+      case O_GPU: o->gpu = 1; break;
+      case O_EMULATED: o->emulated = 1; break;
+      case O_TIMED: o->timed = 1; break;
       case O_REPS: ok = number(optarg, 1, 100000, &o->reps, range); break;
       case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops, range); break;
       case O_CHECKPOINT: o->checkpoint = optarg; break;
@@ -1917,6 +1926,127 @@ static mg_status model_token_step(model_runner *R, const int64_t *sym, mg_error 
   R->d->data[R->input] = to, R->at += n;
   return MG_OK;
 }
+/* What the model on a device is, and what its last step takes. */
+static void model_say(const mg_model_loaded *g, const mg_device *d, const mg_model_list *q, const mg_model_found *f) {
+  mg_model_loaded_info i;
+  uint32_t kept = 0;
+  mg_model_loaded_say(g, &i);
+  for (uint32_t k = 0; k < q->n_pieces; k++) kept += (uint32_t)f->piece[k].kept;
+  printf("model %s on %s: %u files, %u of them foreign; %u of %u pieces as searched, others as written\n", q->m->name, mg_device_name(d), i.files, i.foreign, kept, q->n_pieces);
+  printf("a step: %u launches, %u by programmatic dependent launch; of %u updates %u made in place, %u copied\n", i.launches, i.early, i.placed + i.copies, i.placed, i.copies);
+  printf("bytes: weights %llu, states %llu, arena %llu, workspaces %llu\n", (unsigned long long)i.weights, (unsigned long long)i.states, (unsigned long long)i.arena, (unsigned long long)i.workspaces);
+}
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+/* The least of some runs of each launch, in microseconds, by piece; what is not a piece together. */
+static mg_status model_by_piece(mg_model_loaded *g, const mg_model_found *f, const int64_t *sym, const double *predicted, mg_error *e) {
+  enum { RUNS = 5 };
+  const mg_model_list *q = f->l;
+  double *us = (double *)calloc(2 * (size_t)q->n_launches + q->n_pieces + 2, sizeof *us), *least = us + q->n_launches, *sum = least + q->n_launches;
+  mg_status s = us ? MG_OK : mg_fail(e, MG_NO_MEMORY, q->m->name, "no memory for times");
+  for (int run = 0; run < RUNS && s == MG_OK; run++) {
+    s = mg_model_timeline(g, sym, us, e);
+    for (uint32_t k = 0; k < q->n_launches && s == MG_OK; k++) least[k] = !run || us[k] < least[k] ? us[k] : least[k];
+  }
+  for (uint32_t k = 0; k < q->n_launches && s == MG_OK; k++) sum[q->launch[k].kind == MG_LAUNCH_PIECE ? q->launch[k].piece : q->n_pieces] += least[k];
+  for (uint32_t k = 0; k <= q->n_pieces && s == MG_OK; k++) {
+    if (k == q->n_pieces) printf("others: %.1f us a step, launch by launch\n", sum[k]);
+    else printf("piece %u: %u launches, %.1f us a step, launch by launch, each with what launching it takes; %.1f by the model\n", k, f->piece[k].launches, sum[k], predicted[k]);
+  }
+  free(us);
+  return s;
+}
+static mg_status model_timed(const options *o, mg_model_loaded *g, const mg_device *d, const mg_model_found *f, const int64_t *sym, double host, mg_error *e) {
+  double us[MG_DEVICE_TIMES], all = 0, *predicted = (double *)calloc(f->l->n_pieces + 1, sizeof *predicted);
+  const int n = o->reps && o->reps < MG_DEVICE_TIMES ? (int)o->reps : 20;
+  const mg_machine *m = o->machine ? o->machine : mg_machine_at(0);
+  mg_model_loaded_info i;
+  mg_status s = predicted ? MG_OK : mg_fail(e, MG_NO_MEMORY, f->l->m->name, "no memory for times");
+  for (int k = 0; k < 3 && s == MG_OK; k++) s = mg_model_launch(g, sym, e); /* the same step: it is recorded now */
+  if (s == MG_OK) s = mg_model_time(g, n, us, e);
+  for (uint32_t k = 0; k < f->l->n_pieces && s == MG_OK; k++) {
+    mg_graph *u = NULL;
+    s = mg_model_found_at(f, k, sym, &u, e);
+    if (s == MG_OK) all += predicted[k] = mg_predict_us(u, m) * f->piece[k].launches;
+    mg_graph_free(u);
+  }
+  if (s == MG_OK) {
+    qsort(us, (size_t)n, sizeof *us, by_value);
+    mg_model_loaded_say(g, &i);
+    printf("time: %.1f us a step in its graph on %s, median of %d replays, least %.1f; %.1f us by the model on %s, without what is foreign; the host takes %.1f us a step\n", us[n / 2], mg_device_name(d), n,
+           us[0], all, m->name, host);
+    printf("read: %llu bytes of weights and states a step, %.3f TB/s\n", (unsigned long long)i.read, us[n / 2] > 0 ? (double)i.read / us[n / 2] / 1e6 : 0);
+    s = model_by_piece(g, f, sym, predicted, e);
+  }
+  free(predicted);
+  return s;
+}
+/* Steps on a device: host is the mean time in which the host starts one, of those that change the graph. */
+static mg_status model_run_steps(const options *o, model_runner *R, mg_model_loaded *g, const mg_device *d, const mg_model_found *f, int64_t *sym, int64_t steps, mg_error *e) {
+  const mg_model_list *l = R->l, *q = f->l;
+  struct timespec a, b;
+  double host = 0;
+  mg_status s = MG_OK;
+  for (; R->step < steps && s == MG_OK; R->step++) {
+    s = R->input ? model_token_step(R, sym, e) : mg_model_put_random(g, sym, o->seed + 1 + (uint64_t)R->step, e);
+    if (s == MG_OK && R->input) s = mg_model_put(g, mg_value_find(q, l->value[R->input].name, -1), sym, R->d->data[R->input], e);
+    timespec_get(&a, TIME_UTC);
+    if (s == MG_OK) s = mg_model_launch(g, sym, e);
+    timespec_get(&b, TIME_UTC);
+    if (R->step > 2) host += 1e6 * (double)(b.tv_sec - a.tv_sec) + 1e-3 * (double)(b.tv_nsec - a.tv_nsec);
+    for (int k = 0; k < l->m->n_outputs && s == MG_OK; k++) {
+      const int64_t n = model_elements(l, l->output[k], sym, e);
+      double *x = n < 0 ? NULL : (double *)realloc(R->d->data[l->output[k]], (size_t)n * sizeof *x);
+      if (!x) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for an output");
+      R->d->data[l->output[k]] = x;
+      s = mg_model_get(g, q->output[k], sym, x, e);
+    }
+    if (s != MG_OK) break;
+    model_step_line(l->m, R->step, sym);
+    s = model_outputs(R->d, NULL, sym, e);
+    for (int k = 0; k < l->m->n_symbols && R->step + 1 < steps; k++) sym[k] += l->m->symbol[k].device * R->grow;
+  }
+  return s == MG_OK && o->timed ? model_timed(o, g, d, f, sym, steps > 3 ? host / (double)(steps - 3) : 0, e) : s;
+}
+/* By the kernels of its pieces. */
+static mg_status model_run_device(const options *o, model_runner *R, mg_weights *w, int64_t *sym, const int64_t *room, int64_t steps, mg_error *e) {
+  mg_model_search_config c = mg_model_search_config_default();
+  mg_partition_config cut;
+  mg_model_load_config how;
+  mg_device_config where;
+  mg_model_list *q = NULL;
+  mg_model_found found;
+  mg_model_data none;
+  mg_device *d = NULL;
+  mg_model_loaded *g = NULL;
+  memset(&cut, 0, sizeof cut), memset(&how, 0, sizeof how), memset(&where, 0, sizeof where), memset(&found, 0, sizeof found), memset(&none, 0, sizeof none);
+  if (o->machine) c.search.machine = cut.machine = o->machine;
+  c.keep = o->out, c.no_search = 1;
+  where.emulated = o->emulated, where.arch = o->arch;
+  mg_status s = mg_device_open(&where, &d, e);
+  if (s == MG_OK) s = mg_model_partition(R->l, &cut, &q, e);
+  if (s == MG_OK) s = mg_model_search(q, &c, &found, e);
+  mg_model_data *values = NULL;
+  mg_error large;
+  how.weights = w, how.seed = o->seed;
+  if (s == MG_OK && !w && mg_model_data_new(R->l, room, o->seed, &values, &large) == MG_OK) how.data = values;
+  if (s == MG_OK) s = mg_model_load(&found, d, room, &how, &g, e);
+  if (s == MG_OK) model_say(g, d, q, &found);
+  if (s == MG_OK && !w) printf("weights at random, seed %llu%s; the states too\n", (unsigned long long)o->seed, values ? ", as in float64" : ", by copies of a pool: not those of a run in float64");
+  if (s == MG_OK && !o->tokens) printf("inputs that no text says at random\n");
+  none.l = R->l, none.data = (double **)calloc(R->l->n_values, sizeof *none.data);
+  R->d = &none;
+  if (s == MG_OK && !none.data) s = mg_fail(e, MG_NO_MEMORY, R->l->m->name, "no memory for the outputs");
+  if (s == MG_OK) s = model_run_steps(o, R, g, d, &found, sym, steps, e);
+  for (uint32_t v = 0; none.data && v < R->l->n_values; v++) free(none.data[v]);
+  free(none.data);
+  R->d = NULL;
+  mg_model_unload(g), mg_model_data_free(values), mg_device_close(d);
+  mg_model_found_free(found.piece ? &found : NULL), mg_model_list_free(q);
+  return s;
+}
 static int model_run(const options *o, const mg_model_list *l) {
   const mg_model *m = l->m;
   int64_t sym[MG_MODEL_MAX_SYMBOLS] = {0}, room[MG_MODEL_MAX_SYMBOLS], steps = 0;
@@ -1932,6 +2062,11 @@ static int model_run(const options *o, const mg_model_list *l) {
   if (s == MG_OK) s = model_inputs(&R, o, sym, &steps, &e);
   for (int k = 0; k < m->n_symbols; k++) room[k] = sym[k] + (m->symbol[k].device ? (steps - 1) * R.grow : 0);
   if (s == MG_OK && o->n_weights) s = mg_weights_open(o->n_weights, o->weights, &w, &e);
+  if (o->gpu || o->emulated) {
+    if (s == MG_OK) s = model_run_device(o, &R, w, sym, room, steps, &e);
+    free(R.token), mg_weights_close(w);
+    return s == MG_OK ? 0 : report(s, &e);
+  }
   if (s == MG_OK) s = w ? mg_model_data_open(l, room, w, &R.d, &e) : mg_model_data_new(l, room, o->seed, &R.d, &e);
   if (s == MG_OK && w) s = mg_weights_fit(w, l, room, &rounded, &e);
   if (isatty(2)) c.progress = model_progress, c.user = &R;
@@ -2019,6 +2154,23 @@ static int model_emulate(const options *o, const mg_model_found *f, const int64_
          r.kernels, r.launches, r.evaluated ? "; others evaluated" : "", r.emulated.off, r.eager.off, (long long)r.emulated.indices, (long long)r.eager.indices);
   return 0;
 }
+/* Steps by a device's kernels. */
+static int model_loaded_check(const options *o, const mg_model_found *f, const int64_t *sym) {
+  mg_model_emulation r;
+  mg_device_config c;
+  mg_device *d = NULL;
+  mg_error e;
+  const int steps = o->steps ? (int)o->steps : 1;
+  memset(&c, 0, sizeof c);
+  c.emulated = o->emulated, c.arch = o->arch;
+  mg_status s = mg_device_open(&c, &d, &e);
+  if (s == MG_OK) s = mg_model_loaded_check(f, d, sym, steps, o->seeded ? o->seed : 1, NULL, &r, &e);
+  if (s == MG_OK)
+    printf("%d step%s on %s, %u files, %u launches a step: off from float64 by %.3g, operator by operator in its types by %.3g; %lld and %lld indices differ\n", steps, steps == 1 ? "" : "s",
+           mg_device_name(d), r.kernels, r.launches, r.emulated.off, r.eager.off, (long long)r.emulated.indices, (long long)r.eager.indices);
+  mg_device_close(d);
+  return s == MG_OK ? 0 : report(s, &e);
+}
 static int model_search(const options *o, const mg_model_list *l) {
   const char *what = o->file[0];
   const int verify = !strcmp(what, "verify"), emit = !strcmp(what, "emit"), check = !strcmp(what, "check"), search = !strcmp(what, "search");
@@ -2029,6 +2181,7 @@ static int model_search(const options *o, const mg_model_list *l) {
   mg_error e;
   int64_t sym[MG_MODEL_MAX_SYMBOLS];
   char *text = NULL;
+  timed times;
   int code = search_machine(o, "model", &c.search.machine), equal = 0;
   memset(&found, 0, sizeof found), memset(&cut, 0, sizeof cut);
   mg_status s = code || (!o->n_syms && !check) ? MG_OK : model_sizes(o, l->m, sym, &e);
@@ -2044,6 +2197,9 @@ static int model_search(const options *o, const mg_model_list *l) {
   c.search.cache = o->cache;
   c.search.user = (void *)(uintptr_t)c.search.machine->arch;
   c.search.emittable = may_emit, c.search.wary = on_wary;
+  memset(&times, 0, sizeof times);
+  times.arch = c.search.machine->arch, times.quiet = 1;
+  if (search && !o->no_measure) c.search.measure = on_measure, c.search.measure_user = &times;
   c.search.stop = &interrupted, c.verify.stop = &interrupted;
   if (isatty(2)) c.progress = on_piece, c.search.progress = on_progress;
   signal(SIGINT, on_interrupt), signal(SIGTERM, on_interrupt);
@@ -2052,7 +2208,7 @@ static int model_search(const options *o, const mg_model_list *l) {
   if (c.progress) fputs("\r\033[K", stderr);
   if (s == MG_OK && verify) s = mg_model_chain_print(&found, &equal, &text, &e);
   if (s == MG_OK && search) s = mg_model_found_print(&found, &text, &e);
-  code = s != MG_OK ? report(s, &e) : emit ? model_emit(o, &found) : check ? model_emulate(o, &found, sym) : write_all(NULL, NULL, text);
+  code = s != MG_OK ? report(s, &e) : emit ? model_emit(o, &found) : !check ? write_all(NULL, NULL, text) : o->gpu || o->emulated ? model_loaded_check(o, &found, sym) : model_emulate(o, &found, sym);
   if (!code && verify) code = model_alike(l, q, &found);
   if (!code && verify && !equal) code = fault(MG_UNSUPPORTED, "model", "not every piece is EQUAL");
   mg_string_free(text);
@@ -2080,8 +2236,12 @@ static int do_model(const options *o) {
   if (!eval && !found && o->seeded) return fault(MG_BAD_INPUT, "model", "--seed belongs to model eval, search, verify and check");
   if (emit && !o->out) return fault(MG_BAD_INPUT, "model", "emit takes -o DIR");
   if (!run && (o->n_weights || o->random || o->tokens)) return fault(MG_BAD_INPUT, "model", "--weights, --random and --tokens belong to model run");
-  if (!found && (o->out || o->arch || o->threads)) return fault(MG_BAD_INPUT, "model", "-o, --arch, --machine and --threads belong to model search, verify, emit and check");
-  if (!search && (o->time_limit > 0 || o->cache)) return fault(MG_BAD_INPUT, "model", "--time-limit and --cache belong to model search");
+  const int device = o->gpu || o->emulated;
+  if (o->gpu && o->emulated) return fault(MG_BAD_INPUT, "model", "--gpu and --emulated are two devices: expected one");
+  if (device && !run && !check) return fault(MG_BAD_INPUT, "model", "--gpu and --emulated belong to model run and check");
+  if ((o->timed || o->reps) && !(run && o->gpu)) return fault(MG_BAD_INPUT, "model", "--time and --reps belong to model run --gpu");
+  if (!found && !(run && device) && (o->out || o->arch || o->threads)) return fault(MG_BAD_INPUT, "model", "-o, --arch, --machine and --threads belong to model search, verify, emit and check");
+  if (!search && (o->time_limit > 0 || o->cache || o->no_measure)) return fault(MG_BAD_INPUT, "model", "--time-limit, --cache and --no-measure belong to model search");
   char *text = read_all(o->file[1], &n, &code);
   if (!text) return code;
   mg_status s = mg_model_parse(text, n, o->file[1], NULL, &m, &e);
@@ -2147,7 +2307,7 @@ int main(int argc, char **argv) {
       {"run", 1, 200, 1, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, 1, "o", do_calibrate},
       {"import", 1, 1, 0, "o", do_import},
-      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache", do_model},
+      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache no-measure gpu emulated time reps", do_model},
   };
   options o;
   if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);
