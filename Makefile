@@ -3,6 +3,7 @@
 # make bench      times next to the peers' on a GPU         make fuzz       the fuzzers, for FUZZ_S seconds each
 # make deps       installs what is missing, if it may       make soak       random tests for SOAK_S seconds
 # make calibrate  measures the GPU three times, to DIR      make install    headers, tool and mirage.pc to PREFIX
+# make torch-test the PyTorch backend's tests (CPU)         make torch-soak the same, longer
 # Options: make bench BENCH='--programs REGEX --modes eager,compile --top K --runs N --budget S --out DIR'
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
@@ -137,7 +138,13 @@ install: build/mirage
 	printf 'prefix=%s\n\nName: mirage\nDescription: superoptimizer for tensor programs, in headers\nVersion: %s\nCflags: -I$${prefix}/include/mirage\nLibs: -lm -lpthread -ldl\n' \
 	  '$(PREFIX)' "$$(build/mirage --version | cut -d' ' -f2)" >'$(DESTDIR)$(PREFIX)/lib/pkgconfig/mirage.pc'
 
+# The PyTorch backend of examples/torch, on the CPU: needs python3 and, once, a package index.
+torch-test:
+	@tests/torch.sh
+torch-soak:
+	@TORCH_LIMIT=5 TORCH_SAMPLES=1000 TORCH_SOAK=1 tests/torch.sh
+
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-search calibrate fuzz soak install clean
+.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-search calibrate fuzz soak install torch-test torch-soak clean

@@ -13,7 +13,7 @@ import warnings
 import torch
 
 from . import graph as _graph
-from .execute import Call, Options, call, found_for, forget, wait
+from .execute import CALLS, Call, Options, call, found_for, forget, wait
 from .library import MirageError, Program, recheck
 from .lower import Declined, register
 
@@ -114,32 +114,40 @@ def backend(gm, inputs, mode=None, options=None, report=None):
     except Exception as e:  # what tracing cannot do is PyTorch's to say
         return decline(f"it was not traced: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}")
     runs, why = _graph.partition(traced.graph, _graph.bounds_of(shape_env, o.most_size), o)
-    at = {n: len(report.calls) + k for k, r in enumerate(runs) for n in r.nodes}
+    number_of = {}
     begins = {r.nodes[0]: r.begins for r in runs if r.begins}
-    for n in traced.graph.nodes:
-        if n.op not in ("placeholder", "output"):
-            where = f"program {at[n]}" if n in at else "PyTorch"
-            reason = f"begins it, as {begins[n]}" if n in begins else why.get(n, "")
-            report.nodes.append((number, n.name, str(n.target), where, reason))
+    unit = {n: r for r in runs for n in r.nodes}
+
+    def say_nodes():
+        for n in traced.graph.nodes:
+            if n.op not in ("placeholder", "output"):
+                where = f"program {number_of[unit[n]]}" if n in unit else "PyTorch"
+                reason = f"begins it, as {begins[n]}" if n in begins else why.get(n, "")
+                report.nodes.append((number, n.name, str(n.target), where, reason))
     if not runs:
+        say_nodes()
         return _rest(gm, inputs, o)
-    split, taken = _graph.split(traced, runs)
     root = torch.nn.Module()
-    for name, t in list(traced.named_parameters(recurse=False)) + list(traced.named_buffers(recurse=False)):
-        root.register_buffer(name, t, persistent=False)
     for n in traced.graph.nodes:
         if n.op == "get_attr" and not hasattr(root, n.target):
-            setattr(root, n.target, getattr(traced, n.target))
-    for k, r in enumerate(runs):
-        module = Call(r, taken[r], _graph.eager_of(r, taken[r]), o)
+            t = getattr(traced, n.target)
+            root.register_buffer(n.target, t, persistent=False) if isinstance(t, torch.Tensor) else setattr(root, n.target, t)
+
+    def calling(graph, run, taken, operands):
+        module = Call(run, taken, _graph.eager_of(run, taken), o)
+        number_of[run] = len(report.calls)
         report.calls.append(module)
-        root.add_module(f"run_{k}", module)
-    out = torch.fx.GraphModule(root, split)
-    return _rest(out, inputs, o)
+        if o.rest == "inductor":
+            return graph.call_function(torch.ops.mirage.call.default, module.split(operands))
+        root.add_module(f"run_{len(report.calls)}", module)
+        return graph.call_module(f"run_{len(report.calls)}", tuple(operands))
+    split = _graph.split(traced, runs, calling)
+    say_nodes()
+    return _rest(torch.fx.GraphModule(root, split), inputs, o)
 
 
 def _rest(gm, inputs, o):
-    if o.rest == "inductor" and not any(isinstance(m, Call) for m in gm.modules()):
+    if o.rest == "inductor":
         from torch._inductor.compile_fx import compile_fx
         return compile_fx(gm, inputs)
     return gm.forward
@@ -202,6 +210,17 @@ def _run(program: str, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
     if not f.ready:
         raise RuntimeError("mirage::run: " + f.failed)
     return call(f.program, _given(f.program, inputs), _sizes(f.program, inputs), f)
+
+
+@torch.library.custom_op("mirage::call", mutates_args=())
+def _call(number: int, tensors: list[torch.Tensor], sizes: list[int]) -> list[torch.Tensor]:
+    """A run of a graph that Inductor compiles."""
+    return list(CALLS[number].joined(tensors, sizes))
+
+
+@_call.register_fake
+def _(number, tensors, sizes):
+    return list(CALLS[number].eager(*CALLS[number].order(tensors, sizes)))
 
 
 def _given(p, inputs):

@@ -215,6 +215,9 @@ def _launch(program, tensors, sizes, shapes, device, found):
     return out
 
 
+CALLS = []  # those that Inductor's code calls, by number
+
+
 class Call(torch.nn.Module):
     """One run within a graph: the program, where it is ready and takes these sizes; else PyTorch's own operators."""
 
@@ -233,6 +236,19 @@ class Call(torch.nn.Module):
         self.dims = [tuple(i.dims) for i in low.inputs]
         self.calls = {"program": 0, "eager": 0}
         self.why_eager, self.constants = None, {}
+
+    def split(self, operands):
+        """Arguments of torch.ops.mirage.call: its number, the tensors, the sizes."""
+        CALLS.append(self)
+        is_tensor = [isinstance(f, torch.Tensor) for f in self.fakes]
+        return (len(CALLS) - 1, [a for a, t in zip(operands, is_tensor) if t], [a for a, t in zip(operands, is_tensor) if not t])
+
+    def order(self, tensors, sizes):
+        tensors, sizes = iter(tensors), iter(sizes)
+        return [next(tensors if isinstance(f, torch.Tensor) else sizes) for f in self.fakes]
+
+    def joined(self, tensors, sizes):
+        return self(*self.order(tensors, sizes))
 
     def sizes(self, args):
         """What each expression of sizes is at this call."""

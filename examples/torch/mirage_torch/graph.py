@@ -314,11 +314,11 @@ def partition(graph, bounds, options):
     return out, {n: r for n, r in why.items() if r is not None}
 
 
-def split(traced, runs):
-    """A graph in which each run is one call of the module run_K; the operands of each call."""
+def split(traced, runs, calling):
+    """A graph in which each run is what calling(graph, run, its operands, those on the graph) adds."""
     unit = {n: r for r in runs for n in r.nodes}
     nodes = list(traced.graph.nodes)
-    index, graph, new, done, calls = {n: k for k, n in enumerate(nodes)}, Graph(), {}, set(), {}
+    index, graph, new, done = {n: k for k, n in enumerate(nodes)}, Graph(), {}, set()
     barrier, before, parts = None, {}, []
     for n in nodes:
         u = unit.get(n, n)
@@ -357,8 +357,7 @@ def split(traced, runs):
         taken = []
         for n in u.nodes:
             taken += [a for a in n.all_input_nodes if a not in u.members and a not in taken]
-        calls[u] = taken
-        call = graph.call_module(f"run_{runs.index(u)}", tuple(again(a) for a in taken))
+        call = calling(graph, u, taken, [again(a) for a in taken])
         for k, (n, _) in enumerate(u.lowered.outputs):
             new[n] = graph.call_function(operator.getitem, (call, k))
             new[n].meta = dict(n.meta)
@@ -373,7 +372,7 @@ def split(traced, runs):
             emit(u)
     finally:
         sys.setrecursionlimit(depth)
-    return graph, calls
+    return graph
 
 
 def eager_of(run, taken):

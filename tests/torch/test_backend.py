@@ -1,0 +1,308 @@
+"""The package as it is installed: its entry point, its modes, its cache, memory that is changed or shared, its operator."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+import mirage_torch
+from mirage_torch import execute, library
+from test_modules import compiled
+
+RMSNORM = """program p
+input x1 : f32[4, 16]
+input x2 : f32[16]
+input x3 : f32[16, 8]
+t1 = rms_norm(x1, x2, eps=1/1000000)
+t2 = matmul(t1, x3)
+output t2
+"""
+
+
+def norm_linear(x, g, w):
+    return F.rms_norm(x, (16,), g, 1e-6) @ w
+
+
+def three():
+    return torch.randn(4, 16), torch.randn(16), torch.randn(16, 8)
+
+
+def test_backend_is_registered(options):
+    assert "mirage" in torch._dynamo.list_backends(exclude_tags=())
+    xs = three()
+    run = torch.compile(norm_linear, backend="mirage", options={**options, "mode": "measure"})
+    with torch.no_grad():
+        torch.testing.assert_close(run(*xs), norm_linear(*xs), rtol=1e-5, atol=1e-5)
+
+
+def test_modes_are_said_as_others_are():
+    xs = three()
+    run = torch.compile(norm_linear, backend="mirage", mode="written")
+    torch.testing.assert_close(run(*xs), norm_linear(*xs), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(not os.environ.get("TORCH_SOAK"), reason="Inductor compiles C++: make torch-soak")
+@pytest.mark.parametrize("name", ["mlp_prenorm", "vit_block", "moe_top2", "dynamic_batch"])
+def test_inductor_runs_the_rest(name, options):
+    from modules import MODULES
+    case = MODULES[name]
+    model, inputs = case.make()
+    model.eval()
+    report = mirage_torch.Report()
+    for k, d in case.dynamic:
+        torch._dynamo.mark_dynamic(inputs[k], d, min=2, max=64)
+    run = compiled(model, report, {**options, "rest": "inductor"})
+    with torch.no_grad():
+        for given in [inputs] + ([case.again()] if case.again else []):
+            torch.testing.assert_close(run(*given), model(*given), rtol=1e-4, atol=1e-5)
+    assert report.calls and all(c.calls["program"] and not c.calls["eager"] for c in report.calls)
+
+
+def test_explain_says_it_all(options):
+    report = mirage_torch.explain(lambda x, g, w: norm_linear(x, g, w).cumsum(0), *three(), options=options)
+    text = str(report)
+    for part in ("program 0", "EQUAL, delta <= 2^-", "predicted ", "as written ", "no rule for aten.cumsum.default",
+                 "evaluated by the library over float64 on the CPU", "measured: no", "t1 = rms_norm(x1, x2, eps=1/1000000)"):
+        assert part in text, part
+    assert [(op, where) for _, _, op, where, _ in report.nodes] == [
+        ("aten.rms_norm.default", "program 0"), ("aten.matmul.default", "program 0"), ("aten.cumsum.default", "PyTorch")]
+    p = report.programs[0]["ranges"][0]
+    assert p["verdict"] == "EQUAL" and p["log2_delta"] < -64 and 0 < p["predicted_us"] < report.programs[0]["written_us"]
+
+
+def test_superoptimize(options):
+    xs = three()
+    fast = mirage_torch.superoptimize(norm_linear, *xs, options=options)
+    torch.testing.assert_close(fast(*xs), norm_linear(*xs), rtol=1e-5, atol=1e-5)
+    assert "kernel grid=" in fast.found and fast.found.startswith("# verdict: EQUAL")
+    assert library.recheck(fast.certificate) == "EQUAL"
+    broken = fast.certificate.replace("scale(", "add_scalar(", 1)
+    with pytest.raises(mirage_torch.MirageError):
+        library.recheck(broken)
+    cu = fast._program().emit()
+    assert "_launch(" in cu and "MG_KERNEL(" in cu
+
+
+def test_operator(options):
+    xs = three()
+    out, = torch.ops.mirage.run(RMSNORM, list(xs))
+    torch.testing.assert_close(out, norm_linear(*xs), rtol=1e-5, atol=1e-5)
+    torch.library.opcheck(torch.ops.mirage.run.default, (RMSNORM, list(xs)), test_utils=("test_schema", "test_faketensor"))
+    with pytest.raises(RuntimeError, match="the program takes 3 tensors, found 2"):
+        torch.ops.mirage.run(RMSNORM, list(xs[:2]))
+    sized = "program p\nsym n in 1..64\ninput X : f32[n, 8]\nY = silu(scale(X, 2))\noutput Y\n"
+    x = torch.randn(5, 8)
+    torch.testing.assert_close(torch.ops.mirage.run(sized, [x])[0], F.silu(x * 2), rtol=1e-5, atol=1e-6)
+    grouped = torch.compile(lambda *x: torch.ops.mirage.run(RMSNORM, list(x))[0] + 1, backend="eager", fullgraph=True)
+    torch.testing.assert_close(grouped(*xs), norm_linear(*xs) + 1, rtol=1e-5, atol=1e-5)
+
+
+def test_fast_is_eager_until_it_is_ready(options):
+    report, xs = mirage_torch.Report(), three()
+    gate = threading.Event()
+    search = execute.Found.search
+    execute.Found.search = lambda self: (gate.wait(20), search(self))
+    try:
+        run = compiled(norm_linear, report, {**options, "seed": 7}, "fast")
+        first = run(*xs)
+        assert report.calls[0].calls == {"program": 0, "eager": 1}
+        assert "its search has not ended" in str(report)
+        gate.set()
+        mirage_torch.wait()
+    finally:
+        execute.Found.search = search
+    second = run(*xs)
+    assert report.calls[0].calls == {"program": 1, "eager": 1}
+    assert torch.equal(first, norm_linear(*xs))
+    torch.testing.assert_close(first, second, rtol=1e-5, atol=1e-5)
+
+
+def test_interrupt_leaves_an_eager_model(options):
+    report, xs = mirage_torch.Report(), three()
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+    before = signal.signal(signal.SIGALRM, interrupt)
+    search = execute.Found.search
+    execute.Found.search = lambda self: (time.sleep(1.0), search(self))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.6)
+        given = execute.Options("measure", **{**options, "seed": 9})
+        with pytest.warns(UserWarning, match="interrupted"):
+            f = execute.found_for(RMSNORM, given)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        execute.Found.search = search
+    assert not f.ready and f.failed == "its search was interrupted"
+    run = compiled(norm_linear, report, options)
+    torch.testing.assert_close(run(*xs), norm_linear(*xs), rtol=1e-5, atol=1e-5)
+
+
+SECOND = """
+import json, sys, time
+import torch, mirage_torch
+import torch.nn.functional as F
+t = time.time()
+r = mirage_torch.explain(lambda x, g, w: F.rms_norm(x, (64,), g, 1e-6) @ w, torch.randn(16, 64), torch.randn(64),
+                         torch.randn(64, 32), options={"cache": sys.argv[1], "time_limit": 30})
+p = r.programs[0]
+print(json.dumps([p["cached"], p["seconds"], p["ranges"][0]["verdict"], r.calls[0].found.program.found()]))
+"""
+
+
+def test_a_second_process_takes_the_cache(tmp_path):
+    said = []
+    for _ in range(2):
+        out = subprocess.run([sys.executable, "-c", SECOND, str(tmp_path)], capture_output=True, text=True, check=True)
+        said.append(json.loads(out.stdout.splitlines()[-1]))
+    assert [s[0] for s in said] == [False, True] and said[0][2] == said[1][2] == "EQUAL"
+    assert said[0][3] == said[1][3] and said[1][1] < said[0][1] + 1
+    assert any(name.endswith(".search") for name in os.listdir(tmp_path))
+
+
+def test_layers_of_one_text_share_a_search(options):
+    class Layers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Sequential(nn.LayerNorm(16), nn.Linear(16, 16), nn.GELU()) for _ in range(3))
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x).cumsum(0)
+            return x
+    report, m, x = mirage_torch.Report(), Layers().eval(), torch.randn(4, 16)
+    with torch.no_grad():
+        got = compiled(m, report, options)(x)
+        torch.testing.assert_close(got, m(x), rtol=1e-4, atol=1e-5)
+    assert len(report.calls) == 3 and len({id(c.found) for c in report.calls}) == 1
+
+
+def test_threads(options):
+    report, xs = mirage_torch.Report(), three()
+    run, want = compiled(norm_linear, report, options), norm_linear(*xs)
+    run(*xs)
+    bad = []
+
+    def many():
+        for _ in range(20):
+            if not torch.allclose(report.calls[0](*args)[0], want, atol=1e-5):
+                bad.append(1)
+    order = {n: k for k, n in enumerate(("x", "g", "w"))}
+    args = [xs[order_of] for order_of in sorted(order.values())]
+    threads = [threading.Thread(target=many) for _ in range(4)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    assert not bad
+
+
+def test_parameters_may_change_in_place(options):
+    m, x = nn.Sequential(nn.Linear(16, 16), nn.SiLU()), torch.randn(4, 16)
+    report = mirage_torch.Report()
+    with torch.no_grad():
+        run = compiled(m, report, options)
+        run(x)
+        m[0].weight.mul_(2)
+        m[0].bias.zero_()
+        torch.testing.assert_close(run(x), m(x), rtol=1e-5, atol=1e-5)
+    assert report.graphs == 1 and report.calls[0].calls["program"] == 2
+
+
+def test_memory_that_is_changed_between(options):
+    """Reads before and after a change of an input see what they saw in eager; results that are views stay views."""
+    def fn(x, cache):
+        a = (x * 2).exp()
+        cache[1:3] = a[:2] * 3
+        b = (cache * 2).exp() + x
+        y = F.silu(b) * 2
+        return a, b, y, y.view(-1), cache.t()
+    x, report = torch.randn(4, 8), mirage_torch.Report()
+    one, two = torch.zeros(4, 8), torch.zeros(4, 8)
+    got, want = compiled(fn, report, options)(x, one), fn(x, two)
+    for a, b in zip(got, want):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(one, two)
+    assert got[4].data_ptr() == one.data_ptr() and got[3].data_ptr() == got[2].data_ptr()
+    assert len(report.calls) >= 2 and any("it mutates its operand" == why for *_, why in report.nodes)
+
+
+def test_one_tensor_as_two_inputs(options):
+    x, report = torch.randn(8, 8), mirage_torch.Report()
+    got = compiled(lambda a, b: (a @ b.t()).relu() + a, report, options)(x, x)
+    torch.testing.assert_close(got, (x @ x.t()).relu() + x, rtol=1e-5, atol=1e-5)
+
+
+def test_no_break_of_ours(options):
+    """As many graphs as with PyTorch's own backend."""
+    def fn(x):
+        y = (x * 2).exp()
+        torch._dynamo.graph_break()
+        return y + 1, (y * 3).cumsum(0)
+    report, x = mirage_torch.Report(), torch.randn(4)
+    compiled(fn, report, options, "written")(x)
+    torch._dynamo.reset()
+    counted = []
+    torch.compile(fn, backend=lambda g, i: counted.append(g) or g.forward)(x)
+    assert report.graphs == len(counted) == 2
+
+
+def test_sizes_are_specialised_as_dynamo_does(options):
+    """One size, another, then any: three calls, two graphs; 1 is a size of its own."""
+    report = mirage_torch.Report()
+    run = compiled(lambda x: F.silu(x) * 2 + x, report, options, "written")
+    for n in (4, 6, 9, 1):
+        x = torch.randn(n, 8)
+        torch.testing.assert_close(run(x), F.silu(x) * 2 + x, rtol=1e-5, atol=1e-6)
+    texts = [c.text for c in report.calls]
+    assert ["sym" in t for t in texts] == [False, True, False] and "[1, 8]" in texts[2] and "sym n in 2.." in texts[1]
+
+
+def test_a_registered_operator(options):
+    """A custom operator of torch.library that stands for a row of the table; here one that is there."""
+    @torch.library.custom_op("mirage_test::bend", mutates_args=())
+    def bend(x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x)
+
+    @bend.register_fake
+    def _(x):
+        return torch.empty_like(x)
+    mirage_torch.register(torch.ops.mirage_test.bend.default, "tanh")
+    x, w, report = torch.randn(4, 8), torch.randn(8, 8), mirage_torch.Report()
+    got = compiled(lambda x, w: torch.ops.mirage_test.bend(x @ w) * 2, report, options)(x, w)
+    torch.testing.assert_close(got, torch.tanh(x @ w) * 2, rtol=1e-5, atol=1e-5)
+    assert len(report.calls) == 1 and "tanh(" in report.calls[0].text
+
+
+def test_the_tool_is_in_it(tmp_path):
+    """mirage, as the package installs it, is the command line tool."""
+    path = tmp_path / "p.mg"
+    path.write_text(RMSNORM)
+    out = subprocess.run([sys.executable, "-m", "mirage_torch", "print", str(path)], capture_output=True, text=True)
+    assert out.returncode == 0 and out.stdout.startswith("program p")
+    out = subprocess.run([sys.executable, "-m", "mirage_torch", "print", str(tmp_path / "none.mg")], capture_output=True, text=True)
+    assert out.returncode == 3 and "cannot be opened" in out.stderr
+
+
+def test_kernels_compile_and_name_what_is_missing(options):
+    """Compiled by nvcc and loaded; a launch without a GPU says so. What runs on a GPU is not tested here."""
+    nvcc = os.environ.get("NVCC") or "/usr/local/cuda/bin/nvcc"
+    if not os.path.exists(nvcc):
+        pytest.skip("no nvcc: emitted kernels are not compiled")
+    if torch.cuda.is_available():
+        pytest.skip("a GPU is here: this is about a machine without one")
+    program = library.Program(RMSNORM)
+    program.search(float(options["time_limit"]), options["cache"])
+    include = execute.INCLUDE if os.path.isdir(execute.INCLUDE) else os.path.dirname(os.path.abspath(__file__)) + "/../.."
+    program.compile("sm_90a", include)
+    assert program.compiled and program.workspace >= 0
+    xs = [torch.randn(4, 16), torch.randn(16), torch.randn(16, 8)]
+    out = torch.empty(4, 8)
+    with pytest.raises(mirage_torch.MirageError, match="CUDA error") as e:
+        program.launch([x.data_ptr() for x in xs], [out.data_ptr()], None, None)
+    assert e.value.status == 4
