@@ -652,6 +652,22 @@ typedef struct mgi_calibrate_job {
 
 enum { MG_ARGMAX_SHARED = 64 }; /* bytes of a block of an argmax over whole tensors: a number and its place of each warp */
 
+#if defined(MG_RUNNER) && !defined(__CUDACC_RTC__)
+/* Of the calls that a launch makes, the one that the runner wants alone, and how many it came to; only < 0: all are made. */
+struct mgi_picked { int only, come; };
+static inline mgi_picked &mgi_picks() {
+  static thread_local mgi_picked p = {-1, 0};
+  return p;
+}
+/* 1: the call that would come now is left out. */
+static inline int mgi_left_out() {
+  mgi_picked &p = mgi_picks();
+  return p.only >= 0 && p.come++ != p.only;
+}
+#else
+#define mgi_left_out() 0
+#endif
+
 #if defined(__CUDACC__) || defined(MG_EMULATE)
 /* ----------------------------------------------------------------------------------------------- >>wrappers
    All device code below and in emitted files is written over these names; nothing else touches the hardware.  Their
