@@ -31,7 +31,7 @@ if [ "$(cat "$venv/made" 2>/dev/null)" != "$packages" ]; then
   printf '%s\n' "$packages" >"$venv/made"
 fi
 new=$(find mirage*.h mirage_cuda.cuh examples/mirage.c examples/import.c examples/torch -type f ! -path '*/__pycache__/*' \
-  ! -path '*/build/*' ! -path '*.egg-info/*' -newer "$venv/installed" 2>&1)
+  -newer "$venv/installed" 2>&1)
 if [ -n "$new" ]; then
   "$python" -m pip install --no-deps --no-build-isolation --quiet --force-reinstall ./examples/torch >"$log" 2>&1 || {
     cat "$log"
@@ -41,7 +41,6 @@ if [ -n "$new" ]; then
   }
   touch "$venv/installed"
 fi
-rm -rf examples/torch/build examples/torch/*.egg-info
 TORCH_CACHE=$(mktemp -d) || exit 4
 export TORCH_CACHE
 MIRAGE_TORCH_CACHE=$TORCH_CACHE

@@ -1,5 +1,5 @@
 """Builds libmirage.so of the headers two directories up, by $CC or gcc: no GPU, no nvcc.
-MIRAGE_OPS=FILE.h adds the rows of a file to the operator table, as -include does for the tool."""
+MIRAGE_OPS=FILE.h adds the rows of a file, by its whole path, to the operator table, as -include does for the tool."""
 import os
 import shutil
 import subprocess
@@ -22,7 +22,9 @@ class Build(build_py):
             shutil.copy(os.path.join(TOP, name), include)
         extra = []
         if os.environ.get("MIRAGE_OPS"):
-            rows = os.path.abspath(os.environ["MIRAGE_OPS"])
+            rows = os.environ["MIRAGE_OPS"]
+            if not os.path.isabs(rows) or not os.path.isfile(rows):
+                raise SystemExit(f"MIRAGE_OPS={rows}: expected the whole path of a file (pip builds in a directory of its own)")
             shutil.copy(rows, os.path.join(include, "mirage_ops.h"))
             extra = ["-include", rows]
         command = [os.environ.get("CC") or "gcc", "-std=c11", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
@@ -48,4 +50,7 @@ def wheel():
     return Own
 
 
-setup(cmdclass={"build_py": Build, "bdist_wheel": wheel()})
+KEEP = os.path.join(TOP, "build", "pip")  # what setuptools leaves behind
+os.makedirs(KEEP, exist_ok=True)
+setup(options={"build": {"build_base": KEEP}, "egg_info": {"egg_base": KEEP}},
+      cmdclass={"build_py": Build, "bdist_wheel": wheel()})
