@@ -30,8 +30,8 @@ if [ "$(cat "$venv/made" 2>/dev/null)" != "$packages" ]; then
   "$python" -c 'import torch._dynamo' >"$log" 2>&1 || skip "PyTorch does not load: $(tail -1 "$log")"
   printf '%s\n' "$packages" >"$venv/made"
 fi
-new=$(find mirage*.h mirage_cuda.cuh examples/mirage.c examples/import.c examples/torch -type f ! -path '*/__pycache__/*' \
-  -newer "$venv/installed" 2>&1)
+new=$(find mirage*.h mirage_cuda.cuh examples/mirage.c examples/import.c examples/torch -type f \
+  ! -path '*/__pycache__/*' -newer "$venv/installed" 2>&1)
 if [ -n "$new" ]; then
   "$python" -m pip install --no-deps --no-build-isolation --quiet --force-reinstall ./examples/torch >"$log" 2>&1 || {
     cat "$log"

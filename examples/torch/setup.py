@@ -24,7 +24,7 @@ class Build(build_py):
         if os.environ.get("MIRAGE_OPS"):
             rows = os.environ["MIRAGE_OPS"]
             if not os.path.isabs(rows) or not os.path.isfile(rows):
-                raise SystemExit(f"MIRAGE_OPS={rows}: expected the whole path of a file (pip builds in a directory of its own)")
+                raise SystemExit(f"MIRAGE_OPS={rows}: expected a file's whole path: pip builds elsewhere")
             shutil.copy(rows, os.path.join(include, "mirage_ops.h"))
             extra = ["-include", rows]
         command = [os.environ.get("CC") or "gcc", "-std=c11", "-O2", "-shared", "-fPIC", "-fvisibility=hidden",

@@ -18,4 +18,5 @@ def anew():
 @pytest.fixture
 def options(tmp_path_factory):
     """Of a search in a test: short, its results in one directory."""
-    return {"time_limit": LIMIT, "cache": os.environ.get("TORCH_CACHE") or str(tmp_path_factory.getbasetemp() / "cache")}
+    cache = os.environ.get("TORCH_CACHE") or str(tmp_path_factory.getbasetemp() / "cache")
+    return {"time_limit": LIMIT, "cache": cache}

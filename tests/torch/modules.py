@@ -124,7 +124,8 @@ def mlp_prenorm():
 
 @case()
 def mlp_postnorm_dropout():
-    return Fn(lambda s, x: s.n(x + s.o(s.m(x))), n=nn.LayerNorm(D, eps=1e-12), m=mlp_gelu()[0], o=nn.Dropout(0.1)), [x_of()]
+    parts = dict(n=nn.LayerNorm(D, eps=1e-12), m=mlp_gelu()[0], o=nn.Dropout(0.1))
+    return Fn(lambda s, x: s.n(x + s.o(s.m(x))), **parts), [x_of()]
 
 
 @case()
@@ -137,7 +138,8 @@ def lora():
 def lora_on_two():
     def fn(s, x):
         return s.p(x) + (x @ s.a) @ s.b, s.q(x) + (x @ s.c) @ s.d
-    return Fn(fn, p=nn.Linear(D, D), q=nn.Linear(D, D), a=x_of(D, 4), b=x_of(4, D), c=x_of(D, 4), d=x_of(4, D)), [x_of()]
+    parts = dict(a=x_of(D, 4), b=x_of(4, D), c=x_of(D, 4), d=x_of(4, D))
+    return Fn(fn, p=nn.Linear(D, D), q=nn.Linear(D, D), **parts), [x_of()]
 
 
 @case()
@@ -192,7 +194,8 @@ def attention_mask_row_hidden():
 
 @case()
 def attention_mask_float():
-    return Fn(lambda s, q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m, scale=0.3)), heads() + [x_of(T, T)]
+    return Fn(lambda s, q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m, scale=0.3)), \
+        heads() + [x_of(T, T)]
 
 
 @case(rest=["aten.bitwise_not.default"])
@@ -206,7 +209,8 @@ def attention_masked_fill():
 @case()
 def attention_padding():
     mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]], dtype=torch.bool)
-    return Fn(lambda s, q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m[:, None, None, :])), heads() + [mask]
+    return Fn(lambda s, q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m[:, None, None, :])), \
+        heads() + [mask]
 
 
 @case()
@@ -259,7 +263,8 @@ def attention_softcap():
 def attention_alibi():
     slope = torch.tensor([0.5, 0.25]).view(H, 1, 1)
     away = -(torch.arange(T)[:, None] - torch.arange(T)[None]).abs().float()
-    return Fn(lambda s, q, k, v, b: F.scaled_dot_product_attention(q, k, v, attn_mask=b)), heads() + [(slope * away)[None]]
+    return Fn(lambda s, q, k, v, b: F.scaled_dot_product_attention(q, k, v, attn_mask=b)), \
+        heads() + [(slope * away)[None]]
 
 
 @case(dtype=torch.float16)
@@ -286,7 +291,7 @@ def tables():
 
 @case()
 def rotary_halves():
-    return Fn(lambda s, q, k, c, n: (q * c + turned(q) * n, k * c + turned(k) * n)), [x_of(B, H, T, 8), x_of(B, H, T, 8), *tables()]
+    return Fn(lambda s, q, k, c, n: (q * c + turned(q) * n, k * c + turned(k) * n)), heads()[:2] + list(tables())
 
 
 @case()
@@ -384,7 +389,8 @@ def llama(**how):
         x = x + s.a(s.n(x), rope=(c, n), causal=True)
         return x + s.f(s.m(x))
     mlp = Fn(lambda s, x: s.d(F.silu(s.g(x)) * s.u(x)), **swiglu_parts())
-    return Fn(fn, n=nn.RMSNorm(D, eps=1e-5), m=nn.RMSNorm(D, eps=1e-5), a=Attention(bias=False, **how), f=mlp), [x_of(), *tables()]
+    norms = dict(n=nn.RMSNorm(D, eps=1e-5), m=nn.RMSNorm(D, eps=1e-5))
+    return Fn(fn, a=Attention(bias=False, **how), f=mlp, **norms), [x_of(), *tables()]
 
 
 @case()
@@ -403,7 +409,8 @@ def vit_block():
         x = s.c(x).flatten(2).transpose(1, 2)
         x = x + s.a(s.n(x))
         return x + s.m(s.l(x))
-    return Fn(fn, c=nn.Conv2d(3, D, 4, 4), n=nn.LayerNorm(D), l=nn.LayerNorm(D), a=Attention(), m=mlp_gelu()[0]), [x_of(B, 3, 8, 8)]
+    return Fn(fn, c=nn.Conv2d(3, D, 4, 4), n=nn.LayerNorm(D), l=nn.LayerNorm(D), a=Attention(), m=mlp_gelu()[0]), \
+        [x_of(B, 3, 8, 8)]
 
 
 @case()
@@ -411,8 +418,9 @@ def t5_block():
     def fn(s, x, bias):
         x = x + s.a(s.n(x), mask=bias, scale=1.0)
         return x + s.o(F.relu(s.i(s.m(x))))
-    return Fn(fn, n=nn.RMSNorm(D, eps=1e-6), m=nn.RMSNorm(D, eps=1e-6), a=Attention(bias=False), i=nn.Linear(D, 2 * D, bias=False),
-              o=nn.Linear(2 * D, D, bias=False)), [x_of(), x_of(1, H, T, T)]
+    norms = dict(n=nn.RMSNorm(D, eps=1e-6), m=nn.RMSNorm(D, eps=1e-6))
+    parts = dict(i=nn.Linear(D, 2 * D, bias=False), o=nn.Linear(2 * D, D, bias=False), **norms)
+    return Fn(fn, a=Attention(bias=False), **parts), [x_of(), x_of(1, H, T, T)]
 
 
 @case()

@@ -7,7 +7,8 @@ import torch
 import mirage_torch
 from modules import MODULES
 
-SAID = ("a view of", "arithmetic of sizes", "a constant of the graph", "not in the program before it", "a program of 1 ")
+SAID = ("a view of", "arithmetic of sizes", "a constant of the graph", "not in the program before it",
+        "a program of 1 ")
 TOLERANCE = {torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 8e-2}
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's own samples of each operator that has a rule: at most SAMPLES each, without Dynamo; against eager in float64.
+"""PyTorch's own samples of each operator that has a rule: at most SAMPLES each, without Dynamo, against float64.
 A sample that is refused has to say why, and each rule has to take one at least."""
 import os
 
@@ -93,7 +93,8 @@ def run_sample(op, sample):
             continue
         assert g.dtype == e.dtype and g.shape == e.shape and g.stride() == e.stride(), (sample, str(report))
         exact = w if w.dtype == torch.float64 and e.dtype == torch.float32 else e
-        torch.testing.assert_close(g.to(exact.dtype), exact, rtol=2e-5, atol=2e-5, equal_nan=True, msg=lambda m: m + str(report))
+        torch.testing.assert_close(g.to(exact.dtype), exact, rtol=2e-5, atol=2e-5, equal_nan=True,
+                                   msg=lambda m: m + str(report))
     said = [why for _, _, _, where, why in report.nodes if where == "PyTorch"] + [why for _, why in report.declined]
     assert report.calls or not report.nodes or all(said), str(report)
     assert all(c.calls["program"] == 1 for c in report.calls), str(report)

@@ -17,8 +17,8 @@ from .execute import CALLS, Call, Options, call, found_for, forget, wait
 from .library import MirageError, Program, recheck
 from .lower import Declined, register
 
-__all__ = ["backend", "explain", "superoptimize", "register", "recheck", "Options", "Program", "MirageError", "Declined",
-           "Report", "wait", "forget"]
+__all__ = ["backend", "explain", "superoptimize", "register", "recheck", "Options", "Program", "MirageError",
+           "Declined", "Report", "wait", "forget"]
 
 
 class Report:
@@ -41,8 +41,9 @@ class Report:
             for k, r in enumerate(p["ranges"]):
                 delta = f", delta <= 2^{r['log2_delta']:.1f}" if r["log2_delta"] < 0 else ""
                 out.append(f"  range {k + 1}: {r['verdict']}{delta}; {r['reason'] or 'nothing was searched'}")
-                out.append(f"    {r['kernels']} kernel(s), predicted {r['predicted_us']:.2f} us on {p['machine']} (model); "
-                           f"as written {p['written_us']:.2f} us; {r['safety'] or 'safety not looked at'}")
+                kernels = f"{r['kernels']} kernel{'s' if r['kernels'] != 1 else ''}"
+                out.append(f"    {kernels}, predicted {r['predicted_us']:.2f} us on {p['machine']} (model)"
+                           f"; as written {p['written_us']:.2f} us; {r['safety'] or 'safety not looked at'}")
             out.append(f"  measured: {p['measured']}")
             out.append(f"  runs: {p['runs']}")
             out += [f"  {note}" for note in p["notes"]]
@@ -61,7 +62,7 @@ def _facts(number, c):
         state += "" if p.complete else ", cut short"
     notes = [f"{i.name} is not dense: a copy of it is made at each call" for i in c.inputs if i.copied]
     notes += [f"{i.name} is given as {i.dtype}, of {_type(i.fake)}: a copy is made at each call"
-              for i in c.inputs if i.constant is None and i.dtype in ("i32",) or i.constant is None and _type(i.fake) == "bool"]
+              for i in c.inputs if i.constant is None and (i.dtype == "i32" or _type(i.fake) == "bool")]
     notes += ["a result is copied to the strides that PyTorch gives it" for r in c.results if r[3] is not None]
     if c.why_eager:
         notes.append("last left to PyTorch: " + c.why_eager)
@@ -70,7 +71,7 @@ def _facts(number, c):
         "evaluated by the library over float64 on the CPU, results rounded to their types: no kernel is launched"
     return {"number": number, "text": f.text, "state": state, "ready": f.ready, "ranges": p.facts() if f.ready else [],
             "written_us": p.written_us, "machine": f.options.machine or "H200", "notes": notes, "runs": how,
-            "measured": "no: not timed", "calls": dict(c.calls), "seconds": p.seconds, "cached": p.cached}
+            "measured": "no: not timed; link 2 not run: `mirage check` runs it", "calls": dict(c.calls), "seconds": p.seconds, "cached": p.cached}
 
 
 def _type(fake):
@@ -131,7 +132,10 @@ def backend(gm, inputs, mode=None, options=None, report=None):
     for n in traced.graph.nodes:
         if n.op == "get_attr" and not hasattr(root, n.target):
             t = getattr(traced, n.target)
-            root.register_buffer(n.target, t, persistent=False) if isinstance(t, torch.Tensor) else setattr(root, n.target, t)
+            if isinstance(t, torch.Tensor):
+                root.register_buffer(n.target, t, persistent=False)
+            else:
+                setattr(root, n.target, t)
 
     def calling(graph, run, taken, operands):
         module = Call(run, taken, _graph.eager_of(run, taken), o)
@@ -206,7 +210,8 @@ def superoptimize(fn, *examples, mode="measure", options=None):
 
 @torch.library.custom_op("mirage::run", mutates_args=())
 def _run(program: str, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-    f = found_for(program, Options(mode="measure"))
+    device = inputs[0].device if inputs and inputs[0].is_cuda else None
+    f = found_for(program, Options(mode="measure"), device)
     if not f.ready:
         raise RuntimeError("mirage::run: " + f.failed)
     return call(f.program, _given(f.program, inputs), _sizes(f.program, inputs), f)

@@ -55,8 +55,8 @@ class Options:
 class Found:
     """A program and what its search found; several runs of one text share one."""
 
-    def __init__(self, text, options):
-        self.text, self.options, self.program = text, options, Program(text)
+    def __init__(self, text, options, device):
+        self.text, self.options, self.device, self.program = text, options, device, Program(text)
         self.ready, self.done, self.failed = False, threading.Event(), None
         self.stop, self.lock, self.workspaces = ctypes.c_int(0), threading.Lock(), {}
 
@@ -68,9 +68,12 @@ class Found:
                 if o.cache:
                     os.makedirs(o.cache, exist_ok=True)
                 show = _line if sys.stderr.isatty() and o.mode == "measure" else None
-                self.program.search(o.time_limit, o.cache or None, o.machine or None, o.threads, o.seed, self.stop, show)
+                self.program.search(o.time_limit, o.cache or None, o.machine or None, o.threads, o.seed, self.stop,
+                                    show)
                 if show:
                     sys.stderr.write("\r\033[K")
+            if self.device is not None and not self.stop.value:
+                self.on_device(self.device)
             if self.stop.value:
                 self.failed = "its search was interrupted"
             else:
@@ -126,15 +129,16 @@ def _end():
 atexit.register(_end)
 
 
-def found_for(text, options):
+def found_for(text, options, device=None):
     """Starts the search of a program, or finds the one that was started; mode measure waits for it. Ctrl-C while it
-    waits ends this search: the model then runs eager where the program would stand."""
+    waits ends this search: the model then runs eager where the program would stand. device: a CUDA device that its
+    kernels are compiled for at once, so that nothing is compiled within a call."""
     global _worker
     with _guard:
-        key = (text,) + options.key()
+        key = (text, device and torch.cuda.get_device_capability(device)) + options.key()
         f, new = _found.get(key), False
         if f is None or f.failed:
-            f, new = Found(text, options), True
+            f, new = Found(text, options, device), True
             _found[key] = f
     if options.mode == "written":
         if new:
@@ -225,7 +229,8 @@ class Call(torch.nn.Module):
         super().__init__()
         low = run.lowered
         self.eager, self.options, self.text = eager, options, low.text
-        self.found = found_for(low.text, options)
+        cuda = [a.meta["val"].device for a in taken if isinstance(a.meta["val"], torch.Tensor) and a.meta["val"].is_cuda]
+        self.found = found_for(low.text, options, cuda[0] if cuda else None)
         self.symbols, self.inputs, self.names = low.symbols, low.inputs, low.names
         self.place = {a: k for k, a in enumerate(taken)}
         self.sources = [self.place.get(i.node) for i in low.inputs]
@@ -240,8 +245,8 @@ class Call(torch.nn.Module):
     def split(self, operands):
         """Arguments of torch.ops.mirage.call: its number, the tensors, the sizes."""
         CALLS.append(self)
-        is_tensor = [isinstance(f, torch.Tensor) for f in self.fakes]
-        return (len(CALLS) - 1, [a for a, t in zip(operands, is_tensor) if t], [a for a, t in zip(operands, is_tensor) if not t])
+        tensors = [a for a, f in zip(operands, self.fakes) if isinstance(f, torch.Tensor)]
+        return len(CALLS) - 1, tensors, [a for a, f in zip(operands, self.fakes) if not isinstance(f, torch.Tensor)]
 
     def order(self, tensors, sizes):
         tensors, sizes = iter(tensors), iter(sizes)

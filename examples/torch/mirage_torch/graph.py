@@ -1,8 +1,8 @@
 """From what Dynamo captured to programs and what runs around them.
 
 trace() gives ATen operators as PyTorch dispatches them before any decomposition. Runs of operators that lower.py covers
-become programs: a node joins the run at hand if none of its operands hangs on the run through a node outside, and if the
-library parses the program with it. Views at a run's edges stay outside: they are free, and keep their aliases."""
+become programs: a node joins a run if none of its operands hangs on the run through a node outside, and if the library
+parses the program with it. Views at a run's edges stay outside: they are free, and keep their aliases."""
 import inspect
 import operator
 import sys
@@ -11,9 +11,8 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from . import lower
 from .library import MirageError, Program
-from .lower import Declined, HANDLERS, VIEWS, Value, Writer, extents
+from .lower import Declined, HANDLERS, VIEWS, Writer, extents
 
 aten = torch.ops.aten
 SIZE = {aten.sym_size.int, aten.sym_stride.int, aten.sym_numel.default, aten.sym_storage_offset.default}

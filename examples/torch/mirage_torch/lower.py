@@ -1,7 +1,7 @@
 """Operators of PyTorch as the statements of a program.
 
 A Writer makes the text of one program. A Value is what a node of the graph became: the name of a statement's result, or
-an input that nothing has read yet. `shape` is the extents that PyTorch sees, `base` those of the program's tensor: where
+an input that nothing has read yet. `shape` is the extents that PyTorch sees, `base` those of the program's tensor. If
 they differ the value is seen through a reshape, which is written only if somebody needs it, as rows of [n, 8, 64] are
 computed as [8*n, 64]. Views of inputs (`prep`) are done on the tensor at the call, where they cost nothing.
 HANDLERS has a function for each operator; what it cannot say it declines with a reason, in words."""
@@ -468,9 +468,9 @@ def unary(row):
     return h
 
 
-for _row, _aten in (("silu", "silu"), ("exp", "exp"), ("sqrt", "sqrt"), ("relu", "relu"), ("log", "log"), ("neg", "neg"),
-                    ("tanh", "tanh"), ("sigmoid", "sigmoid"), ("rsqrt", "rsqrt"), ("abs", "abs"), ("sqr", "square")):
-    handles(_aten)(unary(_row))
+for _row in ("silu", "exp", "sqrt", "relu", "log", "neg", "tanh", "sigmoid", "rsqrt", "abs"):
+    handles(_row)(unary(_row))
+handles("square")(unary("sqr"))
 
 
 @handles("gelu")
@@ -1143,12 +1143,13 @@ def register(overload, row, constant=None):
     """A custom operator of torch.library stands for a row of the operator table that MIRAGE_OPS added: an elementwise
     one, or one that moves elements along `dim`. constant: the name of the argument that is the row's constant."""
     if not has_operator(row):
-        raise ValueError(f"the library has no operator '{row}': MIRAGE_OPS=FILE.h pip install ./examples/torch adds rows")
+        raise ValueError(f"the library has no operator '{row}': installed with MIRAGE_OPS=FILE.h it has a file's rows")
 
     def h(w, node, *values, **more):
         want, shape = result(node)
         tensors = [v for v in values if is_value(v)]
-        said = [(n.name, v) for n, v in zip(node.target._schema.arguments, values) if not is_value(v)] + list(more.items())
+        said = [(n.name, v) for n, v in zip(node.target._schema.arguments, values) if not is_value(v)]
+        said += list(more.items())
         attributes = []
         for name, v in said:
             if name == constant:
