@@ -12007,13 +12007,24 @@ MGI_FN void mgi_cu_places_write(const mgi_cu_kernel *K, mgi_cu_str *s) {
   }
   if (K->mem.n) mgi_cu_str_put(s, "  };\n");
 }
+/* 1 if what step k waits for is waited for right behind it, and more: no text and no barrier stands between. */
+MGI_FN int mgi_cu_waits_again(const mg_memory *M, int k) {
+  const mg_memory_step *m = &M->step[k];
+  if (m->waits < 0 || m->barrier || m->over) return 0;
+  for (int j = k + 1; j < M->n_steps && M->step[j].at == m->at; j++) {
+    const mg_memory_step *next = &M->step[j];
+    if (next->waits >= 0) return next->waits <= m->waits;
+    if (next->barrier || next->over) return 0;
+  }
+  return 0;
+}
 /* The body, with the barriers and waits that were found. */
 MGI_FN void mgi_cu_body_write(const mgi_cu_kernel *K, mgi_cu_str *s) {
   const char *body = mgi_cu_str_text(&K->body);
   size_t at = 0;
   for (int k = 0; k < K->mem.n_steps && !K->body.oom; k++) {
     const mg_memory_step *m = &K->mem.step[k];
-    if (m->waits < 0 && !m->barrier && !m->over) continue;
+    if ((m->waits < 0 && !m->barrier && !m->over) || mgi_cu_waits_again(&K->mem, k)) continue;
     mgi_cu_str_put(s, "%.*s", (int)(m->at - at), body + at);
     at = m->at;
     if (m->waits >= 0) mgi_cu_str_put(s, "%*smg_cp_async_wait<%d>();\n", m->indent, "", m->waits);
@@ -12328,10 +12339,10 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     snprintf(rr, sizeof rr, "r%d", d1);
     snprintf(cc, sizeof cc, "c%d", d1);
     mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1, 1, 0};
-    mgi_cu_str_put(s, "%s  if (from%d == %d) {\n%s    const int r%d = ", in, d1, k, in, d1);
+    mgi_cu_str_put(s, "%s  if (from%d == %d) {\n%s    [[maybe_unused]] const int r%d = ", in, d1, k, in, d1);
     if (fr > 1) mgi_cu_str_put(s, "(int)at%d[%d]", d1, fr - 2);
     else mgi_cu_str_put(s, "0");
-    mgi_cu_str_put(s, ", c%d = (int)at%d[%d];\n%s    (void)r%d; (void)c%d;\n", d1, d1, fr - 1, in, d1, d1);
+    mgi_cu_str_put(s, ", c%d = (int)at%d[%d];\n", d1, d1, fr - 1);
     mgi_cu_value(K, s, &y, o->in[k].id);
     mgi_cu_str_put(s, "%s    return v%d_%s;\n%s  }\n", in, d1, mgi_cu_tname(b, o->in[k].id), in);
     free(done);
@@ -12400,7 +12411,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
       else mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = %s;\n", in, w ? 'w' : 'v', depth, name, arg[0]);
     }
   }
-  if (x->width == 2 && one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = v%d_%s;\n%s(void)w%d_%s;\n", in, depth, name, depth, name, in, depth, name);
+  if (x->width == 2 && one) mgi_cu_str_put(s, "%s[[maybe_unused]] const mg_num w%d_%s = v%d_%s;\n", in, depth, name, depth, name);
 }
 /* The lambda that gives t's elements, without the last line's end: (r, c, i) gives one; of width 2,
    (r, c, first, second) gives those of columns c and c + 1; of width -2, (c, r, first, second) those of rows r and r + 1; of width 0, (r, c, i) gives
@@ -14319,7 +14330,8 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
         const char *step = mgi_cu_begins_elsewhere(K, loop) ? "step" : "i";
         mgi_cu_line(K, "  const int %s_%s = from_%s + now;", step, L, L);
         mgi_cu_line(K, "  if (%s %% %d != 0 && %s_%s >= %s) break;", K->count[loop], K->stages, step, L, K->count[loop]);
-        if (mgi_cu_begins_elsewhere(K, loop)) mgi_cu_line(K, "  const int i_%s = turn_%s(step_%s);", L, L, L), mgi_cu_line(K, "  (void)i_%s;", L);
+        if (mgi_cu_begins_elsewhere(K, loop))
+          mgi_cu_line(K, "  [[maybe_unused]] const int i_%s = turn_%s(step_%s);", L, L, L);
       } else {
         if (K->number < 0) mgi_cu_line(K, "MG_UNROLL_BY(1)"); /* unrolled whole, its 64 x 64 tiles do not fit in 255 registers */
         mgi_cu_line(K, "for (int i_%s = 0, now%s = 0, next%s = %d; i_%s < %s; i_%s++) {", L, inner, inner, K->stages - 1, L, K->count[loop], L);
@@ -14369,7 +14381,8 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
           break;
         }
         chunk[d] = mg_ceil_div(chunk[d], b->axes[a].extent);
-        n[d] += snprintf(at[d] + n[d], sizeof at[d] - (size_t)n[d], "%si_%.60s * %lld", n[d] ? " + " : "", b->axes[a].name, (long long)chunk[d]);
+        n[d] += snprintf(at[d] + n[d], sizeof at[d] - (size_t)n[d], "%si_%.60s", n[d] ? " + " : "", b->axes[a].name);
+        if (chunk[d] != 1) n[d] += snprintf(at[d] + n[d], sizeof at[d] - (size_t)n[d], " * %lld", (long long)chunk[d]);
         if (n[d] > (int)sizeof at[d] - 90) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s': names of loops are too long", mgi_cu_tname(b, t));
         if (K->em->st != MG_OK) break;
       }
@@ -15620,6 +15633,16 @@ MGI_FN void mgi_cu_read_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, c
   mgi_cu_place_text(em, s, t, idx, end, shift);
   mgi_cu_str_put(s, "))");
 }
+/* The end of an index's declaration: along dimension d of tensor t, of what `rest` counts from there on. */
+MGI_FN void mgi_cu_index_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, int d, const char *rest) {
+  char dim[200];
+  if (em->g->tensors[t].shape.dim[d] == 1) {
+    mgi_cu_str_put(s, "0;\n");
+    return;
+  }
+  mgi_cu_dim_text(em, t, d, dim, sizeof dim);
+  mgi_cu_str_put(s, "%s %% %s;\n    %s /= %s;\n", rest, dim, rest, dim);
+}
 /* Elementwise and moving rows, sums and maxima over whole tensors of any rank: an element, or a warp, a result; of an argmax a block. */
 MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *name) {
   const mg_graph *g = em->g;
@@ -15663,10 +15686,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       if (!part) mgi_cu_str_put(s, "  mg_each_%s(n, %s, mg_library_blocks(n, %d), [&](int64_t e, int64_t k) {\n", each, mgi_cu_dim_text(em, o->in[0].id, along, dim, sizeof dim), where ? 1 : 8);
       else mgi_cu_str_put(s, "  }, [&](int64_t e, int64_t k, mg_num v) {\n");
       for (int d = rank - 1; d >= 0; d--) {
-        if (d == along) mgi_cu_str_put(s, "    const int64_t x%d = k;\n", d);
-        else if (out->shape.dim[d] != 1) mgi_cu_str_put(s, "    const int64_t x%d = e %% %s;\n    e /= %s;\n", d, mgi_cu_dim_text(em, t, d, dim, sizeof dim), dim);
-        else mgi_cu_str_put(s, "    const int64_t x%d = 0;\n", d);
-        mgi_cu_str_put(s, "    (void)x%d;\n", d);
+        mgi_cu_str_put(s, "    [[maybe_unused]] const int64_t x%d = ", d);
+        if (d == along) mgi_cu_str_put(s, "k;\n");
+        else mgi_cu_index_text(em, s, t, d, "e");
       }
       mgi_cu_str_put(s, part ? "    mg_stg(" : "    return ");
       if (part) mgi_cu_place_text(em, s, t, "x", "", 0);
@@ -15676,11 +15698,10 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     else if (where) mgi_cu_str_put(s, "  }, [&](int64_t e, mg_i32 at) { mg_stg(p_%s + e, at); });\n}\n\n", out->name);
     else mgi_cu_str_put(s, "  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
   } else {
-    mgi_cu_str_put(s, "  mg_each_element(n, mg_library_blocks(n, 256), [&](int64_t e) {\n    int64_t rest = e;\n    (void)rest;\n");
+    mgi_cu_str_put(s, "  mg_each_element(n, mg_library_blocks(n, 256), [&](int64_t e) {\n    [[maybe_unused]] int64_t rest = e;\n");
     for (int d = rank - 1; d >= 0; d--) {
-      if (out->shape.dim[d] != 1) mgi_cu_str_put(s, "    const int64_t x%d = rest %% %s;\n    rest /= %s;\n", d, mgi_cu_dim_text(em, t, d, dim, sizeof dim), dim);
-      else mgi_cu_str_put(s, "    const int64_t x%d = 0;\n", d);
-      mgi_cu_str_put(s, "    (void)x%d;\n", d);
+      mgi_cu_str_put(s, "    [[maybe_unused]] const int64_t x%d = ", d);
+      mgi_cu_index_text(em, s, t, d, "rest");
     }
     if (row->elementwise) {
       char arg[3][80];
@@ -15697,9 +15718,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       const int first = g->tensors[o->in[1].id].shape.rank;
       mgi_cu_str_put(s, "    const int64_t row = mg_index(");
       mgi_cu_place_text(em, s, o->in[1].id, "x", "", 0);
-      mgi_cu_str_put(s, ", %s);\n    const int64_t at[MG_MAX_RANK] = {row", mgi_cu_dim_text(em, o->in[0].id, 0, dim, sizeof dim));
+      mgi_cu_str_put(s, ", %s);\n    [[maybe_unused]] const int64_t at[MG_MAX_RANK] = {row", mgi_cu_dim_text(em, o->in[0].id, 0, dim, sizeof dim));
       for (int d = first; d < rank; d++) mgi_cu_str_put(s, ", x%d", d);
-      mgi_cu_str_put(s, "};\n    (void)at;\n    const mg_num v = ");
+      mgi_cu_str_put(s, "};\n    const mg_num v = ");
       mgi_cu_read_text(em, s, o->in[0].id, "at[", "]", 0);
       mgi_cu_str_put(s, ";\n");
     } else {

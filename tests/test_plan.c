@@ -461,6 +461,23 @@ static void facts_are_what_is_emitted(void **state) {
   mg_graph_free(g);
 }
 
+/* An emitted file is for those who read it: lines of at most 120 columns, no second wait for copies behind one that nothing
+   follows, no statement that does nothing, no multiplication by 1. */
+static void reads_well(const char *cu) {
+  int waits = 0;
+  for (const char *line = cu, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    char text[400];
+    if (end - line > 120) fail_msg("a line of %d columns: %.*s", (int)(end - line), (int)(end - line), line);
+    snprintf(text, sizeof text, "%.*s", (int)(end - line), line);
+    const char *is = text + strspn(text, " ");
+    const int wait = !strncmp(is, "mg_cp_async_wait<", 17);
+    if (waits && wait) fail_msg("a second wait: %s", text);
+    waits = wait;
+    if (strstr(text, "(void)") && !strstr(text, "(void) {")) fail_msg("a statement that does nothing: %s", text);
+    if (strncmp(is, "//", 2) && (strstr(text, " * 1,") || strstr(text, " * 1)") || strstr(text, " * 1;"))) fail_msg("times 1: %s", text);
+  }
+}
+
 /* The threads, stages and shared bytes of the facts are those of the emitted kernels of the programs' stored µGraphs, as NAME_info
    and the text say them, and within the machine's limits; the blocks that the cost has a multiprocessor hold at once fit it by
    these and by the registers that the launch bound leaves a thread, which are enough for the accumulators. */
@@ -479,6 +496,7 @@ static void what_is_planned_is_in_the_file(void **state) {
     c.arch = u.arch;
     if (mg_cuda_emit(g, &c, &cu, &e) != MG_OK) fail_msg("%s: %s", g->name, e.msg);
     if (mg_cuda_facts(g, u.arch, &emitted, &n, &e) != MG_OK) fail_msg("%s: %s", g->name, e.msg);
+    reads_well(cu);
     for (uint32_t op = 1; op < g->n_ops; op++) {
       const mg_graph *b = g->ops[op].sub;
       mg_kernel_facts f;
