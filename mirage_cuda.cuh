@@ -1291,7 +1291,7 @@ extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN void mgi_emulate
 extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN void *mgi_emulate_buffer(const char *name, size_t bytes, int at_end, int access) {
   struct mgi_emu_memory *m = &mgi_emu_memory;
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + 255) / 256 * 256, need = (room + page) / page * page;
-  for (m->bytes = m->base ? m->bytes : (size_t)1 << 40; !m->base && m->bytes >= (size_t)1 << 30; m->bytes /= m->base ? 1 : 4) {
+  for (m->bytes = m->base ? m->bytes : (size_t)1 << 46; !m->base && m->bytes >= (size_t)1 << 30; m->bytes /= m->base ? 1 : 4) {
     void *all = mmap(0, m->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all != MAP_FAILED) m->base = (unsigned char *)all;
   }
@@ -7662,21 +7662,24 @@ MGI_FN void mgi_check_job_of(const mgi_check_task *t, const mgi_call *c, size_t 
   if (space) mgi_check_range(m, "the workspace", c->space, space, 1);
 }
 /* Buffers for a call, as mgi_emulate_buffer gives them; 0: there is no memory. */
+/* Not as many bytes: of very many nobody is to blame. */
+MGI_FN int mgi_check_no_room(mgi_check_record *r, const char *name, size_t bytes) {
+  r->status = mg_fail(&r->error, bytes >> 30 ? MG_UNSUPPORTED : MG_NO_MEMORY, "mg_cuda_check", "undecided: there is no room for the %zu bytes of %.60s", bytes, name);
+  return 0;
+}
 MGI_FN int mgi_check_buffers(const mgi_check_task *t, const mgi_check_entry *n, size_t space, int at_end, int access, mgi_call *c, mgi_check_record *r) {
   const mg_graph *g = t->g;
-  int ok = 1;
   for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
     const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
     const mg_tensor_info *x = mg_tensor_of(g, out ? g->out[j] : g->in[j]);
-    void *p = n->buffer(x->name, (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype), at_end, access);
+    const size_t bytes = (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype);
+    void *p = n->buffer(x->name, bytes, at_end, access);
     if (out) c->out[j] = p;
     else c->in[j] = p;
-    ok &= p != NULL;
+    if (!p) return mgi_check_no_room(r, x->name, bytes);
   }
   c->space = space ? n->buffer("the workspace", space, at_end, access) : NULL;
-  ok &= c->space || !space;
-  if (!ok) r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for the tensors of a call");
-  return ok;
+  return c->space || !space ? 1 : mgi_check_no_room(r, "the workspace", space);
 }
 
 /* ---- the host's code, without its kernels
@@ -7996,19 +7999,29 @@ MGI_FN int mgi_sample_places(mgi_sampler *S, mgi_check_record *r) {
   }
   return 1;
 }
+/* The bytes of all inputs and outputs; what: which of them has most, and how many. */
+MGI_FN double mgi_check_tensors(const mg_graph *g, char *what, size_t size) {
+  double all = 0, most = -1;
+  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
+    const mg_tensor_info *o = mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in]);
+    const double bytes = (double)mg_shape_elements(&o->shape) * mg_dtype_bytes(o->dtype);
+    all += bytes;
+    if (bytes > most && what) snprintf(what, size, "%.60s has %.0f bytes", o->name, bytes);
+    if (bytes > most) most = bytes;
+  }
+  return all;
+}
 /* 0 if the tensors are too large, or the kernels before the last too much work. */
 MGI_FN int mgi_sample_affordable(mgi_sampler *S, mgi_check_record *r) {
   const mg_graph *g = S->g;
-  double bytes = 0;
+  const double bytes = mgi_check_tensors(g, NULL, 0);
   mg_box all[MG_MAX_OUT];
   mg_part part;
-  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
-    const mg_tensor_info *o = mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in]);
-    bytes += (double)mg_shape_elements(&o->shape) * mg_dtype_bytes(o->dtype);
-  }
   const int most = S->before ? MGI_SAMPLE_MIB : MGI_SAMPLE_ROOM_MIB;
   if (bytes > most * 1048576.0) {
-    snprintf(r->unsampled, sizeof r->unsampled, "its tensors are %.0f MiB, the limit is %d", bytes / 1048576, most);
+    char what[120];
+    mgi_check_tensors(g, what, sizeof what);
+    snprintf(r->unsampled, sizeof r->unsampled, "its tensors are %.0f MiB, the limit is %d: %.80s", bytes / 1048576, most, what);
     return 0;
   }
   if (!S->before) return 1;
@@ -8030,7 +8043,7 @@ MGI_FN int mgi_sample_open(mgi_sampler *S, mgi_check_record *r) {
   mgi_tensors *x = &S->x;
   S->space_bytes = S->n.workspace();
   if (!mgi_check_buffers(S->t, &S->n, S->space_bytes, 1, 2, &S->call, r)) { /* pages that are not touched cost nothing */
-    snprintf(r->unsampled, sizeof r->unsampled, "no memory for the whole tensors and the workspace");
+    snprintf(r->unsampled, sizeof r->unsampled, "%.100s", r->error.msg);
     r->status = MG_OK;
     return 0;
   }
@@ -8555,7 +8568,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     uint64_t state = ~t->seed + k;
     void *p = n.buffer(f.x->name, x.in_bytes[k], 1, 2);
     if (!p) {
-      r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for the tensors of a call");
+      mgi_check_no_room(r, f.x->name, x.in_bytes[k]);
       return;
     }
     for (int64_t i = 0; i < x.in_n[k]; i++)
@@ -8960,6 +8973,7 @@ typedef struct mgi_check_job {
   int rows;                  /* 1: of a family with symbols that are not contracted: its members' rows are compared, bit for bit */
   uint8_t contracted[MG_MAX_SYMBOLS];
   const char *quoted;        /* where in the text what it quotes begins */
+  char unheld[100];          /* at the greatest sizes of a family, where its tensors are too large: which and by how much */
   char dir[400];
 } mgi_check_job;
 /* The greatest value of symbol k that is the family's. */
@@ -9087,6 +9101,25 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
     }
   return rows;
 }
+/* The member at full size: at the greatest values, or, where its tensors cannot be held, at so much less that they can: the greatest
+   symbol is halved as often as it takes. */
+MGI_FN mg_status mgi_check_greatest_held(mgi_check_job *J, mg_error *e) {
+  int64_t *at = J->size[MGI_CHECK_SIZES];
+  mg_graph **m = &J->member[MGI_CHECK_SIZES];
+  mg_status s = mg_at(J->ugraph, at, m, e);
+  while (s == MG_OK && mgi_check_tensors(*m, NULL, 0) > MGI_SAMPLE_ROOM_MIB * 1048576.0) {
+    uint32_t k = 0;
+    if (!J->unheld[0]) mgi_check_tensors(*m, J->unheld, sizeof J->unheld);
+    for (uint32_t j = 1; j < J->ugraph->n_symbols; j++)
+      if (at[j] > at[k]) k = j;
+    if (at[k] / 2 < J->ugraph->symbol[k].least) return s; /* what is to run says that it cannot */
+    at[k] /= 2;
+    mg_graph_free(*m);
+    *m = NULL;
+    s = mg_at(J->ugraph, at, m, e);
+  }
+  return s;
+}
 /* The members of a family that a check runs: at each symbol's values around chunks of it; where there are several symbols, each is at
    another of these; where some are contracted, once more the one that sums most, with the others at other values, so that rows can be
    compared.  The last is the greatest, at full size. */
@@ -9128,7 +9161,7 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
   for (int j = 0; j < rows && s == MG_OK; j++) {
     s = mg_at(J->small.graph, J->size[j], &J->member[j], e);
   }
-  if (s == MG_OK) s = mg_at(g, J->size[MGI_CHECK_SIZES], &J->member[MGI_CHECK_SIZES], e);
+  if (s == MG_OK) s = mgi_check_greatest_held(J, e);
   J->n_sizes = rows;
   J->full = J->full || (beyond && J->cfg->samples >= 0);
   return s;
@@ -9143,6 +9176,7 @@ MGI_FN void mgi_check_sizes_text(const mgi_check_job *J, char *text, size_t size
     for (int j = 0; j < J->n_sizes && at < size && !J->apart; j++) at += (size_t)snprintf(text + at, size - at, "%s%lld", j ? ", " : "", (long long)J->size[j][k]);
     if (at < size && J->full) at += (size_t)snprintf(text + at, size - at, ", blocks of %lld", (long long)J->size[MGI_CHECK_SIZES][k]);
   }
+  if (J->full && J->unheld[0] && at < size) snprintf(text + at, size - at, " (at the most %s)", J->unheld);
 }
 /* What of it is run, by its work. */
 MGI_FN void mgi_check_bound(mgi_check_job *J) {

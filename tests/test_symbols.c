@@ -687,6 +687,25 @@ static void turns_do_not_follow_a_symbol(void **state) {
   mg_graph_free(g);
 }
 
+/* Tensors of 2*10^12 bytes: a family runs at the greatest sizes that can be held, what has no symbol is told which tensor it is. */
+static void what_cannot_be_held_is_said(void **state) {
+  mg_check_report r;
+  mg_error e;
+  char *cu;
+  (void)state;
+  mg_graph *g = parse("program big\nsym n in 1..1000000\nsym m in 1..1000000\ninput X : f16[n, m]\nO = exp(X)\noutput O\n");
+  assert_int_equal(mg_cuda_emit(g, NULL, &cu, &e), MG_OK);
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (!strstr(r.sizes, "blocks of 62500") || !strstr(r.sizes, "(at the most X has 2000000000000 bytes)")) fail_msg("%s", r.sizes);
+  mg_string_free(cu), mg_graph_free(g);
+  if (!getenv("SOAK_S")) return;
+  g = parse("program big\ninput X : f16[1000000, 1000000]\nO = exp(X)\noutput O\n");
+  assert_int_equal(mg_cuda_emit(g, NULL, &cu, &e), MG_OK);
+  assert_int_equal(checked(cu, &r, &e), MG_UNSUPPORTED);
+  assert_non_null(strstr(e.msg, "X has 2000000000000 bytes"));
+  mg_string_free(cu), mg_graph_free(g);
+}
+
 /* ---- what is contracted, searched and emitted */
 
 static void ranges_of_what_is_contracted(void **state) {
@@ -888,7 +907,7 @@ int main(void) {
                                      cmocka_unit_test(what_is_contracted_is_equal_at_values),
                                      cmocka_unit_test(what_is_right_at_few_sizes_is_wrong),
                                      cmocka_unit_test(any_number_of_reshapes_is_read),
-                                     cmocka_unit_test(ranges_of_what_is_contracted),
+                                     cmocka_unit_test(what_cannot_be_held_is_said), cmocka_unit_test(ranges_of_what_is_contracted),
                                      cmocka_unit_test(a_contraction_ends_at_its_edge),
                                      cmocka_unit_test(a_file_of_boxes_runs_at_every_size),
                                      cmocka_unit_test(maxima_are_of_one_range),
