@@ -1,11 +1,12 @@
-/* mirage_model.h - v0.1.0 - whole models: text form, shapes, launches, partition, reference evaluation, memory plan
+/* mirage_model.h - v0.1.0 - whole models: text form, shapes, launches, partition, memory plan, weights, steps on a GPU
 
    WHAT
      A model is a list of calls over tensors whose sizes are polynomials of symbols with bounds: inputs, weights, states
      that are updated in place, functions with signatures, loops over layers, kernels of others.  This header reads and
      prints it, deduces every shape, makes one list of launches of it, cuts that into pieces that a search takes, at
-     the least cost, evaluates both in float64 on the CPU, and plans the memory of all intermediates once for all sizes
-     within the bounds.
+     the least cost, evaluates both in float64 on the CPU, plans the memory of all intermediates once for all sizes
+     within the bounds, and runs steps on a GPU by the emitted kernels of the pieces, in a CUDA graph, or on a stand-in
+     for a GPU, where these are emulated.
 
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_model.h".  Elsewhere just #include.
@@ -74,16 +75,18 @@
 
    MEMORY
      One arena a model, one a list, one a plan; each has its function that frees it, in the reverse order of making.
+     On a device, tensors are row-major, but states: the dimension that a symbol of the kind `device` is in is outermost,
+     so that what grows only gets longer, and a step's row lies in one.
 
    THREADS
      No mutable globals.  A model may be read by many; a list, with its data and plans, is one thread's at a time.
 
    DOES NOT, in this version
-     Take an update, a launch of its own, into a piece: it is a copy.  Treat `device` symbols otherwise than those that
-     come with the launch.  Compute once what weights alone decide: a transpose of a weight is in the piece that reads
-     it.  Give emitted kernels a state within its room: they take it dense at the step's sizes, as emulation copies it.
-     Run on a GPU, capture graphs.  Run foreign kernels: they are parsed, checked and planned;
-     evaluating one takes a function of the caller's, else MG_UNSUPPORTED.  What a foreign kernel changes in place
+     Take an update, a launch of its own, into a piece: what only an update reads is made in its row, the rest are copies.
+     Have kernels read `device` symbols from memory: they come with the launch, and the graph is changed for each value.
+     Compute once what weights alone decide: a transpose of a weight is in the piece that reads it.  Keep states on a
+     device that grow along two dimensions, or steps of other sizes than they were loaded for in the rest.
+     Evaluate foreign kernels in float64 without a function of the caller's.  What a foreign kernel changes in place
      (`: bf16[n, 64], in K`) is a state, or what the model made, which nobody reads afterwards.
      Check the body of a function that nobody calls. */
 #ifndef MIRAGE_MODEL_H
