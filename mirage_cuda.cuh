@@ -8266,16 +8266,12 @@ MGI_FN int mgi_alone_parameter(const char *text, const char *kernel, const char 
   }
   return -1;
 }
-/* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
-MGI_FN int mgi_library_items(mg_opcode code, int softmax) {
-  return softmax >= 0 || code == MG_OP_SUM || code == MG_OP_MAX ? 8 : code == MG_OP_ARGMAX ? 1 : 256;
-}
 /* Places of a whole operator's kernel: elements of the first and the last that it makes, and of one between.  An element, or a warp a
    row, is that of mg_each_element and its like; of a product the first and the last block.  0: a block is too much. */
 MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint32_t o) {
   const mg_tensor_info *x = mg_tensor_of(S->g, S->g->out[0]);
   const mg_op_node *op = &S->g->ops[1];
-  const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, softmax = mg_softmax_dim(program, o), per = mgi_library_items(op->code, softmax), rows = per < 256;
+  const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, softmax = mg_softmax_dim(program, o), per = mg_library_items(op->code, softmax), rows = per < 256;
   const int64_t along = softmax >= 0 ? x->shape.dim[softmax] : 1, items = mg_shape_elements(&x->shape) / along;
   const mg_shape *read = &mg_tensor_of(S->g, op->in[0])->shape;
   const int64_t *grid = S->m.last_grid, deep = product ? read->dim[read->rank - 1] : rows ? mg_shape_elements(read) / items : 1;
@@ -15688,7 +15684,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   uint32_t t = o->out[0].id;
   const mg_tensor_info *out = &g->tensors[t];
   const int where = o->code == MG_OP_ARGMAX, softmax = mg_softmax_dim(g, out->op);
-  const int per = mgi_library_items(o->code, softmax), by_rows = per < 256;
+  const int per = mg_library_items(o->code, softmax), by_rows = per < 256;
   const int rank = out->shape.rank, along = softmax >= 0 ? softmax : by_rows ? o->attr.dim : -1;
   mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0}, blocks = {NULL, 0, 0, 0};
   char dim[200], text[400];

@@ -581,6 +581,8 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
 double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
 /* Of operator o of a program as a library kernel: one operator over whole tensors. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
+/* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
+int mg_library_items(mg_opcode code, int softmax);
 double mg_sm_rate(const mg_machine *m);                          /* bytes a microsecond that a multiprocessor takes in */
 double mg_load_waste(int64_t inner, int rank, int esize);        /* bytes moved for each byte needed, by the length of a run */
 
@@ -3151,6 +3153,10 @@ double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates) {
 
 /* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
    loop over the contraction in steps of 64, no split. */
+int mg_library_items(mg_opcode code, int softmax) {
+  if (softmax >= 0 || code == MG_OP_SUM || code == MG_OP_MAX) return 8;
+  return code == MG_OP_ARGMAX ? 1 : 256;
+}
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *machine) {
   double bytes = 0;
   for (int k = 0; k < o->n_in; k++) {
