@@ -6373,6 +6373,11 @@ MGI_FN mg_status mgi_cd_header_dir(const char *given, char *dir, size_t n, mg_er
                  dir);
 }
 
+/* What is `most` where a symbol (0: none) is at its most, where it is at the greatest that a launch takes: an extent, or a count of chunks. */
+MGI_FN int64_t mgi_cu_last(const mg_graph *g, uint32_t symbol, int64_t most) {
+  const mg_symbol *s = symbol ? &g->symbol[symbol - 1] : NULL;
+  return s ? mg_ceil_div(s->last, mg_ceil_div(s->most, most)) : most;
+}
 /* Symbol k of all ranges of a file: its bounds, as far as each of those that have no other behind them goes.  Behind the symbols, the
    sizes computed of them: there is one symbol then, and the last range goes as far as any. */
 MGI_FN mg_symbol mgi_cu_ranges_symbol(const mg_graph *const *range, int n, uint32_t k) {
@@ -7477,11 +7482,6 @@ MGI_FN int mgi_check_quoted(const mg_graph *g, const char *text, mg_check_report
   else if (!threads && certified && strtoull(certified, NULL, 16) != is)
     snprintf(r->difference, sizeof r->difference, "the file quotes a µGraph with the hash %016llx; its certificate speaks of one with %.16s", (unsigned long long)is, certified);
   return !r->difference[0];
-}
-/* What is `most` where a symbol (0: none) is at its most, where it is at the greatest that a launch takes: an extent, or a count of chunks. */
-MGI_FN int64_t mgi_cu_last(const mg_graph *g, uint32_t symbol, int64_t most) {
-  const mg_symbol *s = symbol ? &g->symbol[symbol - 1] : NULL;
-  return s ? mg_ceil_div(s->last, mg_ceil_div(s->most, most)) : most;
 }
 MGI_FN mg_status mgi_check_constants(const mg_graph *g, const char *text, mg_check_report *r, mg_error *e) {
   mg_classes c;

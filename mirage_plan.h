@@ -3151,12 +3151,12 @@ double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates) {
   return us;
 }
 
-/* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
-   loop over the contraction in steps of 64, no split. */
 int mg_library_items(mg_opcode code, int softmax) {
   if (softmax >= 0 || code == MG_OP_SUM || code == MG_OP_MAX) return 8;
   return code == MG_OP_ARGMAX ? 1 : 256;
 }
+/* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
+   loop over the contraction in steps of 64, no split. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *machine) {
   double bytes = 0;
   for (int k = 0; k < o->n_in; k++) {
