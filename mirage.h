@@ -40,6 +40,7 @@
 
    CONFIGURATION (define before including)
      MG_USER_TYPES(T)      rows added to the storage types from outside, see >>scalars
+     MG_USER_TENSOR_SHAPES(S)  rows of those that tensor cores multiply, see there
      MG_USER_OPS(E, T)     rows added to the operator table from outside, see >>ops
      MG_USER_AXIOMS(A)     rows added to the axiom table of mirage_search.h
 
@@ -153,11 +154,16 @@ mg_status mg_fail(mg_error *e, mg_status s, const char *where, const char *fmt, 
 #define MG_TYPES(T) MG_BUILTIN_TYPES(T) MG_USER_TYPES(T)
 
 /* Shapes of the tensor cores' products, of the types that they multiply, with sums of f32: c[m, n] += a[m, k] b[k, n].
-   The device's template of a row is mgi_mma<mg_<name>>.
-     type   m   n  k                                                                                                */
-#define MG_TENSOR_SHAPES(S)                                                                                          \
-  S(F16,    16, 8, 16)                                                                                              \
-  S(BF16,   16, 8, 16)
+   The device's products, of warps and of warpgroups, are made of a row: ptx is what their instructions call the type.
+   MG_USER_TENSOR_SHAPES(S) adds rows from outside, of types in MG_USER_TYPES; an emitted file brings those that it needs.
+     type   name   m   n  k   ptx                                                                                   */
+#define MG_BUILTIN_TENSOR_SHAPES(S)                                                                                 \
+  S(F16,    f16,   16, 8, 16, "f16")                                                                                \
+  S(BF16,   bf16,  16, 8, 16, "bf16")
+#ifndef MG_USER_TENSOR_SHAPES
+#define MG_USER_TENSOR_SHAPES(S)
+#endif
+#define MG_TENSOR_SHAPES(S) MG_BUILTIN_TENSOR_SHAPES(S) MG_USER_TENSOR_SHAPES(S)
 
 typedef enum mg_dtype {
 #define MGI_T(id, name, bytes, digits, least, most, cuda) MG_##id,
@@ -1165,12 +1171,12 @@ const mg_type_info *mg_type_row(mg_dtype t) {
   static_assert(least == 3 - digits - (1 << (15 - digits)), "the least number of an IEEE-like type of 16 bits");
 MG_USER_TYPES(MGI_T)
 #undef MGI_T
-#define MGI_S(type, m, n, k) static_assert(m == 16 && n == 8 && k == 16, "fragments are laid out for 16 x 8 over 16");
+#define MGI_S(type, name, m, n, k, ptx) static_assert(m == 16 && n == 8 && k == 16, "fragments are laid out for 16 x 8 over 16");
 MG_TENSOR_SHAPES(MGI_S)
 #undef MGI_S
 const mg_tensor_shape_info *mg_tensor_shape(mg_dtype t) {
   static const mg_tensor_shape_info rows[] = {
-#define MGI_S(type, m, n, k) {MG_##type, m, n, k},
+#define MGI_S(type, name, m, n, k, ptx) {MG_##type, m, n, k},
       MG_TENSOR_SHAPES(MGI_S)
 #undef MGI_S
   };

@@ -3449,18 +3449,20 @@ MG_DEV void mg_ldsm_x2_trans(uint32_t (&r)[2], const void *row) {
      a[0] (g, t..) a[1] (g+8, t..) a[2] (g, t+8..) a[3] (g+8, t+8..)   b[0] (t.., g) b[1] (t+8.., g)
      c[0] (g, t) c[1] (g, t+1) c[2] (g+8, t) c[3] (g+8, t+1)                                                       */
 template<class T> struct mgi_mma;
-template<> struct mgi_mma<mg_f16> {
-  static MG_DEV void go(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  }
-};
-template<> struct mgi_mma<mg_bf16> {
-  static MG_DEV void go(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  }
-};
+#define MGI_S(type, name, m, n, k, ptx)                                                                              \
+  template<> struct mgi_mma<mg_##name> {                                                                            \
+    static MG_DEV void go(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {                          \
+      asm volatile("mma.sync.aligned.m" #m "n" #n "k" #k ".row.col.f32." ptx "." ptx                                \
+                   ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                           \
+                   : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                 \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                             \
+    }                                                                                                               \
+    static MG_DEV void times(uint32_t &v, uint32_t a, uint32_t b) { /* a b - 0, rounded once */                     \
+      asm("fma.rn." ptx "x2 %0, %1, %2, %3;" : "=r"(v) : "r"(a), "r"(b), "r"(0x80008000u));                         \
+    }                                                                                                               \
+  };
+MG_TENSOR_SHAPES(MGI_S)
+#undef MGI_S
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
 MG_DEV uint32_t mg_shfl_word(uint32_t v, int from) { return __shfl_sync(0xFFFFFFFFu, v, from); }
 /* Of f16 pairs: the larger magnitudes; the power k, at most 15, for which one of magnitude m is below 2^(below + 1) times 2^k; pairs
@@ -3502,7 +3504,7 @@ template<class A> struct mgi_same<A, A> { static constexpr bool yes = true; };
 template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
   uint32_t v;
   if constexpr (mgi_same<T, mg_f16>::yes) asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(v) : "r"(a), "r"(b));
-  else asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(v) : "r"(a), "r"(b), "r"(0x80008000u));
+  else mgi_mma<T>::times(v, a, b);
   return v;
 }
 /* Products of a warpgroup (sm_90a), four consecutive warps from a multiple of 4 on, all of their lanes: c += A B, or c = A B
@@ -3541,8 +3543,9 @@ template<class T, int N> struct mgi_group_mma;
   MGI_GROUP_MMA(T, TYPE, 32, 4, "%16", "%17", "%18", "%19", "%20", "%21", "%22") \
   MGI_GROUP_MMA(T, TYPE, 64, 8, "%32", "%33", "%34", "%35", "%36", "%37", "%38") \
   MGI_GROUP_MMA(T, TYPE, 128, 16, "%64", "%65", "%66", "%67", "%68", "%69", "%70")
-MGI_GROUP_MMAS(mg_f16, "f16")
-MGI_GROUP_MMAS(mg_bf16, "bf16")
+#define MGI_S(type, name, m, n, k, ptx) MGI_GROUP_MMAS(mg_##name, ptx)
+MG_TENSOR_SHAPES(MGI_S)
+#undef MGI_S
 template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(float (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
   /* its address, panels PANEL bytes apart, groups of 8 lines 1024, swizzle over 128 bytes */
   const uint64_t d = (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | (uint64_t)(PANEL / 16) << 16 | (mgi_shared_address(b) & 0x3FFFF) >> 4;
@@ -11126,6 +11129,11 @@ static const char *const mgi_cu_type_rows[] = { /* of the types behind the built
 #undef MGI_T
   ""
 };
+static const struct { mg_dtype type; const char *row; } mgi_cu_shape_rows[] = {
+#define MGI_S(type, name, m, n, k, ptx) {MG_##type, "S(" #type ", " #name ", " #m ", " #n ", " #k ", " #ptx ")"},
+  MG_TENSOR_SHAPES(MGI_S)
+#undef MGI_S
+};
 static_assert(sizeof mgi_cu_rows / sizeof *mgi_cu_rows == MG_OP_TABLE_END + 1, "one spelling a row");
 
 
@@ -15180,7 +15188,7 @@ MGI_FN const char *mgi_cu_file_plain(char *text) {
 /* What stands before the include, which is the last of it: the user's rows that the µGraphs have, and what of the header they need. */
 MGI_FN void mgi_cu_file_include(const mg_graph *const *range, int n, int blas, int maps, mgi_cu_str *out) {
   uint8_t used[MG_OP_TABLE_END], has[MG_DTYPE_COUNT];
-  int any = 0, types = 0;
+  int any = 0, types = 0, multiplied = 0;
   memset(used, 0, sizeof used), memset(has, 0, sizeof has);
   for (int r = 0; r < n; r++) {
     const mg_graph *g = range[r];
@@ -15196,7 +15204,13 @@ MGI_FN void mgi_cu_file_include(const mg_graph *const *range, int n, int blas, i
   if (any) mgi_cu_str_put(out, "\n");
   for (int t = MG_I32 + 1; t < MG_DTYPE_COUNT; t++)
     if (has[t]) mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_I32 - 1]);
-  mgi_cu_str_put(out, "%s%s%s", types ? "\n" : "", blas ? "#define MG_CUBLAS\n" : "", maps ? "#define MG_TENSOR_MAPS\n" : "");
+  if (types) mgi_cu_str_put(out, "\n");
+  for (size_t k = 0; k < sizeof mgi_cu_shape_rows / sizeof *mgi_cu_shape_rows; k++) {
+    const mg_dtype t = mgi_cu_shape_rows[k].type;
+    if (t <= MG_I32 || !has[t]) continue;
+    mgi_cu_str_put(out, multiplied++ ? " \\\n  %s" : "#define MG_USER_TENSOR_SHAPES(S) %s", mgi_cu_shape_rows[k].row);
+  }
+  mgi_cu_str_put(out, "%s%s%s", multiplied ? "\n" : "", blas ? "#define MG_CUBLAS\n" : "", maps ? "#define MG_TENSOR_MAPS\n" : "");
   mgi_cu_str_put(out, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n");
 }
 /* The sizes, each a macro. */
