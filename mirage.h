@@ -40,6 +40,7 @@
 
    CONFIGURATION (define before including)
      MG_USER_TYPES(T)      rows added to the storage types from outside, see >>scalars
+     MG_USER_TENSOR_SHAPES(S)  rows of those that tensor cores multiply, see there
      MG_USER_OPS(E, T)     rows added to the operator table from outside, see >>ops
      MG_USER_AXIOMS(A)     rows added to the axiom table of mirage_search.h
 
@@ -153,11 +154,16 @@ mg_status mg_fail(mg_error *e, mg_status s, const char *where, const char *fmt, 
 #define MG_TYPES(T) MG_BUILTIN_TYPES(T) MG_USER_TYPES(T)
 
 /* Shapes of the tensor cores' products, of the types that they multiply, with sums of f32: c[m, n] += a[m, k] b[k, n].
-   The device's template of a row is mgi_mma<mg_<name>>.
-     type   m   n  k                                                                                                */
-#define MG_TENSOR_SHAPES(S)                                                                                          \
-  S(F16,    16, 8, 16)                                                                                              \
-  S(BF16,   16, 8, 16)
+   The device's products, of warps and of warpgroups, are made of a row: ptx is what their instructions call the type.
+   MG_USER_TENSOR_SHAPES(S) adds rows from outside, of types in MG_USER_TYPES; an emitted file brings those that it needs.
+     type   name   m   n  k   ptx                                                                                   */
+#define MG_BUILTIN_TENSOR_SHAPES(S)                                                                                 \
+  S(F16,    f16,   16, 8, 16, "f16")                                                                                \
+  S(BF16,   bf16,  16, 8, 16, "bf16")
+#ifndef MG_USER_TENSOR_SHAPES
+#define MG_USER_TENSOR_SHAPES(S)
+#endif
+#define MG_TENSOR_SHAPES(S) MG_BUILTIN_TENSOR_SHAPES(S) MG_USER_TENSOR_SHAPES(S)
 
 typedef enum mg_dtype {
 #define MGI_T(id, name, bytes, digits, least, most, cuda) MG_##id,
@@ -519,6 +525,10 @@ struct mg_graph {
 /* The info of a tensor / an op / an axis; the zeroth, all-zero entry for a handle that is not valid. */
 const mg_tensor_info *mg_tensor_of(const mg_graph *g, mg_tensor t);
 const mg_op_node *mg_op_of(const mg_graph *g, uint32_t op);
+/* How many of g's operators before `op` have that code: of a kernel or a store, which one it is; before n_ops, all. */
+int mg_ops_before(const mg_graph *g, uint32_t op, mg_opcode code);
+int mg_is_output(const mg_graph *g, mg_tensor t);
+int mg_uses_of(const mg_graph *g, mg_tensor t); /* how often t is an operand, or an output */
 /* The dimension of which the exponential `op` of kernel-level g is divided by its sum, an inner value as it is: a softmax, which takes
    its rows' maxima off first wherever it is computed in floats; else -1. */
 int mg_softmax_dim(const mg_graph *g, uint32_t op);
@@ -1180,12 +1190,12 @@ const mg_type_info *mg_type_row(mg_dtype t) {
   static_assert(least == 3 - digits - (1 << (15 - digits)), "the least number of an IEEE-like type of 16 bits");
 MG_USER_TYPES(MGI_T)
 #undef MGI_T
-#define MGI_S(type, m, n, k) static_assert(m == 16 && n == 8 && k == 16, "fragments are laid out for 16 x 8 over 16");
+#define MGI_S(type, name, m, n, k, ptx) static_assert(m == 16 && n == 8 && k == 16, "fragments are laid out for 16 x 8 over 16");
 MG_TENSOR_SHAPES(MGI_S)
 #undef MGI_S
 const mg_tensor_shape_info *mg_tensor_shape(mg_dtype t) {
   static const mg_tensor_shape_info rows[] = {
-#define MGI_S(type, m, n, k) {MG_##type, m, n, k},
+#define MGI_S(type, name, m, n, k, ptx) {MG_##type, m, n, k},
       MG_TENSOR_SHAPES(MGI_S)
 #undef MGI_S
   };
@@ -2546,6 +2556,23 @@ int64_t mg_plan_int(const mg_graph *g, const char *key, int64_t otherwise) {
   return *end ? otherwise : (int64_t)n;
 }
 
+int mg_ops_before(const mg_graph *g, uint32_t op, mg_opcode code) {
+  int n = 0;
+  for (uint32_t k = 1; k < op; k++) n += g->ops[k].code == code;
+  return n;
+}
+int mg_is_output(const mg_graph *g, mg_tensor t) {
+  for (uint32_t k = 0; k < g->n_out; k++)
+    if (g->out[k].id == t.id) return 1;
+  return 0;
+}
+int mg_uses_of(const mg_graph *g, mg_tensor t) {
+  int uses = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    for (int j = 0; j < g->ops[k].n_in; j++) uses += g->ops[k].in[j].id == t.id;
+  for (uint32_t k = 0; k < g->n_out; k++) uses += g->out[k].id == t.id;
+  return uses;
+}
 int mg_softmax_dim(const mg_graph *g, uint32_t op) {
   const mg_op_node *o = mg_op_of(g, op), *sum = NULL;
   if (g->level != MG_KERNEL || o->code != MG_OP_EXP || !g->tensors[o->out[0].id].inner) return -1;
@@ -2566,8 +2593,7 @@ int mg_graph_end(mg_graph *s, mg_tensor *out) {
   if (!g || s->up_op) { mgi_err(s, MG_BAD_INPUT, "graph", "mg_graph_end without mg_graph_begin"); return 0; }
   if (s->cursor) { mgi_err(s, MG_BAD_INPUT, "graph", "loop %s is still open", s->axes[s->cursor].name); return 0; }
   uint32_t index;
-  int n = 0;
-  for (uint32_t k = 1; k < s->n_ops; k++) n += s->ops[k].code == MG_OP_STORE;
+  int n = mg_ops_before(s, s->n_ops, MG_OP_STORE);
   if (n < 1 || n > MG_MAX_OUT) { mgi_err(s, MG_BAD_INPUT, "graph", "a lower graph stores 1 to %d tensors, got %d", MG_MAX_OUT, n); return 0; }
   mg_op_node *o = mgi_new_op(g, MG_OP_GRAPH, &index);
   if (!o) return 0;
@@ -4788,9 +4814,8 @@ static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
       }
       case MG_OP_STORE: {
         const mg_view *v = &E->val[o->in[0].id];
-        int index = 0;
         const mg_op_node *owner = &g->up->ops[g->up_op];
-        for (uint32_t j = 1; j < k - 1; j++) index += g->ops[j].code == MG_OP_STORE;
+        const int index = mg_ops_before(g, k - 1, MG_OP_STORE);
         mg_view up = E->up->val[owner->out[index].id];
         mg_shape full = mgi_up_shape(E->up, owner->out[index].id);
         int64_t off[MG_MAX_RANK];
@@ -5192,8 +5217,7 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
       return;
     case MG_OP_STORE: {
       const mg_op_node *owner = &g->up->ops[g->up_op];
-      int index = 0;
-      for (const mg_op_node *p = g->ops + 1; p < o; p++) index += p->code == MG_OP_STORE;
+      const int index = mg_ops_before(g, (uint32_t)(o - g->ops), MG_OP_STORE);
       for (int d = 0; d < r; d++) {
         int stacked = 0; /* blocks side by side along a dimension that no load cut: its extent is the count times the block's */
         for (int a = 1; a <= 3; a++) stacked |= o->map.to[a] == d && g->tensors[out.id].shape.dim[d] == 1;
@@ -5804,8 +5828,7 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
   if (s == MG_OK) mgi_rebuild(to, h, map, NULL, NULL, &kernel, 0, &F);
   for (int j = 0; j < w->n && s == MG_OK; j++) {
     const mg_tensor t = map[w->out[which][j].id];
-    int had = given[w->out[which][j].id]; /* an input, or one twice, is an output times one */
-    for (uint32_t k = 0; k < to->n_out; k++) had |= to->out[k].id == t.id;
+    const int had = given[w->out[which][j].id] || mg_is_output(to, t); /* an input, or one twice, is an output times one */
     mg_output(to, had ? mg_scale(to, t, 1, 1) : t);
   }
   if (s == MG_OK) s = mg_check(to, e);

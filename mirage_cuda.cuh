@@ -653,7 +653,7 @@ typedef struct mgi_calibrate_job {
 enum { MG_ARGMAX_SHARED = 64 }; /* bytes of a block of an argmax over whole tensors: a number and its place of each warp */
 
 #if defined(MG_RUNNER) && !defined(__CUDACC_RTC__)
-/* Of the calls that a launch makes, the one that the runner wants alone, and how many it came to; only < 0: all are made. */
+/* Of the calls that a launch makes, the one that the runner wants alone (-1: all are made), and how many it came to. */
 struct mgi_picked { int only, come; };
 static inline mgi_picked &mgi_picks() {
   static thread_local mgi_picked p = {-1, 0};
@@ -3525,18 +3525,20 @@ MG_DEV void mg_ldsm_x2_trans(uint32_t (&r)[2], const void *row) {
      a[0] (g, t..) a[1] (g+8, t..) a[2] (g, t+8..) a[3] (g+8, t+8..)   b[0] (t.., g) b[1] (t+8.., g)
      c[0] (g, t) c[1] (g, t+1) c[2] (g+8, t) c[3] (g+8, t+1)                                                       */
 template<class T> struct mgi_mma;
-template<> struct mgi_mma<mg_f16> {
-  static MG_DEV void go(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  }
-};
-template<> struct mgi_mma<mg_bf16> {
-  static MG_DEV void go(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-  }
-};
+#define MGI_S(type, name, m, n, k, ptx)                                                                              \
+  template<> struct mgi_mma<mg_##name> {                                                                            \
+    static MG_DEV void go(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {                          \
+      asm volatile("mma.sync.aligned.m" #m "n" #n "k" #k ".row.col.f32." ptx "." ptx                                \
+                   ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                           \
+                   : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                 \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                             \
+    }                                                                                                               \
+    static MG_DEV void times(uint32_t &v, uint32_t a, uint32_t b) { /* a b - 0, rounded once */                     \
+      asm("fma.rn." ptx "x2 %0, %1, %2, %3;" : "=r"(v) : "r"(a), "r"(b), "r"(0x80008000u));                         \
+    }                                                                                                               \
+  };
+MG_TENSOR_SHAPES(MGI_S)
+#undef MGI_S
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
 MG_DEV uint32_t mg_shfl_word(uint32_t v, int from) { return __shfl_sync(0xFFFFFFFFu, v, from); }
 /* Of f16 pairs: the larger magnitudes; the power k, at most 15, for which one of magnitude m is below 2^(below + 1) times 2^k; pairs
@@ -3578,7 +3580,7 @@ template<class A> struct mgi_same<A, A> { static constexpr bool yes = true; };
 template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
   uint32_t v;
   if constexpr (mgi_same<T, mg_f16>::yes) asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(v) : "r"(a), "r"(b));
-  else asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(v) : "r"(a), "r"(b), "r"(0x80008000u));
+  else mgi_mma<T>::times(v, a, b);
   return v;
 }
 /* Products of a warpgroup (sm_90a), four consecutive warps from a multiple of 4 on, all of their lanes: c += A B, or c = A B
@@ -3617,8 +3619,9 @@ template<class T, int N> struct mgi_group_mma;
   MGI_GROUP_MMA(T, TYPE, 32, 4, "%16", "%17", "%18", "%19", "%20", "%21", "%22") \
   MGI_GROUP_MMA(T, TYPE, 64, 8, "%32", "%33", "%34", "%35", "%36", "%37", "%38") \
   MGI_GROUP_MMA(T, TYPE, 128, 16, "%64", "%65", "%66", "%67", "%68", "%69", "%70")
-MGI_GROUP_MMAS(mg_f16, "f16")
-MGI_GROUP_MMAS(mg_bf16, "bf16")
+#define MGI_S(type, name, m, n, k, ptx) MGI_GROUP_MMAS(mg_##name, ptx)
+MG_TENSOR_SHAPES(MGI_S)
+#undef MGI_S
 template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(float (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
   /* its address, panels PANEL bytes apart, groups of 8 lines 1024, swizzle over 128 bytes */
   const uint64_t d = (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | (uint64_t)(PANEL / 16) << 16 | (mgi_shared_address(b) & 0x3FFFF) >> 4;
@@ -5845,7 +5848,7 @@ static int mgi_runner_time(mgi_runner_job *job, int pdl, mgi_runner_set *set, in
   MGI_CU(cudaGraphDestroy(graph));
   return 0;
 }
-/* Every call of a launch alone, on what whole launches left in each set; cold: so many sets, or 0. */
+/* Every call of a launch alone, on what whole launches left in each set.  cold: so many sets, or 0. */
 static int mgi_runner_calls(mgi_runner_job *job, mgi_runner_set *sets, int cold, cudaStream_t stream) {
   const int launches = job->launches;
   int rc = 0;
@@ -6251,11 +6254,6 @@ extern "C" {
 MGI_FN double mgi_cd_normal(uint64_t *state) { /* Box and Muller's, one of the two */
   double u = ((double)(mgi_random(state) >> 11) + 1.0) * 0x1p-53, v = (double)(mgi_random(state) >> 11) * 0x1p-53;
   return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
-}
-MGI_FN int mgi_cd_number(const mg_graph *g, uint32_t op) { /* which graph-defined kernel of g, counted from 0 */
-  int k = 0;
-  for (uint32_t o = 1; o < op; o++) k += g->ops[o].code == MG_OP_GRAPH;
-  return k;
 }
 /* The element of logical index i (row-major number `at`) of an input, in its memory order. */
 MGI_FN int64_t mgi_cd_place(const mg_shape *s, const int64_t *stride, int64_t at) {
@@ -6674,7 +6672,7 @@ MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, int
   R.least_grid = least_grid;
   mg_status s = mg_classes_of(ugraph, &R.c, e);
   if (s != MG_OK) return s;
-  const int kernels = mgi_cd_number(ugraph, ugraph->n_ops);
+  const int kernels = mg_ops_before(ugraph, ugraph->n_ops, MG_OP_GRAPH);
   R.most = 64;
   for (uint32_t o = 1; o < ugraph->n_ops; o++)
     R.most += (ugraph->ops[o].code == MG_OP_GRAPH ? (int)ugraph->ops[o].sub->n_ops : MG_MAX_IN + MG_MAX_OUT) * MG_MAX_RANK * 2;
@@ -6701,7 +6699,7 @@ MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, int
   }
   for (uint32_t o = 1; o < ugraph->n_ops; o++) {
     const mg_op_node *op = &ugraph->ops[o];
-    if (op->code == MG_OP_GRAPH) mgi_red_kernel(&R, ugraph, op, mgi_cd_number(ugraph, o));
+    if (op->code == MG_OP_GRAPH) mgi_red_kernel(&R, ugraph, op, mg_ops_before(ugraph, o, MG_OP_GRAPH));
     else mgi_red_library(&R, ugraph, op);
   }
   for (int k = 0; k < R.n_axes; k++) out->counts[k] = R.node[k].size;
@@ -8382,7 +8380,7 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
     for (uint32_t o = g->n_ops - 1; o > 0 && ok && r->status == MG_OK; o--) {
       char why[128] = "";
       int ran = 0;
-      if (g->ops[o].code == MG_OP_GRAPH) snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mgi_cd_number(g, o));
+      if (g->ops[o].code == MG_OP_GRAPH) snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mg_ops_before(g, o, MG_OP_GRAPH));
       else snprintf(name, sizeof name, "%.200s_op%u_%s", g->name, (unsigned)o, mg_op_row(g->ops[o].code)->name);
       mgi_sample_alone(&S, &A, o, name, r, &ran, why, sizeof why);
       const size_t used = strlen(left);
@@ -11818,6 +11816,11 @@ static const char *const mgi_cu_type_rows[] = { /* of the types behind the built
 #undef MGI_T
   ""
 };
+static const struct { mg_dtype type; const char *row; } mgi_cu_shape_rows[] = {
+#define MGI_S(type, name, m, n, k, ptx) {MG_##type, "S(" #type ", " #name ", " #m ", " #n ", " #k ", " #ptx ")"},
+  MG_TENSOR_SHAPES(MGI_S)
+#undef MGI_S
+};
 static_assert(sizeof mgi_cu_rows / sizeof *mgi_cu_rows == MG_OP_TABLE_END + 1, "one spelling a row");
 
 
@@ -11860,9 +11863,6 @@ typedef struct mgi_cu_val_info {
 } mgi_cu_val_info;
 
 typedef struct mgi_cu_ring { int obj, n, open, ahead; int64_t stage; uint32_t load[64]; int64_t at[64], half[64]; } mgi_cu_ring; /* open: its first stages are under way; half: bytes of a tile with what follows it, of a split one of each */
-
-/* A kernel's tensors under its maximum: the first of them; the grid axis that numbers their parts, 0: none does; never: 1 if there
-   can be none; read: 1 if a kernel weights the parts. */
 
 typedef struct mgi_cu_emit {
   const mg_graph *g;
@@ -12244,7 +12244,7 @@ MGI_FN int mgi_cu_reduced(const mgi_cu_kernel *K, const mg_op_node *o) {
 MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o) {
   return K->merged && o->code == MG_OP_ACCUM && K->flat.op[o - K->b->ops - 1].across;
 }
-/* 1 if every warp has a ring of its own for the loop; outside of loops (0) none has. */
+/* 1 if every warp has a ring of its own for the loop, 0 outside of loops. */
 MGI_FN int mgi_cu_own_ring(const mgi_cu_kernel *K, uint32_t loop) { return K->rings.own >> loop & 1; }
 /* What is looked for in a tensor's expression: of kernel K, by the homes v; x: a tensor or a loop. */
 typedef struct mgi_cu_wanted { mgi_cu_kernel *K; const mgi_cu_val_info *v; uint32_t x; } mgi_cu_wanted;
@@ -12688,11 +12688,9 @@ MGI_FN int mgi_cu_power_axis(const mg_graph *g, uint32_t t, int d, int64_t *chun
         if (made->sub->ops[k].map.to[a] == d && made->sub->axes[a].extent > 1) axis = axis ? -1 : a, *chunk = mg_ceil_div(g->tensors[t].shape.dim[d], made->sub->axes[a].extent);
   return axis;
 }
-/* Text: how many blocks axis a of the maker's grid has. */
-MGI_FN const char *mgi_cu_power_count(const mgi_cu_emit *em, uint32_t t, int a, char *out, size_t n) {
-  int number = 0;
-  for (uint32_t k = 1; k < em->g->tensors[t].op; k++) number += em->g->ops[k].code == MG_OP_GRAPH;
-  snprintf(out, n, "%.150s_K%d_%.100s", em->g->name, number, em->g->ops[em->g->tensors[t].op].sub->axes[a].name);
+/* Text: how many blocks kernel `op` has along axis a of its grid. */
+MGI_FN const char *mgi_cu_count_text(const mgi_cu_emit *em, uint32_t op, int a, char *out, size_t n) {
+  snprintf(out, n, "%.150s_K%d_%.100s", em->g->name, mg_ops_before(em->g, op, MG_OP_GRAPH), em->g->ops[op].sub->axes[a].name);
   return out;
 }
 /* By axis of its maker's grid, the dimension that it cuts, or -1. */
@@ -12756,7 +12754,7 @@ MGI_FN void mgi_cu_powers_open(mgi_cu_kernel *K, uint32_t op) {
       continue;
     }
     mgi_cu_power_axis(K->em->g, t, dim[a], &chunk);
-    mgi_cu_power_count(K->em, t, a, count, sizeof count);
+    mgi_cu_count_text(K->em, K->em->g->tensors[t].op, a, count, sizeof count);
     const int64_t mine = mgi_cu_chunk(K, &o->map, t, dim[a], 3, offset, sizeof offset, NULL, NULL);
     if (offset[0]) mgi_cu_str_put(&s, ", {%s, %lld, %lld, %s}", offset, (long long)mine, (long long)chunk, count);
     else mgi_cu_str_put(&s, ", {0, %s * (int64_t)%lld, %lld, %s}", count, (long long)chunk, (long long)chunk, count);
@@ -12780,7 +12778,7 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
     int64_t chunk = 1;
     if (dim[a] < 0) continue;
     mgi_cu_power_axis(K->em->g, t, dim[a], &chunk);
-    mgi_cu_power_count(K->em, t, a, count, sizeof count);
+    mgi_cu_count_text(K->em, K->em->g->tensors[t].op, a, count, sizeof count);
     mgi_cu_chunk(K, &o->map, t, dim[a], MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
     const int part = dim[a] == rank - 2 ? v->own[0] : dim[a] == rank - 1 ? v->own[1] : 0;
     mgi_cu_str_put(&at, "%smg_chunk_of(%s%s", at.n ? " + " : "", offset[0] ? offset : "0", dim[a] == rank - 2 ? " + r" : dim[a] == rank - 1 ? " + c" : "");
@@ -13126,15 +13124,11 @@ MGI_FN void mgi_cu_shift_declare(mgi_cu_kernel *K) {
 /* The product of the positive constants that an exponential's argument t has as factors: by it the maximum is multiplied, and
    each element on its way to a power of 2.  They are left out of t's expression then (K->bare). */
 MGI_FN mg_rational mgi_cu_bare(mgi_cu_kernel *K, uint32_t t) {
-  const mg_graph *b = K->b;
   mg_rational by = {1, 1};
   int n = 0;
   for (const int rows = K->v[t].rows, cols = K->v[t].cols; n < 7;) {
     const mg_op_node *o = mgi_cu_producer(K, t);
-    int uses = 0;
-    for (uint32_t k = 1; k < b->n_ops; k++)
-      for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) uses += b->ops[k].in[j].id == t;
-    if (uses != 1 || K->v[t].home != MGI_CU_AT_INLINE || K->v[t].copy || K->v[t].rows != rows || K->v[t].cols != cols) break;
+    if (mg_flat_only_reader(&K->flat, mgi_cu_place(K, t)) < 0 || K->v[t].home != MGI_CU_AT_INLINE || K->v[t].copy || K->v[t].rows != rows || K->v[t].cols != cols) break;
     if (o->code == MG_OP_SCALE) {
       mg_rational both;
       if (o->attr.c.num <= 0 || !mg_rat_mul(by, o->attr.c, &both)) break;
@@ -13243,10 +13237,7 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
 
 /* Text of how many parts a row has. */
 MGI_FN const char *mgi_cu_parts_text(const mgi_cu_emit *em, uint32_t sender, char *out, size_t n) {
-  int number = 0;
-  for (uint32_t k = 1; k < sender; k++) number += em->g->ops[k].code == MG_OP_GRAPH;
-  snprintf(out, n, "%.150s_K%d_%.100s", em->g->name, number, em->g->ops[sender].sub->axes[em->sends.of[sender].part].name);
-  return out;
+  return mgi_cu_count_text(em, sender, em->sends.of[sender].part, out, n);
 }
 /* Text behind the buffer's name: where the shifts of the block's rows begin that its LOAD or STORE `o` of tensor `above` has. */
 MGI_FN void mgi_cu_shift_place(const mgi_cu_kernel *K, mgi_cu_str *s, const mg_op_node *o, uint32_t above, uint32_t sender) {
@@ -13705,7 +13696,7 @@ MGI_FN void mgi_cu_power_store(mgi_cu_kernel *K, uint32_t t, uint32_t acc, uint3
   for (int a = 1; a <= 3; a++) {
     if (dim[a] < 0) continue;
     mgi_cu_str_put(&place, " + b_%s%s%s", K->b->axes[a].name, stride.n ? " * " : "", mgi_cu_str_text(&stride));
-    mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", mgi_cu_power_count(K->em, above, a, count, sizeof count));
+    mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", mgi_cu_count_text(K->em, K->em->g->tensors[above].op, a, count, sizeof count));
   }
   mgi_cu_line(K, "uint32_t size_%s = 0; // the block's largest element says by which power of two it is stored", name);
   mgi_cu_str_put(&to, "mg_to_size{&size_%s}", name);
@@ -15039,12 +15030,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
         K->meanwhile = 0;
         break;
       case MG_OP_SUM: case MG_OP_MAX: mgi_cu_reduce_step(K, k); break;
-      case MG_OP_STORE: {
-        int index = 0;
-        for (uint32_t j = 1; j < k; j++) index += b->ops[j].code == MG_OP_STORE;
-        mgi_cu_store_step(K, k, index);
-        break;
-      }
+      case MG_OP_STORE: mgi_cu_store_step(K, k, mg_ops_before(b, k, MG_OP_STORE)); break;
       case MG_OP_ACCUM: {
         uint32_t in = o->in[0].id;
         const int merges = mgi_cu_merges(K, o);
@@ -15277,14 +15263,8 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
 }
 /* What a block of K takes, all being decided. */
 MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
-  mg_kernel_takes takes;
-  memset(&takes, 0, sizeof takes);
-  takes.threads = K->threads;
-  takes.stages = K->stages;
-  takes.shared_bytes = K->mem.bytes;
-  takes.barriers = K->mem.barriers;
-  takes.accumulators = K->registers;
-  takes.workspace = K->merged && !K->cluster;
+  const int workspace = K->merged && !K->cluster;
+  mg_kernel_takes takes = {K->threads, K->stages, K->mem.bytes, K->mem.barriers, K->registers, workspace, 0, 0};
   mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
   return takes;
 }
@@ -15333,9 +15313,8 @@ MGI_FN void mgi_cu_pass_shifts(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l) {
   for (int sends = 0; sends < 2; sends++) {
     const uint32_t from = sends ? K->sends ? K->b->up_op : 0 : K->weights_obj >= 0 ? K->sender : 0;
     char parts[400], dim[200];
-    int of = 0;
     if (!from) continue;
-    for (uint32_t k = 1; k < from; k++) of += em->g->ops[k].code == MG_OP_GRAPH;
+    const int of = mg_ops_before(em->g, from, MG_OP_GRAPH);
     mgi_cu_str_put(s, sends ? ", mg_f32 *made_shifts" : ", const mg_f32 *read_shifts");
     mgi_cu_str_put(l, ", (mg_f32 *)(space + %s_SHIFTS_K%d)", em->g->name, of);
     if (!sends) continue;
@@ -15872,7 +15851,7 @@ MGI_FN const char *mgi_cu_file_plain(char *text) {
 /* What stands before the include, which is the last of it: the user's rows that the µGraphs have, and what of the header they need. */
 MGI_FN void mgi_cu_file_include(const mg_graph *const *range, int n, int blas, int maps, mgi_cu_str *out) {
   uint8_t used[MG_OP_TABLE_END], has[MG_DTYPE_COUNT];
-  int any = 0, types = 0;
+  int any = 0, types = 0, multiplied = 0;
   memset(used, 0, sizeof used), memset(has, 0, sizeof has);
   for (int r = 0; r < n; r++) {
     const mg_graph *g = range[r];
@@ -15888,7 +15867,13 @@ MGI_FN void mgi_cu_file_include(const mg_graph *const *range, int n, int blas, i
   if (any) mgi_cu_str_put(out, "\n");
   for (int t = MG_I32 + 1; t < MG_DTYPE_COUNT; t++)
     if (has[t]) mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_I32 - 1]);
-  mgi_cu_str_put(out, "%s%s%s", types ? "\n" : "", blas ? "#define MG_CUBLAS\n" : "", maps ? "#define MG_TENSOR_MAPS\n" : "");
+  if (types) mgi_cu_str_put(out, "\n");
+  for (size_t k = 0; k < sizeof mgi_cu_shape_rows / sizeof *mgi_cu_shape_rows; k++) {
+    const mg_dtype t = mgi_cu_shape_rows[k].type;
+    if (t <= MG_I32 || !has[t]) continue;
+    mgi_cu_str_put(out, multiplied++ ? " \\\n  %s" : "#define MG_USER_TENSOR_SHAPES(S) %s", mgi_cu_shape_rows[k].row);
+  }
+  mgi_cu_str_put(out, "%s%s%s", multiplied ? "\n" : "", blas ? "#define MG_CUBLAS\n" : "", maps ? "#define MG_TENSOR_MAPS\n" : "");
   mgi_cu_str_put(out, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n");
 }
 /* The sizes, each a macro. */
@@ -15918,9 +15903,7 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
   snprintf(last, 300, "%.280s", em->space_end[0] ? em->space_end : "0");
   mgi_cu_str_put(out, "%s", mgi_cu_str_text(&em->spaces));
   for (uint32_t t = 1; t < g->n_tensors; t++) {
-    int outer = !g->tensors[t].op;
-    for (uint32_t k = 0; k < g->n_out; k++) outer |= g->out[k].id == t;
-    if (outer) continue;
+    if (!g->tensors[t].op || mg_is_output(g, mgi_cu_handle(t))) continue;
     mgi_cu_str_put(out, "static constexpr size_t %s_AT_%s = %s;\n", n, g->tensors[t].name, last);
     const int split = mg_split(g, mgi_cu_handle(t));
     if (split) mgi_cu_str_put(out, "static constexpr size_t %s_POWERS_%s = ", n, g->tensors[t].name);
@@ -15936,7 +15919,7 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
       mgi_cu_power_dims(g, t, cut);
       mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + %s_POWERS_%s + mg_round256((int64_t)4", n, g->tensors[t].name, n, g->tensors[t].name, n, g->tensors[t].name);
       for (int a = 1; a <= 3; a++)
-        if (cut[a] >= 0) mgi_cu_str_put(out, " * %s", mgi_cu_power_count(em, t, a, dim, sizeof dim));
+        if (cut[a] >= 0) mgi_cu_str_put(out, " * %s", mgi_cu_count_text(em, em->g->tensors[t].op, a, dim, sizeof dim));
       mgi_cu_str_put(out, ");\n");
     }
     snprintf(last, 300, "%.120s_END_%.100s", n, g->tensors[t].name);
@@ -16305,8 +16288,7 @@ MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, cons
 }
 mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *why) { return mgi_cu_emit_flat(ugraph, arch, NULL, NULL, NULL, why); }
 mg_status mg_cuda_facts(const mg_graph *ugraph, const char *arch, mg_cuda_kernel **kernel, int *n, mg_error *why) {
-  *n = 0;
-  for (uint32_t k = 1; ugraph && k < ugraph->n_ops; k++) *n += ugraph->ops[k].code == MG_OP_GRAPH;
+  *n = ugraph ? mg_ops_before(ugraph, ugraph->n_ops, MG_OP_GRAPH) : 0;
   *kernel = (mg_cuda_kernel *)calloc((size_t)*n + 1, sizeof **kernel);
   if (!*kernel) return mg_fail(why, MG_NO_MEMORY, "mg_cuda_facts", "no memory");
   const mg_status s = mgi_cu_emit_flat(ugraph, arch, NULL, NULL, *kernel, why);

@@ -387,10 +387,11 @@ int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not i
 int mg_swaps_last(const mg_op_node *o, int rank);     /* 1 if o exchanges the last two dimensions, of `rank`, and nothing else */
 int mg_flat_brings(const mg_flat_op *o);              /* 1 if it is a load that brings something from device memory */
 int mg_op_moves(int code);                            /* 1 if the operator only moves elements */
+int mg_flat_only_reader(const mg_flat *k, int i);     /* the one that reads value i, -1: none, several, or one twice */
 /* `placed` (NULL: none) says which values have a place of their own, and are not computed where they are read.
-   1 if value i is computed, element by element, by a dear operator or of a dear value; if it is computed so of value x alone,
-   in x's loop.  Whether many elements of something larger take the dear vector i, so that it is made once: 1; 2: as its inverse,
-   by which all of them multiply. */
+   1 if value i is computed, element by element, by a dear operator or of a dear value, or so of value x alone in x's loop.
+   Of a dear vector i that many elements of something larger take, so that it is made once: 1, or 2 as the inverse by which
+   all of them multiply. */
 int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed);
 int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed);
 int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed);
@@ -555,8 +556,8 @@ typedef struct mg_kernel_takes {
   int blocks;                   /* that a multiprocessor holds at once: the launch bound says so (mg_blocks_at_once) */
   int registers;                /* a ceiling: that bound leaves a thread no more */
 } mg_kernel_takes;
-/* The most blocks that a multiprocessor is to hold at once, and the registers that this leaves a thread: what shared memory,
-   threads, the grid and MG_REGISTERS_BESIDE more than the accumulators' registers allow; at least 1.  Sets blocks and registers. */
+/* Sets blocks, at least 1, and registers: as many blocks at once as shared memory, threads, the grid and registers allow, these
+   being MG_REGISTERS_BESIDE more than the accumulators', and what that leaves a thread. */
 enum { MG_REGISTERS_BESIDE = 120, MG_REGISTERS_MOST = 255 };
 void mg_blocks_at_once(const mg_machine *m, int64_t grid, mg_kernel_takes *takes);
 
@@ -572,8 +573,8 @@ typedef struct mg_kernel_facts {
 /* Of the kernel that operator `op` of µGraph g is, its thread graphs inlined (mg_inline_threads); m NULL: the default machine.
    0: g->ops[op] is no kernel, or too large for the flat form. */
 int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f);
-/* The same of a kernel that is emitted, by what it takes: stages, shared bytes and the blocks that a multiprocessor holds are these,
-   and the cost is of them.  `takes` NULL: as above, by what the planner foretells. */
+/* The same of a kernel that is emitted: stages, shared bytes and the blocks that a multiprocessor holds are those of `takes`, and
+   the cost is of them.  NULL: as above, by what the planner foretells. */
 int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_kernel_takes *takes, mg_kernel_facts *f);
 
 /* The plan with the least cost, its microseconds, and (may be NULL) the rates there. */
@@ -1443,9 +1444,7 @@ MGI_FN int mgi_stored_how(const mg_graph *g, mg_tensor t) {
   const mg_tensor_info *i = mg_tensor_of(g, t);
   const mg_op_node *o = mg_op_of(g, i->op);
   int at = 0;
-  for (uint32_t k = 0; k < g->n_out; k++)
-    if (g->out[k].id == t.id) return -1;
-  if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || o->code != MG_OP_GRAPH) return -1;
+  if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || mg_is_output(g, t) || o->code != MG_OP_GRAPH) return -1;
   while (o->out[at].id != t.id) at++;
   for (uint32_t k = 1; k < o->sub->n_ops; k++) {
     const mg_op_node *store = &o->sub->ops[k];
@@ -1458,9 +1457,7 @@ MGI_FN int mgi_stored_how(const mg_graph *g, mg_tensor t) {
 int mg_wide(const mg_graph *g, mg_tensor t) {
   const mg_tensor_info *i = mg_tensor_of(g, t);
   const mg_op_node *o = mg_op_of(g, i->op);
-  if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || !i->op) return 0;
-  for (uint32_t k = 0; k < g->n_out; k++)
-    if (g->out[k].id == t.id) return 0;
+  if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || !i->op || mg_is_output(g, t)) return 0;
   if (o->code == MG_OP_GRAPH) return mgi_stored_how(g, t) == MG_STORE_F32;
   if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) return 0;
   for (uint32_t k = 1; k < g->n_ops; k++)
@@ -1572,13 +1569,20 @@ MGI_FN int mgi_reads(const mg_flat_op *o) {
   return o->n_in < 4 ? o->n_in : 4;
 }
 
+int mg_flat_only_reader(const mg_flat *k, int i) {
+  int by = -1;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
+      if (k->op[q].in[j] != i) continue;
+      if (by >= 0) return -1;
+      by = q;
+    }
+  return by;
+}
 /* The accumulator that product i adds up in, having no other reader; -1: there is none. */
 MGI_FN int mgi_added_up(const mg_flat *k, int i) {
-  int by = -1, uses = 0;
-  for (int q = i + 1; q < k->n; q++)
-    for (int j = 0; j < mgi_reads(&k->op[q]); j++)
-      if (k->op[q].in[j] == i) uses++, by = q;
-  return uses == 1 && k->op[by].sums ? by : -1;
+  const int by = mg_flat_only_reader(k, i);
+  return by >= 0 && k->op[by].sums ? by : -1;
 }
 
 /* 1 if value i is a product, with its accumulator if it has one, that takes nothing from fragments itself. */
@@ -1984,14 +1988,7 @@ MGI_FN int mgi_joins_cols(const mg_flat *k, const mg_flat_op *o) {
 }
 int mg_flat_in_place(const mg_flat *k, int i) {
   const mg_flat_op *o = &k->op[i];
-  int by = -1;
-  if (mgi_joins_one(k, o)) return 0;
-  for (int q = i + 1; q < k->n; q++)
-    for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
-      if (k->op[q].in[j] != i) continue;
-      if (by >= 0) return 0;
-      by = q;
-    }
+  const int by = mgi_joins_one(k, o) ? -1 : mg_flat_only_reader(k, i);
   if (by < 0) return 0;
   const int product = o->code == MG_OP_MATMUL || o->code == MG_OP_SUM;
   const int joins = (product && k->op[by].sums) || (o->code == MG_OP_MAX && k->op[by].maxima);
@@ -2188,21 +2185,10 @@ MGI_FN int mgi_parts_ring(const mg_flat *k, const mg_kernel_plan *p, const mg_ch
 /* The product of an own ring that accumulator a joins over its loop alone, one operator reading it; -1: it is none. */
 MGI_FN int mgi_ring_product(const mg_flat *k, const mg_rings *r, int a) {
   const mg_flat_op *o = &k->op[a];
-  int readers = 0;
   if (o->code != MG_OP_ACCUM || o->across || k->op[o->in[0]].code != MG_OP_MATMUL) return -1;
   if (!mg_flat_in_place(k, o->in[0])) return -1;
   if (!(r->own >> k->op[o->in[0]].loop & 1)) return -1;
-  for (int q = a + 1; q < k->n; q++)
-    for (int j = 0; j < mgi_reads(&k->op[q]); j++) readers += k->op[q].in[j] == a;
-  return readers == 1 ? o->in[0] : -1;
-}
-/* The one that reads value i; -1: none does, or several. */
-MGI_FN int mgi_only_reader(const mg_flat *k, int i) {
-  int by = -1, readers = 0;
-  for (int q = i + 1; q < k->n; q++)
-    for (int j = 0; j < mgi_reads(&k->op[q]); j++)
-      if (k->op[q].in[j] == i) by = q, readers++;
-  return readers == 1 ? by : -1;
+  return mg_flat_only_reader(k, a) >= 0 ? o->in[0] : -1;
 }
 MGI_FN void mgi_take_parts(const mg_flat *k, const mg_chains *c, mg_rings *r) {
   uint8_t kept[MG_FLAT_OPS] = { 0 };
@@ -2213,7 +2199,7 @@ MGI_FN void mgi_take_parts(const mg_flat *k, const mg_chains *c, mg_rings *r) {
     if (p < 0 || kept[p] || !k->op[o->in[0]].narrow || !k->op[o->in[1]].narrow || mgi_cols_of(&k->op[p]) % 16) continue;
     r->taken[i] = (int16_t)(p + 1);
     kept[p] = 1;
-    const int add = mgi_only_reader(k, i);
+    const int add = mg_flat_only_reader(k, i);
     if (add < 0 || k->op[add].code != MG_OP_ADD || k->op[add].inloop) continue;
     const int q = mgi_ring_product(k, r, k->op[add].in[k->op[add].in[0] == i]);
     if (q < 0 || kept[q] || c->from[q] || k->op[q].loop != k->op[p].loop || !mgi_same_matrix(&k->op[q], o)) continue;
@@ -2701,6 +2687,17 @@ MGI_FN int mgi_warps_chain(const mg_flat *k, const mgi_tiles *t, mg_kernel_plan 
   return chained;
 }
 
+/* Takes off what stays in fragments on the plan's warps.  1 if something does. */
+MGI_FN int mgi_tiles_kept(const mg_flat *k, const mg_kernel_plan *p, mgi_tiles *t) {
+  int any = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL || !mg_flat_has_product(k, o->in[0]) || !mg_flat_chained(k, p, i)) continue;
+    t->once -= mgi_made_bytes(&k->op[o->in[0]]);
+    any = 1;
+  }
+  return any;
+}
 /* Bytes that are padding where warps multiply, and are not where warpgroups do. */
 MGI_FN void mgi_tiles_of_panels(const mg_flat *k, mgi_tiles *t) {
   for (int i = 0; i < k->n; i++) {
@@ -2803,10 +2800,7 @@ MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int a
   else mgi_warps_of_rows(&t, &p);
   mgi_warps_keep_fragments(k, &p);
   int chained = mgi_warps_chain(k, &t, &p);
-  for (int i = 0; i < k->n && chained; i++) { /* what stays in fragments */
-    const mg_flat_op *o = &k->op[i];
-    if (o->code == MG_OP_MATMUL && mg_flat_has_product(k, o->in[0]) && mg_flat_chained(k, &p, i)) t.once -= mgi_made_bytes(&k->op[o->in[0]]);
-  }
+  if (chained) mgi_tiles_kept(k, &p, &t);
   if (across) {
     p.warps_m = (int)(t.m / 16), p.warps_n = across, p.warps_k = 1, p.group = 1;
     for (int i = 0; i < k->n; i++) chained |= k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
@@ -3225,9 +3219,7 @@ MGI_FN uint32_t mgi_depends(const mg_graph *b, const mg_flat *k, int of) {
 }
 /* The tensor of g that store `op` of b makes. */
 MGI_FN uint32_t mgi_stored_as(const mg_graph *g, const mg_graph *b, uint32_t op) {
-  int index = 0;
-  for (uint32_t k = 1; k < op; k++) index += b->ops[k].code == MG_OP_STORE;
-  return g->ops[b->up_op].out[index].id;
+  return g->ops[b->up_op].out[mg_ops_before(b, op, MG_OP_STORE)].id;
 }
 /* 1 if the store `op`, of a value under the maximum of p, may leave it so: only loads of other kernels read the tensor, its last
    dimension is that of columns, the next that of rows, and one grid axis at most of those that p depends on (as bits) numbers
@@ -3438,13 +3430,11 @@ MGI_FN int mgi_sends_from(const mg_graph *g, uint32_t op, const mg_machine *m, i
   return x.takes;
 }
 int mg_sends_of(const mg_graph *g, const mg_machine *m, int any, mg_sends *s) {
-  int kernels = 0, powers = 0;
+  int powers = 0;
   memset(s, 0, sizeof *s);
-  for (uint32_t k = 1; k < g->n_ops; k++) {
-    kernels += g->ops[k].code == MG_OP_GRAPH;
-    for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++) powers |= g->ops[k].sub->ops[j].code == MG_OP_EXP;
-  }
-  if (kernels < 2 || !powers) return 1;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].sub) powers += mg_ops_before(g->ops[k].sub, g->ops[k].sub->n_ops, MG_OP_EXP);
+  if (!powers || mg_ops_before(g, g->n_ops, MG_OP_GRAPH) < 2) return 1;
   s->by = (uint32_t *)calloc(g->n_tensors, sizeof *s->by);
   s->of = (mg_sent *)calloc(g->n_ops, sizeof *s->of);
   mg_flat *flat = (mg_flat *)malloc(sizeof *flat);
@@ -3521,7 +3511,6 @@ int mg_plan_warps(const mg_graph *block, const mg_flat *k, mg_kernel_plan *p) {
    warps, or what no plan can say. */
 MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine *m, mg_kernel_plan *p) {
   const int stages = mg_plan_says(b, MG_PLAN_STAGES, NULL), ring = mg_plan_says(b, MG_PLAN_RING, NULL);
-  int chained = 0;
   mgi_tiles t = mgi_tiles_of(k);
   memset(p, 0, sizeof *p);
   if (!mgi_plan_written(b) || mg_plan_check(b, "", NULL) != MG_OK) return 0;
@@ -3529,12 +3518,7 @@ MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine 
   if (mgi_plan_threads(p) > 1024) return 0;
   p->group = mg_plan_says(b, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP;
   p->feasible = !p->group || (mg_machine_can(m, MG_CAN_WARPGROUP) && mgi_warpgroups_fit(k, m, p));
-  for (int i = 0; i < k->n; i++) {
-    const mg_flat_op *o = &k->op[i];
-    if (o->code != MG_OP_MATMUL || !mg_flat_has_product(k, o->in[0]) || !mg_flat_chained(k, p, i)) continue;
-    t.once -= mgi_made_bytes(&k->op[o->in[0]]);
-    chained = 1;
-  }
+  const int chained = mgi_tiles_kept(k, p, &t);
   if (p->group) mgi_tiles_of_panels(k, &t);
   const int rings = ring == (p->group ? MG_RING_GROUP : MG_RING_WARP);
   const mg_kernel_plan warps_only = *p;

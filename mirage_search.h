@@ -3330,11 +3330,9 @@ static int mgi_se_seg_seals(const mgi_se_seg *s, uint32_t k) {
   if (o->code != MG_OP_ADD || o->in[0].id == o->in[1].id) return 0;
   for (int j = 0; j < 2; j++) {
     const mg_tensor_info *x = mg_tensor_of(p, o->in[j]), *y = mg_tensor_of(p, o->out[0]);
-    int in = 0, uses = 0;
+    int in = 0;
     for (uint32_t i = 0; i < p->n_in; i++) in |= p->in[i].id == o->in[j].id;
-    for (uint32_t i = 1; i < p->n_ops; i++) for (int q = 0; q < p->ops[i].n_in; q++) uses += p->ops[i].in[q].id == o->in[j].id;
-    for (uint32_t i = 0; i < p->n_out; i++) uses += p->out[i].id == o->in[j].id;
-    if (!in || uses != 1 || x->dtype != mg_tensor_of(p, o->in[0])->dtype || x->shape.rank != y->shape.rank) return 0;
+    if (!in || mg_uses_of(p, o->in[j]) != 1 || x->dtype != mg_tensor_of(p, o->in[0])->dtype || x->shape.rank != y->shape.rank) return 0;
     for (int d = 0; d < y->shape.rank; d++) if (x->shape.dim[d] != y->shape.dim[d]) return 0;
   }
   return 1;
@@ -7247,7 +7245,7 @@ static int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
     int any = o->code == MG_OP_EXP, every = 1;
     mgi_se_set_put(&C->all, k);
     C->bytes[k] = (double)mg_shape_elements(&t->shape) * mg_dtype_bytes(t->dtype);
-    for (uint32_t i = 0; i < p->n_out; i++) C->given[k] |= p->out[i].id == o->out[0].id;
+    C->given[k] |= mg_is_output(p, o->out[0]);
     for (int q = 0; q < o->n_in; q++) {
       const int x = C->place[o->in[q].id];
       any |= x >= 0 && C->raw[x], every &= x >= 0 && C->raw[x];
@@ -8315,8 +8313,7 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_grap
   int ok = mgi_se_step(S, mg_classes_of(p, &a, &e)) == MG_OK;
   if (!ok) return 0;
   if (mgi_se_step(S, mg_classes_of(g, &b, &e)) != MG_OK) { mg_classes_free(&a); return 0; }
-  uint32_t kernels = 0;
-  for (uint32_t i = 1; i < g->n_ops; i++) kernels += g->ops[i].code == MG_OP_GRAPH;
+  const int kernels = mg_ops_before(g, g->n_ops, MG_OP_GRAPH);
   int64_t *ea = (int64_t *)calloc(a.n + 1, sizeof *ea), *eb = (int64_t *)calloc(b.n + 1, sizeof *eb), *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
   ok = ea && eb && counts;
   if (!ok) mgi_se_step(S, MG_NO_MEMORY);

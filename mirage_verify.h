@@ -2670,7 +2670,7 @@ static void mgi_kept_choose(mgi_cut *c, double elements) {
       int output = 0;
       for (int j = 0; j < o->n_out; j++) {
         held += (double)mg_shape_elements(&g->tensors[o->out[j].id].shape);
-        for (uint32_t q = 0; q < g->n_out; q++) output |= g->out[q].id == o->out[j].id;
+        output |= mg_is_output(g, o->out[j]);
       }
       mg_part part;
       mg_box whole;
@@ -3348,12 +3348,12 @@ static int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t
 static int mgi_wide_resized(const mg_graph *const *g, int64_t most, const mg_parallel *keep, mg_graph **out) {
   mg_classes c[2];
   mg_error e;
-  uint32_t n = 0, kernels = 0;
+  uint32_t n = 0;
   out[0] = out[1] = NULL;
   if (mg_classes_of(g[0], &c[0], &e) != MG_OK) return 0;
   if (mg_classes_of(g[1], &c[1], &e) != MG_OK) { mg_classes_free(&c[0]); return 0; }
   n = c[0].n + c[1].n;
-  for (uint32_t k = 1; k < g[1]->n_ops; k++) kernels += g[1]->ops[k].code == MG_OP_GRAPH;
+  const int kernels = mg_ops_before(g[1], g[1]->n_ops, MG_OP_GRAPH);
   uint32_t *uf = (uint32_t *)calloc(n + 1, sizeof *uf);
   int64_t *extent = (int64_t *)calloc(n + 1, sizeof *extent),
           *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
@@ -3780,11 +3780,10 @@ static mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_err
       for (int side = 0; side < 2 && h->ops[i].code == MG_OP_MATMUL && !again; side++) {
         const mg_op_node *o = &h->ops[i], *m;
         const mg_tensor t = o->in[side], third = o->in[!side]; /* the product of two, and the third */
-        uint32_t j = h->tensors[t.id].op, uses = 0;
+        const uint32_t j = h->tensors[t.id].op;
         if (!j || h->ops[j].code != MG_OP_MATMUL || h->tensors[t.id].shape.rank != 2 || h->tensors[third.id].shape.rank != 2 || h->tensors[third.id].op >= j) continue;
         m = &h->ops[j];
-        for (uint32_t k = 1; k < h->n_ops; k++) for (int q = 0; q < h->ops[k].n_in; q++) uses += h->ops[k].in[q].id == t.id;
-        for (uint32_t k = 0; k < h->n_out; k++) uses += h->out[k].id == t.id;
+        const int uses = mg_uses_of(h, t);
         const mg_tensor outer = m->in[side], inner = m->in[!side]; /* `inner` meets the third */
         const int64_t *in = h->tensors[inner.id].shape.dim, *th = h->tensors[third.id].shape.dim, *ou = h->tensors[outer.id].shape.dim;
         const double all = (double)ou[side], left = (double)in[side], mid = (double)in[!side], right = (double)th[!side]; /* [all, left] [left, mid] [mid, right], or turned */

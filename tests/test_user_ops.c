@@ -4,8 +4,10 @@
    evaluated, verified, searched, emitted and checked like a built-in row.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_user_ops.c -o build/test_user_ops -lcmocka -lm -lpthread -ldl
    Run from the repository's top directory.
-   A storage type from outside, one row of MG_USER_TYPES, too: e6m9, which the tensor cores do not multiply. */
-#define MG_USER_TYPES(T) T(E6M9, e6m9, 2, 10, -39, 4290772992.0, -1)
+   Storage types from outside, one row of MG_USER_TYPES each, too: e6m9, which the tensor cores do not multiply, and h16, f16 by
+   another name, which they do, by one row of MG_USER_TENSOR_SHAPES. */
+#define MG_USER_TYPES(T) T(E6M9, e6m9, 2, 10, -39, 4290772992.0, -1) T(H16, h16, 2, 11, -24, 65504.0, -1)
+#define MG_USER_TENSOR_SHAPES(S) S(H16, h16, 16, 8, 16, "f16")
 #define MG_USER_OPS(E, T)                                                                                          \
   E(BEND,  "bend",  1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(BEND, a), MG_TANH(a))                                       \
   E(EVERY, "every", 2, MG_KBT, NONE, OPAQUE, FF_OPAQUE_TWO(EVERY, a, b),                                       \
@@ -253,7 +255,7 @@ static void rows_of_types(void **state) {
     const int top = (1 << (8 * row->bytes - row->digits - 1)) - 1; /* the largest exponent, and the bias */
     assert_int_equal(row->least, 2 - top - row->digits);
     assert_true(row->most == ldexp(2 - ldexp(1, 1 - row->digits), top));
-    assert_int_equal(mg_tensor_shape((mg_dtype)t) != NULL, t == MG_F16 || t == MG_BF16);
+    assert_int_equal(mg_tensor_shape((mg_dtype)t) != NULL, t == MG_F16 || t == MG_BF16 || t == MG_H16);
   }
   assert_string_equal(mg_dtype_name(MG_E6M9), "e6m9");
   assert_int_equal(mg_dtype_bytes(MG_E6M9), 2);
@@ -277,13 +279,36 @@ static void rows_of_types(void **state) {
   assert_non_null(strstr(e.msg, "e6m9 and f16 do not mix"));
   static const char unknown[] = "program m\ninput X : e5m9[4, 4]\nO = exp(X)\noutput O\n";
   assert_int_equal(mg_parse(unknown, strlen(unknown), "m", NULL, &g, &e), MG_BAD_INPUT);
-  assert_non_null(strstr(e.msg, "expected f16, bf16, f32, i32 or e6m9, found 'e5m9'"));
+  assert_non_null(strstr(e.msg, "expected f16, bf16, f32, i32, e6m9 or h16, found 'e5m9'"));
 }
 /* From the text to a checked kernel. */
 static void chain_of_a_type(void **state) {
   (void)state;
   chain("program typed\ninput X : e6m9[16, 128]\ninput G : e6m9[128]\ninput W : e6m9[128, 64]\n"
         "O = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", "T(E6M9, e6m9, 2, 10, -39, 4290772992.0, -1)", 1, 2);
+}
+
+/* What the tensor cores multiply by a row from outside is what they multiply by a built-in one; the file brings the row. */
+static void chain_of_a_tensor_type(void **state) {
+  (void)state;
+  chain("program typed\ninput X : h16[16, 128]\ninput G : h16[128]\ninput W : h16[128, 64]\n"
+        "O = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n",
+        "#define MG_USER_TENSOR_SHAPES(S) S(H16, h16, 16, 8, 16, \"f16\")\n", 1, 2);
+  static const char text[] =
+      "program p\ninput X : %s[16, 64]\ninput W : %s[64, 64]\nO = kernel grid=(x=1) threads=64 {\n  x = load X {}\n  w = load W {}\n"
+      "  o = matmul(x, w)\n  store o {}\n}\noutput O\n";
+  const char *const type[] = {"f16", "h16", "e6m9"};
+  for (int k = 0; k < 3; k++) {
+    char own[400], *cu;
+    mg_error e;
+    snprintf(own, sizeof own, text, type[k], type[k]);
+    mg_graph *g = parse(own);
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_int_equal(strstr(cu, "mg_contract_fma(") != NULL, k == 2);
+    assert_int_equal(strstr(cu, "mg_contract<mg_h16") != NULL, k == 1);
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
 }
 
 /* The cost class of a row is its last column, or what stands for a missing one; the model prices by it. */
@@ -322,7 +347,7 @@ static void chain_of_shift(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rows_stand_in_the_table), cmocka_unit_test(rows_of_types), cmocka_unit_test(chain_of_a_type),
+      cmocka_unit_test(rows_stand_in_the_table), cmocka_unit_test(rows_of_types), cmocka_unit_test(chain_of_a_type), cmocka_unit_test(chain_of_a_tensor_type),
       cmocka_unit_test(cost_classes), cmocka_unit_test(parsed_printed_evaluated), cmocka_unit_test(errors_name_the_operator),
       cmocka_unit_test(verified),                cmocka_unit_test(at_every_level),           cmocka_unit_test(chain_of_bend),
       cmocka_unit_test(chain_of_blend),          cmocka_unit_test(chain_of_flip),            cmocka_unit_test(chain_of_flip_after_matmul),
