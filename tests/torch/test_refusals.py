@@ -85,6 +85,25 @@ def test_refused(name, options):
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5, equal_nan=True)
 
 
+def autocast(x, w):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = F.silu(x @ w)
+    return y * 2
+
+
+def condition(x):
+    return torch.cond(x.sum() > 0, lambda x: (x * 2).exp(), lambda x: x - 1, (x,))
+
+
+@pytest.mark.parametrize("fn, inputs, reason", [(autocast, [X(4, 8), X(8, 8)], "it calls _enter_autocast"),
+                                                (condition, [X(4, 8)], "it calls cond")])
+def test_graphs_that_hold_more_than_operators(fn, inputs, reason, options):
+    report = mirage_torch.Report()
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(fn, report, options, "written")(*inputs), fn(*inputs))
+    assert not report.calls and reason in report.declined[0][1]
+
+
 DYNAMIC = {  # marked dimensions beside
     "a mean over it": (lambda x: (x * 2).mean(0), [X(4, 8)], [(0, 0)], "a mean over n"),
     "three sizes": (lambda x: (x * 2).exp(), [X(3, 4, 5)], [(0, 0), (0, 1), (0, 2)], "3 sizes that come with the call"),
