@@ -279,6 +279,21 @@ def attention_qk_norm():
     return Fn(fn, a=nn.RMSNorm(8, eps=1e-6), b=nn.RMSNorm(8, eps=1e-6)), heads()
 
 
+@case()
+def attention_einsum():
+    def fn(s, q, k, v):
+        p = torch.einsum("bhid,bhjd->bhij", q, k).mul(8**-0.5).softmax(-1)
+        return torch.einsum("bhij,bhjd->bhid", p, v)
+    return Fn(fn), heads()
+
+
+@case()
+def attention_cosine():
+    def fn(s, q, k, v):
+        return (F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT * 10).softmax(-1) @ v
+    return Fn(fn), heads()
+
+
 def turned(x):
     a, b = x[..., :x.shape[-1] // 2], x[..., x.shape[-1] // 2:]
     return torch.cat((-b, a), dim=-1)
@@ -403,7 +418,7 @@ def qwen3_block():
     return llama(heads=4, kv=2, norm=True)
 
 
-@case(rest=["aten.conv2d.default"])
+@case(rest=["aten.convolution.default"])
 def vit_block():
     def fn(s, x):
         x = s.c(x).flatten(2).transpose(1, 2)

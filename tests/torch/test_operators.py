@@ -15,7 +15,8 @@ SAMPLES = int(os.environ.get("TORCH_SAMPLES", "20"))
 OTHER = {"alias": "", "detach": "", "lift_fresh_copy": "", "_unsafe_view": "", "_to_copy": "", "native_dropout": "",
          "feature_dropout": "", "to": "float", "type_as": "", "_softmax": "", "_log_softmax": "", "numpy_T": "T",
          "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "true_divide", "clip": "clamp",
-         "_autocast_to_reduced_precision": "", "relu": "nn.functional.relu", "alpha_dropout": "", "squeeze": "squeeze"}
+         "_autocast_to_reduced_precision": "", "relu": "nn.functional.relu", "log_sigmoid": "logsigmoid",
+         "linalg_vector_norm": "linalg.vector_norm", "alpha_dropout": "", "squeeze": "squeeze"}
 
 
 def names():
@@ -118,7 +119,7 @@ VIEWS_ALONE = {n for n in FOUND if n.split(".")[-1] in (
     "view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten", "view_as", "reshape_as", "contiguous", "clone",
     "dropout", "alpha_dropout", "transpose", "t", "T", "mT", "permute", "movedim", "slice", "narrow", "select", "split",
     "split_with_sizes", "chunk", "unbind", "expand", "expand_as", "float")}
-OWN = {"pow", "index_select"}  # OpInfo has none of the form that has a rule: below
+OWN = {"pow", "index_select", "linalg.vector_norm", "nn.functional.softplus"}  # OpInfo has none of the form that has a rule: below
 
 
 @pytest.mark.parametrize("exponent", [1, 2, 3, 4, 0.5, -0.5, -1])
@@ -128,6 +129,17 @@ def test_powers(exponent):
 
 def test_rows_by_index():
     own(lambda x, i: x.index_select(0, i), torch.randn(5, 4), torch.tensor([3, 0, 3]))
+
+
+def test_norms_of_vectors():
+    own(lambda x: torch.linalg.vector_norm(x, dim=-1, keepdim=True), torch.randn(3, 4))
+    own(lambda x: torch.linalg.vector_norm(x, dim=(0, 2)), torch.randn(3, 4, 5))
+
+
+def test_softplus():
+    x = torch.tensor([-200.0, -30, -1, 0, 1, 19, 21, 200])
+    own(torch.nn.functional.softplus, x)
+    own(lambda x: torch.nn.functional.softplus(x, beta=0.5), x)
 
 
 def own(fn, *tensors):

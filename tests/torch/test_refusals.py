@@ -8,7 +8,7 @@ import torch.nn.functional as F
 import mirage_torch
 from test_modules import compiled, flat
 
-X = lambda *shape, dtype=torch.float32: torch.randn(*shape).to(dtype)
+X = lambda *shape, dtype=torch.float32: torch.randn(shape).to(dtype)
 BOOL = lambda *shape: torch.rand(*shape) > 0.5
 
 
@@ -64,6 +64,20 @@ REFUSED = {  # name: function, its inputs, what the reason says
     "log-sum-exp of two": (lambda x: torch.logsumexp(x * 2, (0, 1)), [X(4, 4)],
                            "a log-sum-exp over several dimensions"),
     "masked and shown": (lambda x, m: x.masked_fill(m, float("-inf")).abs() * 0, [X(4), BOOL(4)], "the constant -inf"),
+    "scaled elu": (lambda x: torch.ops.aten.elu(x, 1, 1, 2.0) + 1, [X(4)], "an elu whose operand is scaled"),
+    "softplus cut early": (lambda x: F.softplus(x, threshold=2) + 1, [X(4)], "a softplus that is linear from 2 on"),
+    "norm of order 1": (lambda x: torch.linalg.vector_norm(x, 1) + 1, [X(4)], "a vector norm of order 1"),
+    "sum of one": (lambda x: (x * 2).sum() + 1, [X()], "a reduction of one element"),
+    "softmax of one": (lambda x: (x * 2).softmax(0) + 1, [X()], "a softmax of one element"),
+    "linear of a vector": (lambda x, w: F.linear(x, w) * 2, [X(8), X(4, 8)], "a linear layer of a vector"),
+    "nothing of one part": (lambda x, a, b: torch.addmm(x, a, b, beta=0) * 2, [X(4, 4), X(4, 4), X(4, 4)],
+                            "a sum of which one part counts nothing"),
+    "keys for all samples": (lambda q, k: F.scaled_dot_product_attention(q, k, k), [X(2, 2, 4, 8), X(1, 2, 4, 8)],
+                             "an attention whose keys have other leading dimensions"),
+    "converted integers": (lambda i: i.to(torch.float32) * 2, [torch.arange(4)], "a conversion from int64"),
+    "repeated 0 times": (lambda x: (x * 2).repeat(0, 1) + 1, [X(4, 4)], "a tensor without elements"),
+    "values of a max": (lambda x: (x * 2).max(0)[0] + 1, [X(4, 4)], "no rule for aten.max.dim"),
+    "no tensors": (lambda: torch.ones(3) * 2, [], "the graph takes no tensors"),
     "types joined": (lambda x, y: torch.cat([x, y]) * 2, [X(4), X(4, dtype=torch.float16)],
                      "a concatenation of several types"),
 }
@@ -85,17 +99,58 @@ def test_refused(name, options):
         torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5, equal_nan=True)
 
 
+def autocast(x, w):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = F.silu(x @ w)
+    return y * 2
+
+
+def condition(x):
+    return torch.cond(x.sum() > 0, lambda x: (x * 2).exp(), lambda x: x - 1, (x,))
+
+
+@pytest.mark.parametrize("fn, inputs, reason", [(autocast, [X(4, 8), X(8, 8)], "it calls _enter_autocast"),
+                                                (condition, [X(4, 8)], "it calls cond")])
+def test_graphs_that_hold_more_than_operators(fn, inputs, reason, options):
+    report = mirage_torch.Report()
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(fn, report, options, "written")(*inputs), fn(*inputs))
+    assert not report.calls and reason in report.declined[0][1]
+
+
 DYNAMIC = {  # marked dimensions beside
     "a mean over it": (lambda x: (x * 2).mean(0), [X(4, 8)], [(0, 0)], "a mean over n"),
     "three sizes": (lambda x: (x * 2).exp(), [X(3, 4, 5)], [(0, 0), (0, 1), (0, 2)], "3 sizes that come with the call"),
     "a slice of it": (lambda x: (x * 2)[1:] + 1, [X(4, 8)], [(0, 0)], "a slice of a size that comes with the call"),
     "causal": (lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), [X(2, 4, 8)], [(0, 1)],
                "the program is not parallel in it"),
+    "a width": (lambda q: F.scaled_dot_product_attention(q, q, q), [X(2, 4, 8)], [(0, 2)],
+                "whose width comes with the call"),
+    "queries of groups": (lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True),
+                          [X(2, 4, 4, 8), X(2, 2, 6, 8)], [(0, 2)],
+                          "an attention of groups whose heads or queries come with the call"),
+    "an expansion": (lambda x, y: ((x * 2).expand(y.shape[0], 8).reshape(-1) * 2, y), [X(1, 8), X(4, 8)], [(1, 0)],
+                     "an expansion to a size that comes with the call"),
     "a size as operand": (lambda x: x * x.shape[0] + 1, [X(4, 8)], [(0, 0)],
                           "a constant that is known only at the call"),
     "joined with others": (lambda x: (x * 2).t().reshape(-1).softmax(0) * 3, [X(4, 8)], [(0, 0)],
                            "a reshape joins it with others"),
 }
+
+
+def test_arguments_of_a_registered_operator(options):
+    @torch.library.custom_op("mirage_test::power_of", mutates_args=())
+    def power_of(x: torch.Tensor, k: int) -> torch.Tensor:
+        return torch.tanh(x) * k
+
+    @power_of.register_fake
+    def _(x, k):
+        return torch.empty_like(x)
+    mirage_torch.register(torch.ops.mirage_test.power_of.default, "tanh")
+    x, report = X(4), mirage_torch.Report()
+    got = compiled(lambda x: torch.ops.mirage_test.power_of(x * 2, 3) + 1, report, options, "written")(x)
+    torch.testing.assert_close(got, torch.tanh(x * 2) * 3 + 1)
+    assert "its argument 'k' is none of the row's" in str(report)
 
 
 @pytest.mark.parametrize("name", DYNAMIC)
@@ -105,7 +160,7 @@ def test_refused_dynamic(name, options):
     for k, d in marks:
         torch._dynamo.mark_dynamic(inputs[k], d)
     with torch.no_grad():
-        got, want = compiled(fn, report, options, "written")(*inputs), fn(*inputs)
+        got, want = flat(compiled(fn, report, options, "written")(*inputs)), flat(fn(*inputs))
     said = [why for _, _, _, _, why in report.nodes]
     assert any(reason in why for why in said), str(report)
     torch.testing.assert_close(got, want)

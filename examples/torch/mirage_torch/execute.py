@@ -295,8 +295,10 @@ class Call(torch.nn.Module):
             t = made[k]
             t = t.view(_resolved(shape, known)) if tuple(t.shape) != shape else t
             t = t.to(dtype) if t.dtype != dtype else t
-            if strides is not None and t.stride() != strides:
-                t = torch.empty_strided(t.shape, strides, dtype=dtype, device=t.device).copy_(t)
+            if strides is not None:
+                want = [_size(d, known) for d in strides]
+                if list(t.stride()) != want:
+                    t = torch.empty_strided(t.shape, want, dtype=dtype, device=t.device).copy_(t)
             out.append(t)
         return tuple(out)
 
@@ -321,8 +323,7 @@ def _expressions(fake):
 
 def _strides(fake):
     from .lower import extents
-    s = extents(fake.stride())
-    return s if all(isinstance(d, int) for d in s) and not fake.is_contiguous() else None
+    return None if fake.is_contiguous() else extents(fake.stride())
 
 
 def _size(e, known):
@@ -335,5 +336,4 @@ def _size(e, known):
 
 
 def _resolved(shape, known):
-    out = [_size(d, known) for d in shape]
-    return [-1 if d is None else d for d in out]
+    return [-1 if d is None else d for d in (_size(d, known) for d in shape)]

@@ -24,15 +24,33 @@ def trace(gm):
     modes = [i.fake_mode for i in inputs if isinstance(i, torch.Tensor) and hasattr(i, "fake_mode")]
     if not modes:
         raise Declined("the graph takes no tensors")
-    with modes[0], torch.no_grad():
-        traced = make_fx(gm, pre_dispatch=True, _allow_non_fake_inputs=True)(*inputs)
+    made_of = {}  # operators without a rule that PyTorch itself has as others: einsum, outer
+    for _ in range(4):
+        with modes[0], torch.no_grad():
+            traced = make_fx(gm, made_of, pre_dispatch=True, _allow_non_fake_inputs=True)(*inputs)
+        more = {n.target for n in traced.graph.nodes if is_composite(n)} - made_of.keys()
+        if not more:
+            break
+        made_of = {**made_of, **{t: t.decompose for t in more}}
     for n in traced.graph.nodes:
         if n.op == "get_attr" and "val" not in n.meta:
             t = getattr(traced, n.target)
             n.meta["val"] = modes[0].from_tensor(t) if isinstance(t, torch.Tensor) else t
+    for n in list(traced.graph.nodes):
+        plain = isinstance(n.target, torch._ops.OpOverload) or getattr(n.target, "__module__", "") in \
+            ("_operator", "math", "torch", "torch.fx.experimental.symbolic_shapes", "torch.utils._sympy.functions")
+        if n.target is torch._C._set_grad_enabled:
+            traced.graph.erase_node(n)  # nobody asks for a gradient here
+        elif n.op == "call_function" and not plain or n.op == "call_module":
+            raise Declined(f"it calls {getattr(n.target, '__name__', n.target)}, which is no operator")
     functional(traced.graph)
     traced.graph.eliminate_dead_code(is_impure_node=lambda n: n.op in ("placeholder", "output") or mutates(n))
     return traced, modes[0].shape_env
+
+
+def is_composite(node):
+    return isinstance(node.target, torch._ops.OpOverload) and node.target not in HANDLERS and not mutates(node) and \
+        node.target not in SIZE and node.target._can_decompose()
 
 
 def mutates(node):

@@ -515,6 +515,52 @@ def leaky_relu(w, node, x, slope=0.01):
     return w.map("maximum", [x, w.scale(x, slope, True)], x.shape)
 
 
+def soft_plus(w, x, shape):
+    """log(1 + e^x) as max(x, 0) + log(1 + e^-|x|), which does not overflow."""
+    down = w.map("neg", [w.map("abs", [x], shape, inner=True)], shape, inner=True)
+    more = w.add_scalar(w.map("exp", [down], shape, inner=True), 1, True)
+    return w.map("add", [w.map("relu", [x], shape, inner=True), w.map("log", [more], shape, inner=True)], shape, inner=True)
+
+
+@handles("softplus")
+def softplus(w, node, x, beta=1, threshold=20):
+    if threshold < 15:
+        raise Declined(f"a softplus that is linear from {threshold} on")
+    return w.scale(soft_plus(w, x if beta == 1 else w.scale(x, beta, True), x.shape), 1 / beta)
+
+
+@handles("mish")
+def mish(w, node, x):
+    return w.map("mul", [x, w.map("tanh", [soft_plus(w, x, x.shape)], x.shape, inner=True)], x.shape)
+
+
+@handles("log_sigmoid")
+def log_sigmoid(w, node, x):
+    return w.map("neg", [soft_plus(w, w.map("neg", [x], x.shape, inner=True), x.shape)], x.shape)
+
+
+@handles("elu")
+def elu(w, node, x, alpha=1, scale=1, input_scale=1):
+    """relu(x) + alpha (e^min(x, 0) - 1)"""
+    if input_scale != 1:
+        raise Declined("an elu whose operand is scaled")
+    low = w.map("clamp_max", [x], x.shape, None, (", 0",), True)
+    low = w.scale(w.add_scalar(w.map("exp", [low], x.shape, inner=True), -1, True), alpha * scale, True)
+    high = w.map("relu", [x], x.shape, inner=True)
+    return w.map("add", [high if scale == 1 else w.scale(high, scale, True), low], x.shape)
+
+
+@handles("linalg_vector_norm")
+def vector_norm(w, node, x, order=2, dim=None, keepdim=False, dtype=None):
+    want, shape = result(node)
+    if order != 2 or dtype is not None or not x.shape:
+        raise Declined(f"a vector norm of order {order}, or of another type than its operand")
+    y = w.map("sqr", [x], x.shape, inner=True)
+    for k in reversed(dims_of(dim, len(x.shape))):
+        y = w.reduce("sum", y, k, inner=True)
+    return w.reshape(w.map("sqrt", [y], y.shape), shape)
+
+
 @handles("reciprocal")
 def reciprocal(w, node, x):
     want, shape = result(node)
@@ -621,6 +667,9 @@ def clamp(w, node, x, low=None, high=None):
             raise Declined("a clamp whose lower bound is above its upper one")
         return w.map("clamp", [x], shape, want, (", ", rational(low), ", ", rational(high)))
     bound, row = (low, "clamp_min") if low is not None else (high, "clamp_max")
+    if bound is not None and rational(bound) is None and abs(bound) < 1e-6 and rational(bound * 10**6):
+        x = w.map(row, [w.scale(x, 10**6, True)], shape, None, (", ", rational(bound * 10**6)), True)
+        return w.scale(x, 1e-6)
     if bound is None or rational(bound) is None:
         raise Declined("a bound whose numerator or denominator passes 2^31")
     return w.map(row, [x], shape, want, (", ", rational(bound)))
@@ -708,8 +757,14 @@ for _packet in ("sum", "mean"):  # sum(x, dtype=..) has no dimension between
         lambda row: lambda w, node, x, dtype=None: reduction(row)(w, node, x, None, False))(_packet)
 
 
+@handles("std.correction", "std.dim")
+def deviation(w, node, x, dim=None, correction=1, keepdim=False):
+    v = variance(w, node, x, dim, correction, keepdim, inner=True)
+    return w.map("sqrt", [v], v.shape)
+
+
 @handles("var.correction", "var.dim")
-def variance(w, node, x, dim=None, correction=1, keepdim=False):
+def variance(w, node, x, dim=None, correction=1, keepdim=False, inner=False):
     want, shape = result(node)
     correction = 1 if correction is None else correction  # var.dim's is a truth value
     at = dims_of(dim, len(x.shape))
@@ -722,8 +777,7 @@ def variance(w, node, x, dim=None, correction=1, keepdim=False):
     y = w.map("sqr", [w.map("sub", [x, m], x.shape, inner=True)], x.shape, inner=True)
     for k in reversed(at):
         y = w.reduce("sum", y, k, inner=True)
-    y = w.scale(y, 1 / (count - correction))
-    return w.reshape(y, shape)
+    return w.reshape(w.scale(y, 1 / (count - correction), inner), shape)
 
 
 def converted(w, x, dtype):
