@@ -75,18 +75,18 @@
 
    MEMORY
      One arena a model, one a list, one a plan; each has its function that frees it, in the reverse order of making.
-     On a device, tensors are row-major, but states: the dimension that a symbol of the kind `device` is in is outermost,
-     so that what grows only gets longer, and a step's row lies in one.
+     On a device, tensors are row-major, but states: the dimension that a symbol of the kind `device` is in is
+     outermost, so that what grows only gets longer, and a step's row lies in one.
 
    THREADS
      No mutable globals.  A model may be read by many; a list, with its data and plans, is one thread's at a time.
 
    DOES NOT, in this version
-     Take an update, a launch of its own, into a piece: what only an update reads is made in its row, the rest are copies.
-     Have kernels read `device` symbols from memory: they come with the launch, and the graph is changed for each value.
-     Compute once what weights alone decide: a transpose of a weight is in the piece that reads it.  Keep states on a
-     device that grow along two dimensions, or steps of other sizes than they were loaded for in the rest.
-     Evaluate foreign kernels in float64 without a function of the caller's.  What a foreign kernel changes in place
+     Take an update, a launch of its own, into a piece: what only an update reads is made in its row, the rest are
+     copies.  Have kernels read `device` symbols from memory: they come with the launch, and the graph is changed for
+     each value.  Compute once what weights alone decide: a transpose of a weight is in the piece that reads it.  Keep
+     states on a device that grow along two dimensions, or run steps of other sizes than they were loaded for in the
+     rest.  Evaluate foreign kernels in float64 without a function of the caller's.  What one changes in place
      (`: bf16[n, 64], in K`) is a state, or what the model made, which nobody reads afterwards.
      Check the body of a function that nobody calls. */
 #ifndef MIRAGE_MODEL_H
@@ -578,13 +578,13 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
                            const mg_check_config *cfg, mg_model_emulation *r, mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>modelloaded
-   A model on a device (mirage_cuda.cuh, mg_device): its pieces' files and foreign kernels compiled and loaded, weights and
-   states in its memory, the plan's arena at the bounds of all sizes, a workspace for each file.  A step is the list of
-   launches; from the second on a recorded graph, which is changed when the symbols' values change, and never made for
-   a value.  A kernel whose early inputs are weights alone is launched by NAME_launch_pdl.  What makes a value that only an
-   update reads, a row of the state that lies in one, makes it there: such an update is no copy.
-   Foreign kernels: `extern user "k" in "f.cu"`: that file, beside the model's or as it is named, has k_launch as emitted
-   files have it (mirage_cuda.cuh, >>host), with the sizes given as `sym`, the scratch as its workspace;
+   A model on a device (mirage_cuda.cuh, mg_device): its pieces' files and foreign kernels compiled and loaded, weights
+   and states in its memory, the plan's arena at the bounds of all sizes, a workspace for each file.  A step is the list
+   of launches; from the second on a recorded graph, which is changed when the symbols' values change, and never made
+   for a value.  A kernel whose early inputs are weights alone is launched by NAME_launch_pdl.  What makes a value that
+   only an update reads, a row of the state that lies in one, makes it there: such an update is no copy.
+   Foreign kernels: `extern user "k" in "f.cu"`: that file, beside the model's or as it is named, has k_launch as
+   emitted files have it (mirage_cuda.cuh, >>host), with the sizes given as `sym`, the scratch as its workspace;
    `extern library "cublas.matmul"`: the product of two operands. */
 
 typedef struct mg_model_loaded mg_model_loaded;
@@ -620,8 +620,8 @@ mg_status mg_model_get(mg_model_loaded *g, uint32_t v, const int64_t *sym, doubl
 mg_status mg_model_launch(mg_model_loaded *g, const int64_t *sym, mg_error *e);
 /* The last step again, n times, by the graph: microseconds of each.  States are those of one step. */
 mg_status mg_model_time(mg_model_loaded *g, int n, double *us, mg_error *e);
-/* One step by launches in the stream, each timed by itself: us[k] of launch k of the list, 0 where it is none; so that each
-   starts when the one before it has ended, which in a graph it need not. */
+/* One step by launches in the stream, each timed by itself: us[k] of launch k of the list, 0 where it is none; so that
+   each starts when the one before it has ended, which in a graph it need not. */
 mg_status mg_model_timeline(mg_model_loaded *g, const int64_t *sym, double *us, mg_error *e);
 /* Teacher-forced steps on the device against the list in float64, as mg_model_emulate does. */
 mg_status mg_model_loaded_check(const mg_model_found *f, mg_device *d, const int64_t *sym, int steps, uint64_t seed,
@@ -1818,7 +1818,7 @@ static int mgi_size_has(const mg_model_list *l, mg_size size, int k) {
   mg_string_free(text);
   return has;
 }
-/* The one dimension whose size hangs on a symbol of the kind `device`; 0 where there is none, -1 where there are more. */
+/* The one dimension whose size hangs on a symbol of the kind `device`; 0: there is none; -1: there are more. */
 static int mgi_value_grows(const mg_model_list *l, const mg_value *v) {
   int at = 0, n = 0;
   for (int d = 0; d < v->rank; d++) {
@@ -5351,8 +5351,8 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
 /* --------------------------------------------------------------------------------------------------- >>loaded
    1. Files: one of each piece that is launched, then one of each foreign kernel.  Each has a workspace, zeroed once:
       launches follow each other, so that those of one file may share it.
-   2. Values: inputs, weights, states have memory of their own; the rest stand in the arena, each storage at its greatest;
-      a value that is made in a state's row (mgi_loaded_place) stands there.
+   2. Values: inputs, weights, states have memory of their own; the rest stand in the arena, each storage at its
+      greatest; a value that is made in a state's row (mgi_loaded_place) stands there.
    3. A step: sizes, then pointers and symbols of every launch, then the launches, or the graph.  Nothing is allocated
       on the device. */
 
@@ -5391,8 +5391,8 @@ struct mg_model_loaded {
   mg_model_loaded_info is;
 };
 
-static mg_status mgi_loaded_fail(const mg_model_loaded *g, mg_error *e, mg_status s, const mg_launch *a, const char *fmt,
-                                 ...) {
+static mg_status mgi_loaded_fail(const mg_model_loaded *g, mg_error *e, mg_status s, const mg_launch *a,
+                                 const char *fmt, ...) {
   char where[96], what[220];
   va_list ap;
   va_start(ap, fmt);
@@ -5450,7 +5450,8 @@ static mg_status mgi_loaded_product(const mg_model_loaded *g, const mg_launch *a
 static mg_status mgi_loaded_foreign(mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
   const mg_step *x = a->from;
   if (a->n_in > MG_MAX_IN || a->n_out > MG_MAX_OUT)
-    return mgi_loaded_fail(g, e, MG_LIMIT, a, "%.60s: at most %d operands and %d results", x->symbol, MG_MAX_IN, MG_MAX_OUT);
+    return mgi_loaded_fail(g, e, MG_LIMIT, a, "%.60s: at most %d operands and %d results", x->symbol, MG_MAX_IN,
+                           MG_MAX_OUT);
   f->piece = UINT32_MAX, f->foreign = x, f->library = x->library;
   snprintf(f->name, sizeof f->name, "%.99s", x->symbol);
   if (x->library) {
@@ -5466,12 +5467,15 @@ static mg_status mgi_loaded_foreign(mg_model_loaded *g, const mg_launch *a, mgi_
   for (const char *p = x->symbol; *p; p++)
     if (!isalnum((unsigned char)*p) && *p != '_')
       return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "'%.60s' is no name of a function", x->symbol);
-  if (!x->file) return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s: no file says what it is: expected in \"..\"", x->symbol);
+  if (!x->file)
+    return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s: no file says what it is: expected in \"..\"", x->symbol);
   f->text = mgi_loaded_read(g->l->m, x->file);
-  return f->text ? MG_OK : mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s: cannot read its file '%.100s'", x->symbol, x->file);
+  return f->text ? MG_OK
+                 : mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s: cannot read its file '%.100s'", x->symbol, x->file);
 }
 /* A library's product hangs on its operands' shapes. */
-static int mgi_loaded_alike(const mg_model_loaded *g, const mgi_loaded_file *f, const mg_launch *first, const mg_launch *a) {
+static int mgi_loaded_alike(const mg_model_loaded *g, const mgi_loaded_file *f, const mg_launch *first,
+                            const mg_launch *a) {
   if (f->piece != UINT32_MAX || strcmp(f->foreign->symbol, a->from->symbol) || f->library != a->from->library) return 0;
   if (!f->library) return !strcmp(f->foreign->file ? f->foreign->file : "", a->from->file ? a->from->file : "");
   for (int j = 0; j < a->n_in; j++)
@@ -5528,13 +5532,15 @@ static mg_status mgi_loaded_fits(mg_model_loaded *g, const mg_launch *a, mgi_loa
   for (int j = 0; j < is->n_symbols; j++) {
     const int at = mgi_model_symbol_find(m, is->symbol[j].name);
     if (at < 0 || j == MG_MAX_SYMBOLS)
-      return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s takes a size '%.40s' that the model has not", f->name, is->symbol[j].name);
+      return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s takes a size '%.40s' that the model has not", f->name,
+                             is->symbol[j].name);
     f->symbol[f->n_symbols++] = at;
   }
   return MG_OK;
 }
 static mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
-  const char **text = (const char **)calloc(2 * (size_t)g->n_files + 2, sizeof *text), **name = text ? text + g->n_files + 1 : NULL;
+  const char **text = (const char **)calloc(2 * (size_t)g->n_files + 2, sizeof *text),
+             **name = text ? text + g->n_files + 1 : NULL;
   if (!text) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for the files");
   for (uint32_t k = 0; k < g->n_files; k++) text[k] = g->file[k].text, name[k] = g->file[k].name;
   if (g->cfg.progress) g->cfg.progress(g->cfg.user, "compiling", 0);
@@ -5725,8 +5731,8 @@ static mg_status mgi_loaded_random(mg_model_loaded *g, mg_error *e) {
       void *pool = NULL;
       for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
         const mg_value *is = &l->value[v];
-        if ((is->kind != MG_VALUE_WEIGHT && is->kind != MG_VALUE_STATE) || (int)is->type != type || is->type == MG_I32 ||
-            (is->rank == 1) != vectors)
+        if ((is->kind != MG_VALUE_WEIGHT && is->kind != MG_VALUE_STATE) || (int)is->type != type ||
+            is->type == MG_I32 || (is->rank == 1) != vectors)
           continue;
         if (!pool) {
           unsigned char *x = (unsigned char *)malloc(POOL * size);
@@ -5762,7 +5768,9 @@ static mg_status mgi_loaded_fill(mg_model_loaded *g, mg_error *e) {
     if (g->cfg.progress) g->cfg.progress(g->cfg.user, "weights", (double)v / l->n_values);
     if (g->cfg.data && g->cfg.data->data[mg_value_find(g->cfg.data->l, is->name, is->layer)]) {
       s = mg_value_shape(l, is, g->room.room, &shape, e);
-      if (s == MG_OK) s = mgi_loaded_move(g, v, &shape, g->cfg.data->data[mg_value_find(g->cfg.data->l, is->name, is->layer)], NULL, e);
+      if (s == MG_OK)
+        s = mgi_loaded_move(g, v, &shape, g->cfg.data->data[mg_value_find(g->cfg.data->l, is->name, is->layer)], NULL,
+                            e);
     } else if (is->kind == MG_VALUE_WEIGHT && g->cfg.weights) s = mgi_loaded_weight(g, v, e);
   }
   return s == MG_OK ? mg_device_wait(g->d, e) : s;
@@ -5790,13 +5798,17 @@ mg_status mg_model_load(const mg_model_found *f, mg_device *d, const int64_t *ro
   g->room.l = l;
   for (int k = 0; k < l->m->n_symbols; k++) g->room.room[k] = room[k];
   mg_status s = mg_model_plan_of(l, &g->plan, e);
-  g->S.shape = (mg_shape *)calloc(l->n_values, sizeof(mg_shape)), g->S.room = (mg_shape *)calloc(l->n_values, sizeof(mg_shape));
+  g->S.shape = (mg_shape *)calloc(l->n_values, sizeof(mg_shape)),
+  g->S.room = (mg_shape *)calloc(l->n_values, sizeof(mg_shape));
   g->file = (mgi_loaded_file *)calloc(l->n_launches + 1, sizeof *g->file);
   g->launch = (mgi_loaded_launch *)calloc(l->n_launches + 1, sizeof *g->launch);
-  g->at = (unsigned char **)calloc(l->n_values, sizeof *g->at), g->bytes = (size_t *)calloc(l->n_values, sizeof *g->bytes);
+  g->at = (unsigned char **)calloc(l->n_values, sizeof *g->at),
+  g->bytes = (size_t *)calloc(l->n_values, sizeof *g->bytes);
   g->into = (uint32_t *)calloc(l->n_values, sizeof *g->into);
-  g->bound = (int64_t *)calloc(l->n_values, sizeof *g->bound), g->row = (int64_t *)calloc(l->n_launches + 1, sizeof *g->row);
-  if (s == MG_OK && (!g->S.shape || !g->S.room || !g->file || !g->launch || !g->at || !g->bytes || !g->into || !g->bound || !g->row))
+  g->bound = (int64_t *)calloc(l->n_values, sizeof *g->bound),
+  g->row = (int64_t *)calloc(l->n_launches + 1, sizeof *g->row);
+  if (s == MG_OK &&
+      (!g->S.shape || !g->S.room || !g->file || !g->launch || !g->at || !g->bytes || !g->into || !g->bound || !g->row))
     s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the model");
   g->S.l = l, g->S.d = &g->room, g->S.sym = g->room.room, g->S.cfg = &g->none, g->S.e = e;
   if (s == MG_OK) g->S.launch = g->plan->launch, g->S.n_launches = g->plan->n_launches, s = mgi_step_sizes(&g->S);
@@ -5804,13 +5816,17 @@ mg_status mg_model_load(const mg_model_found *f, mg_device *d, const int64_t *ro
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     const mg_value *is = &l->value[v];
     if (is->kind == MG_VALUE_STATE && mgi_value_grows(l, is) < 0)
-      s = mg_fail(e, MG_UNSUPPORTED, l->m->name, "state '%s' grows along several dimensions: one is kept on a device", is->name);
+      s = mg_fail(e, MG_UNSUPPORTED, l->m->name, "state '%s' grows along several dimensions: one is kept on a device",
+                  is->name);
     if (is->kind == MG_VALUE_INPUT && is->type == MG_I32) s = mg_value_bound(l, v, room, &g->bound[v], e);
   }
   if (s == MG_OK) s = mgi_loaded_texts(g, e);
   if (s == MG_OK) s = mgi_loaded_files(g, e);
   for (uint32_t k = 0; s == MG_OK && k < g->plan->n_launches; k++) {
-    if (g->plan->launch[k].kind != MG_LAUNCH_UPDATE) { g->is.launches++, g->is.early += (uint32_t)g->launch[k].early; continue; }
+    if (g->plan->launch[k].kind != MG_LAUNCH_UPDATE) {
+      g->is.launches++, g->is.early += (uint32_t)g->launch[k].early;
+      continue;
+    }
     g->launch[k].placed = mgi_loaded_place(g, k);
     if (g->launch[k].placed) g->into[g->plan->launch[k].in[0]] = k + 1, g->is.placed++;
     else g->is.copies++;
@@ -5835,7 +5851,8 @@ mg_status mg_model_put(mg_model_loaded *g, uint32_t v, const int64_t *sym, const
   mg_shape shape;
   const mg_value *is = &g->l->value[v];
   mg_status s = mgi_loaded_shape(g, v, sym, &shape, e);
-  for (int64_t k = 0; s == MG_OK && is->kind == MG_VALUE_INPUT && is->type == MG_I32 && k < mg_shape_elements(&shape); k++)
+  for (int64_t k = 0; s == MG_OK && is->kind == MG_VALUE_INPUT && is->type == MG_I32 && k < mg_shape_elements(&shape);
+       k++)
     if (!(x[k] >= 0 && x[k] < (double)g->bound[v]))
       s = mg_fail(e, MG_BAD_INPUT, g->l->m->name, "input '%s' element %lld: expected 0 to %lld, found %.17g", is->name,
                   (long long)k, (long long)g->bound[v] - 1, x[k]);
@@ -5851,8 +5868,8 @@ mg_status mg_model_put_random(mg_model_loaded *g, const int64_t *sym, uint64_t s
     if (s != MG_OK) break;
     double *x = (double *)malloc((size_t)mg_shape_elements(&shape) * sizeof *x);
     if (!x) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for '%s'", is->name);
-    mgi_draw_all(x, mg_shape_elements(&shape), seed, g->l->whole ? mg_value_find(g->l->whole, is->name, -1) : v, is->type,
-                 g->bound[v]);
+    mgi_draw_all(x, mg_shape_elements(&shape), seed, g->l->whole ? mg_value_find(g->l->whole, is->name, -1) : v,
+                 is->type, g->bound[v]);
     s = mg_model_put(g, v, sym, x, e);
     free(x);
   }
@@ -5891,12 +5908,14 @@ static mg_status mgi_loaded_update(mg_model_loaded *g, const mg_launch *a, mg_er
   if (a->dim && a->dim == g->l->value[to].outer) { /* [lines, n, line] to [n, lines, line] */
     unsigned char *row = g->at[to] + (size_t)at * lines * line;
     for (size_t k = 0; k < (n < lines ? n : lines) && s == MG_OK; k++)
-      s = n < lines ? mg_device_copy(g->d, MG_ON_DEVICE, row + k * lines * line, line, x + k * line, n * line, line, lines, e)
-                    : mg_device_copy(g->d, MG_ON_DEVICE, row + k * line, lines * line, x + k * n * line, line, line, n, e);
+      s = n < lines
+              ? mg_device_copy(g->d, MG_ON_DEVICE, row + k * lines * line, line, x + k * line, n * line, line, lines, e)
+              : mg_device_copy(g->d, MG_ON_DEVICE, row + k * line, lines * line, x + k * n * line, line, line, n, e);
     return s;
   }
   if (g->l->value[to].outer)
-    return mgi_loaded_fail(g, e, MG_UNSUPPORTED, a, "'%.60s' is updated along another dimension than it grows", g->l->value[to].name);
+    return mgi_loaded_fail(g, e, MG_UNSUPPORTED, a, "'%.60s' is updated along another dimension than it grows",
+                           g->l->value[to].name);
   const size_t have = (size_t)whole->dim[a->dim] * line;
   return mg_device_copy(g->d, MG_ON_DEVICE, g->at[to] + (size_t)at * line, have, x, n * line, n * line, lines, e);
 }
@@ -5926,7 +5945,8 @@ static mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e) {
     c.n_sym = a->n_sizes;
     if (a->scratch) {
       c.workspace = g->at[a->scratch];
-      c.workspace_bytes = (size_t)mg_shape_elements(&g->S.shape[a->scratch]) * (size_t)mg_dtype_bytes(g->l->value[a->scratch].type);
+      c.workspace_bytes =
+          (size_t)mg_shape_elements(&g->S.shape[a->scratch]) * (size_t)mg_dtype_bytes(g->l->value[a->scratch].type);
     }
   } else {
     for (int j = 0; j < f->n_symbols; j++) sym[j] = g->S.sym[f->symbol[j]];
@@ -5950,11 +5970,13 @@ static mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
     const mg_value *is = &l->value[v];
     const mg_shape *have = &g->S.shape[v], *room = &g->S.room[v];
     if (is->kind == MG_VALUE_WEIGHT) g->is.read += g->bytes[v];
-    if (is->kind == MG_VALUE_STATE) g->is.read += (uint64_t)mg_shape_elements(have) * (uint64_t)mg_dtype_bytes(is->type);
+    if (is->kind == MG_VALUE_STATE)
+      g->is.read += (uint64_t)mg_shape_elements(have) * (uint64_t)mg_dtype_bytes(is->type);
     for (int d = 0; d < is->rank && is->kind == MG_VALUE_STATE && s == MG_OK; d++)
       if (d != is->outer && have->dim[d] != room->dim[d])
-        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "state '%s' dimension %d: it was loaded for %s = %lld, found %lld", is->name, d,
-                    mgi_size_text(l->sizes, is->dim[d], text, sizeof text), (long long)room->dim[d], (long long)have->dim[d]);
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "state '%s' dimension %d: it was loaded for %s = %lld, found %lld",
+                    is->name, d, mgi_size_text(l->sizes, is->dim[d], text, sizeof text), (long long)room->dim[d],
+                    (long long)have->dim[d]);
     mg_shape shape;
     if (is->kind == MG_VALUE_INPUT && s == MG_OK) s = mgi_loaded_shape(g, v, g->S.sym, &shape, e);
   }
@@ -6069,7 +6091,8 @@ mg_status mg_model_loaded_check(const mg_model_found *f, mg_device *d, const int
   if (g) r->kernels = g->is.files, r->launches = g->is.launches;
   mg_model_unload(g), mg_model_data_free(data), mg_model_list_free(single);
   if (s == MG_OK && r->emulated.off > 1.5 * r->eager.off)
-    s = mg_fail(e, MG_NOT_FOUND, l->m->name, "'%s' is off from float64 by %.3g, operator by operator in its types by %.3g",
+    s = mg_fail(e, MG_NOT_FOUND, l->m->name,
+                "'%s' is off from float64 by %.3g, operator by operator in its types by %.3g",
                 r->emulated.of ? r->emulated.of : "?", r->emulated.off, r->eager.off);
   return s;
 }

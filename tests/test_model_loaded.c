@@ -1,4 +1,5 @@
-/* Tests of a model on a device: its list of launches on the stand-in for one (mirage_cuda.cuh, >>device), by emulated kernels.
+/* Tests of a model on a device: its list of launches on the stand-in for one (mirage_cuda.cuh, >>device), by emulated
+   kernels.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_model_loaded.c -o build/test_model_loaded -lcmocka -lm -lpthread -ldl */
 #define _POSIX_C_SOURCE 200809L /* mkdtemp */
 #define MIRAGE_IMPLEMENTATION
@@ -15,7 +16,8 @@
 /* Two layers with a cache: an update that is made in its row, and one that is a copy, as its value is read again; a
    kernel of the user's, which changes its operand, and has scratch; a product by the library. */
 static const char text[] =
-    "model small\nsym n in 1..4\nsym p in 1..8 device\ninput T : i32[n, 1]\ninput C : f16[1, 32] = cos at p-1 base 100\n"
+    "model small\nsym n in 1..4\nsym p in 1..8 device\ninput T : i32[n, 1]\ninput C : f16[1, 32] = cos at p-1 base "
+    "100\n"
     "weight E : f16[20, 32]\nweight G : f16[32]\nweight W[2], V[2] : f16[32, 32]\nstate K[2], L[2] : f16[n, 2, p, 16]\n"
     "X = reshape(gather(E, T), [n, 32])\n"
     "for l=2 {\n  A = mul(matmul(rms_norm(X, G, eps=1e-5), W[l]), C)\n"
@@ -30,8 +32,10 @@ static const char twice[] =
     "MG_KERNEL(32) void twice_kernel(mg_f16 *x, mg_f16 *space, int64_t n) {\n"
     "  for (int64_t k = mg_bid(0) * (int64_t)32 + mg_tid(); k < n; k += 32 * 2) {\n"
     "    space[k] = mg_narrow<mg_f16>(mg_widen(x[k]) + mg_widen(x[k]));\n    x[k] = space[k];\n  }\n}\n"
-    "extern \"C\" int twice_launch(const void *const *in, void *const *out, void *space, const int64_t *sym, cudaStream_t stream) {\n"
-    "  (void)in;\n  return MG_LAUNCH(twice_kernel, 2, 1, 1, 32, 0, stream, (mg_f16 *)out[0], (mg_f16 *)space, sym[0] * sym[1]);\n}\n";
+    "extern \"C\" int twice_launch(const void *const *in, void *const *out, void *space, const int64_t *sym, "
+    "cudaStream_t stream) {\n"
+    "  (void)in;\n  return MG_LAUNCH(twice_kernel, 2, 1, 1, 32, 0, stream, (mg_f16 *)out[0], (mg_f16 *)space, sym[0] * "
+    "sym[1]);\n}\n";
 static char dir[] = "/tmp/mirage_loaded_XXXXXX", where[80], cu[80];
 static mg_model *m;
 static mg_model_list *l, *q;
@@ -125,7 +129,8 @@ static mg_status step(pair *x, int t, mg_error *e) {
     const int64_t n = mg_shape_elements(&shape);
     double *got = (double *)malloc((size_t)n * sizeof *got);
     s = mg_model_get(x->g, v, at, got, e);
-    const double off = s == MG_OK ? off_of(x->d->data[output ? l->output[0] : mg_value_find(l, is->name, is->layer)], got, n) : 0;
+    const double off =
+        s == MG_OK ? off_of(x->d->data[output ? l->output[0] : mg_value_find(l, is->name, is->layer)], got, n) : 0;
     if (off > x->off) x->off = off;
     free(got);
   }
@@ -166,7 +171,8 @@ static void test_steps(void **state) {
       const int64_t sym[2] = {room[0], room[1]};
       assert_int_equal(mg_model_launch(x.g, sym, &e), MG_OK);
       mg_device_count(dev, &a);
-      assert_true(a.changed == b.changed && a.recorded == b.recorded && a.replayed == b.replayed + 1 && a.launches == b.launches);
+      assert_true(a.changed == b.changed && a.recorded == b.recorded && a.replayed == b.replayed + 1 &&
+                  a.launches == b.launches);
     }
     unload(&x);
     mg_device_count(dev, &a);
@@ -220,7 +226,8 @@ static void test_refused(void **state) {
     mg_device_count(dev, &a);
     if (s == MG_OK) s = mg_model_launch(g, bad[k].sym, &e);
     mg_device_count(dev, &b);
-    if (s != MG_BAD_INPUT || !strstr(e.msg, bad[k].says)) fail_msg("expected '%s', found '%s'", bad[k].says, s == MG_OK ? "no error" : e.msg);
+    if (s != MG_BAD_INPUT || !strstr(e.msg, bad[k].says))
+      fail_msg("expected '%s', found '%s'", bad[k].says, s == MG_OK ? "no error" : e.msg);
     assert_true(a.launches == b.launches && a.copies == b.copies);
     mg_model_unload(g);
   }
@@ -229,14 +236,21 @@ static void test_refused(void **state) {
   assert_int_equal(mg_model_put(x.g, mg_value_find(q, "T", -1), room, far, &e), MG_BAD_INPUT);
   assert_non_null(strstr(e.msg, "element 1: expected 0 to 19, found 20"));
   unload(&x);
-  static const struct { const char *text, *says; mg_status s; } models[] = {
-      {"model a input X : f16[4, 4] Y = extern user \"f\" in \"none.cu\" (X) : f16[4, 4] output Y", "f: cannot read its file 'none.cu'", MG_BAD_INPUT},
-      {"model a input X : f16[4, 4] Y = extern user \"f\" (X) : f16[4, 4] output Y", "f: no file says what it is", MG_BAD_INPUT},
-      {"model a input X : f16[4, 4] Y = extern library \"lib.g\" (X) : f16[4, 4] output Y", "no library has 'lib.g'", MG_UNSUPPORTED},
-      {"model a input X : f16[4, 4] Y = extern library \"cublas.matmul\" (X) : f16[4, 4] output Y", "takes two operands", MG_BAD_INPUT},
+  static const struct { const char *text, *says; mg_status s;
+  } models[] = {
+      {"model a input X : f16[4, 4] Y = extern user \"f\" in \"none.cu\" (X) : f16[4, 4] output Y",
+       "f: cannot read its file 'none.cu'", MG_BAD_INPUT},
+      {"model a input X : f16[4, 4] Y = extern user \"f\" (X) : f16[4, 4] output Y", "f: no file says what it is",
+       MG_BAD_INPUT},
+      {"model a input X : f16[4, 4] Y = extern library \"lib.g\" (X) : f16[4, 4] output Y", "no library has 'lib.g'",
+       MG_UNSUPPORTED},
+      {"model a input X : f16[4, 4] Y = extern library \"cublas.matmul\" (X) : f16[4, 4] output Y",
+       "takes two operands", MG_BAD_INPUT},
       {"model a sym n in 1..4 sym p in 1..4 device input X : f16[n, 4] state K : f16[n, p, 4] "
-       "Y = exp(reshape(K, [n*p, 4])) Z = add(X, X) output Y, Z", "has no kernels for all sizes", MG_UNSUPPORTED},
-      {"model a sym p in 1..4 device input X : f16[4, 4] state K : f16[p, p] update K at p-1 = reshape(sum(X, dim=0), [1, 4]) Y = exp(X) output Y",
+       "Y = exp(reshape(K, [n*p, 4])) Z = add(X, X) output Y, Z",
+       "has no kernels for all sizes", MG_UNSUPPORTED},
+      {"model a sym p in 1..4 device input X : f16[4, 4] state K : f16[p, p] update K at p-1 = reshape(sum(X, dim=0), "
+       "[1, 4]) Y = exp(X) output Y",
        "grows along several dimensions", MG_UNSUPPORTED},
   };
   for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
@@ -245,8 +259,8 @@ static void test_refused(void **state) {
     mg_model_loaded *g = NULL;
     const int64_t four[2] = {4, 4};
     mg_device_count(dev, &a);
-    if (mg_model_parse(models[k].text, strlen(models[k].text), "m", NULL, &b_m, &e) || mg_model_list_of(b_m, &b_l, &e) ||
-        mg_model_partition(b_l, NULL, &b_q, &e)) {
+    if (mg_model_parse(models[k].text, strlen(models[k].text), "m", NULL, &b_m, &e) ||
+        mg_model_list_of(b_m, &b_l, &e) || mg_model_partition(b_l, NULL, &b_q, &e)) {
       if (k != 5) fail_msg("%s: %s", e.where, e.msg);
       mg_model_list_free(b_l), mg_model_free(b_m);
       continue;
@@ -254,7 +268,8 @@ static void test_refused(void **state) {
     mg_model_found f = found_of(b_q);
     const mg_status s = mg_model_load(&f, dev, four, NULL, &g, &e);
     mg_device_count(dev, &b);
-    if (s != models[k].s || !strstr(e.msg, models[k].says)) fail_msg("%zu: expected '%s', found '%s'", k, models[k].says, s == MG_OK ? "no error" : e.msg);
+    if (s != models[k].s || !strstr(e.msg, models[k].says))
+      fail_msg("%zu: expected '%s', found '%s'", k, models[k].says, s == MG_OK ? "no error" : e.msg);
     assert_true(!g && a.allocations == b.allocations);
     mg_model_found_free(&f);
     mg_model_list_free(b_q), mg_model_list_free(b_l), mg_model_free(b_m);
@@ -272,25 +287,32 @@ static void test_mutants(void **state) {
       mg_model_loaded *g = x.g;
       int applies = 0;
       mg_launch *a = k < g->plan->n_launches ? &g->plan->launch[k] : NULL;
-      if (kind == 0 && a && k + 1 < g->plan->n_launches) { /* out of order, where the second reads what the first makes */
-        for (int j = 0; j < a[1].n_in; j++) applies |= a->kind != MG_LAUNCH_UPDATE && a[1].kind != MG_LAUNCH_UPDATE && a[1].in[j] == a->out[0];
+      if (kind == 0 && a &&
+          k + 1 < g->plan->n_launches) { /* out of order, where the second reads what the first makes */
+        for (int j = 0; j < a[1].n_in; j++)
+          applies |= a->kind != MG_LAUNCH_UPDATE && a[1].kind != MG_LAUNCH_UPDATE && a[1].in[j] == a->out[0];
         if (applies) {
           const mg_launch b = *a;
           const mgi_loaded_launch c = g->launch[k];
           a[0] = a[1], a[1] = b, g->launch[k] = g->launch[k + 1], g->launch[k + 1] = c;
         }
       }
-      if (kind == 1 && k < g->n_files && g->file[k].bytes) applies = 1, g->file[k].workspace = g->arena; /* a wrong workspace */
-      if (kind == 2 && k < g->n_files && g->file[k].bytes) applies = 1, g->file[k].bytes = 0, g->file[k].workspace = NULL;
+      if (kind == 1 && k < g->n_files && g->file[k].bytes)
+        applies = 1, g->file[k].workspace = g->arena; /* a wrong workspace */
+      if (kind == 2 && k < g->n_files && g->file[k].bytes)
+        applies = 1, g->file[k].bytes = 0, g->file[k].workspace = NULL;
       if (kind == 3 && !k) applies = 1; /* a stale symbol: below */
-      if (kind == 4 && a && a->kind == MG_LAUNCH_UPDATE && !g->launch[k].placed) applies = 1, g->launch[k].placed = 1; /* a copy left out */
-      if (kind == 5 && a && a->kind == MG_LAUNCH_UPDATE && g->launch[k].placed) applies = 1, g->into[a->in[0]] = 0; /* made elsewhere */
+      if (kind == 4 && a && a->kind == MG_LAUNCH_UPDATE && !g->launch[k].placed)
+        applies = 1, g->launch[k].placed = 1; /* a copy left out */
+      if (kind == 5 && a && a->kind == MG_LAUNCH_UPDATE && g->launch[k].placed)
+        applies = 1, g->into[a->in[0]] = 0; /* made elsewhere */
       if (kind == 6 && !k) { /* two layers' states swapped, from the second step on */
         const uint32_t u = mg_value_find(q, "K", 0), v = mg_value_find(q, "K", 1);
         unsigned char *was = g->at[u];
         applies = 1, g->at[u] = g->at[v], g->at[v] = was;
       }
-      if (kind == 7 && a && a->kind == MG_LAUNCH_FOREIGN && a->n_sizes) applies = 1, a->size[0] = mg_size_int(q->sizes, 1);
+      if (kind == 7 && a && a->kind == MG_LAUNCH_FOREIGN && a->n_sizes)
+        applies = 1, a->size[0] = mg_size_int(q->sizes, 1);
       for (int t = 0; t < STEPS && applies && x.off < 1e300; t++) {
         if (kind == 3 && t == 2) {
           g->last[0] = room[0], g->last[1] = room[1] - STEPS + 1 + t;
@@ -312,7 +334,8 @@ static void test_mutants(void **state) {
 /* The check of the tool, on a model without foreign kernels: tiny.mgm's is the tool's test. */
 static void test_check(void **state) {
   static const char plain[] =
-      "model plain sym n in 1..2 sym p in 1..6 device input X : bf16[n, 32] weight W : bf16[32, 32] state K : bf16[n, p, 32]\n"
+      "model plain sym n in 1..2 sym p in 1..6 device input X : bf16[n, 32] weight W : bf16[32, 32] state K : bf16[n, "
+      "p, 32]\n"
       "A = matmul(X, W) update K at p-1 = reshape(A, [n, 1, 32]) Y = add(reshape(sum(K, dim=1), [n, 32]), X) output Y";
   (void)state;
   mg_model *b_m = NULL;
@@ -326,7 +349,8 @@ static void test_check(void **state) {
   mg_model_found f = found_of(b_q);
   if (mg_model_loaded_check(&f, dev, sym, 4, 3, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
   print_message("off by %.3g, operator by operator by %.3g\n", r.emulated.off, r.eager.off);
-  assert_true(r.emulated.steps == 4 && r.eager.off > 1e-4 && r.emulated.off > 1e-5 && r.emulated.off < 1.5 * r.eager.off);
+  assert_true(r.emulated.steps == 4 && r.eager.off > 1e-4 && r.emulated.off > 1e-5 &&
+              r.emulated.off < 1.5 * r.eager.off);
   mg_model_found_free(&f);
   mg_model_list_free(b_q), mg_model_list_free(b_l), mg_model_free(b_m);
 }

@@ -30,6 +30,7 @@ static void rounding_is_that_of_the_formats(void **state) {
     const float a = (float)mg_from_bits(MG_F16, h), b = (float)mg_from_bits(MG_F16, h + 1);
     if (a != a) continue;
     assert_true(mg_round_to(MG_F16, a) == a);
+    assert_int_equal(mg_to_bits(MG_F16, a), h);
     assert_true(signbit(mg_round_to(MG_F16, a)) == signbit(a));
     if ((h & 0x7FFF) >= 0x7BFF) continue;
     const float half = (a + b) / 2;
@@ -40,15 +41,25 @@ static void rounding_is_that_of_the_formats(void **state) {
   assert_true(isinf(mg_round_to(MG_F16, 65520.0f)));
   assert_true(mg_round_to(MG_F16, nextafterf(65520.0f, 0)) == 65504.0f);
   assert_true(isnan(mg_round_to(MG_F16, NAN)));
-  for (int k = 0; k < 2000000; k++) { /* the driver has another way to the same */
+  for (uint32_t h = 0; h < 1 << 16; h++) /* bits and back, but for what is no number */
+    for (int k = 0; k < 2; k++) {
+      const mg_dtype type = k ? MG_BF16 : MG_F16;
+      const double x = mg_from_bits(type, h);
+      if (!isnan(x)) assert_int_equal(mg_to_bits(type, (float)x), h);
+    }
+  assert_int_equal(mg_to_bits(MG_F16, NAN), 0x7FFF), assert_int_equal(mg_to_bits(MG_F32, -2.0f), 0xC0000000u);
+  assert_int_equal(mg_to_bits(MG_F16, 1e6f), 0x7C00), assert_int_equal(mg_to_bits(MG_BF16, 1.00390625f), 0x3F80);
+  for (int k = 0; k < 2000000; k++) {
     const float x = from_bits((uint32_t)next(&seed));
     for (int t = 0; t < MG_I32; t++) { /* floats */
-      uint32_t bits;
-      const float want = mgi_cd_rounded((mg_dtype)t, x, &bits), got = mg_round_to((mg_dtype)t, x);
-      if (x == x) assert_true(got == want);
-      else assert_true(isnan(got));
+      const float got = mg_round_to((mg_dtype)t, x);
+      uint32_t u;
+      memcpy(&u, &x, sizeof u);
+      if (x != x) { assert_true(isnan(got)); continue; }
+      assert_true((float)mg_from_bits((mg_dtype)t, mg_to_bits((mg_dtype)t, x)) == got);
+      if (t == MG_BF16) assert_int_equal(mg_to_bits(MG_BF16, x), (u + 0x7FFF + (u >> 16 & 1)) >> 16);
 #ifdef __FLT16_MAX__
-      if (t == MG_F16 && x == x) assert_true(got == (float)(_Float16)x);
+      if (t == MG_F16) assert_true(got == (float)(_Float16)x);
 #endif
     }
   }
