@@ -10636,7 +10636,8 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
   job.reps = cfg->reps > 0 ? cfg->reps : 15;
   job.cold = cfg->cold;
   job.no_time = cfg->no_time;
-  job.n_calls = cfg->calls && g->n_ops - 1 <= MG_RUN_CALLS ? (int)g->n_ops - 1 : 0;
+  for (uint32_t k = 1; k < g->n_ops && cfg->calls; k++) job.n_calls += !mg_renames(g, k);
+  if (job.n_calls > MG_RUN_CALLS) job.n_calls = 0;
   if (s == MG_OK) s = mgi_run_turn(r->so_path, run, &job, e);
   if (s == MG_OK) {
     uint64_t undefined = 0;
