@@ -8359,8 +8359,7 @@ MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, mgi_check_record *r) {
   memset(&S, 0, sizeof S);
   S.t = t;
   if (!mgi_check_open(t, &S.n, r) || (t->apart && !mgi_check_exports(t, &S.n, r)) || !mgi_check_host(t, &S.n, r, &S.last)) return;
-  int kernels = 0;
-  for (uint32_t k = 1; k < g->n_ops; k++) kernels += !mg_renames(g, k);
+  const int kernels = mg_kernels(g);
   S.g = g, S.before = kernels > 1, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
   S.most = (t->F ? 2.0 : 1.0) * MGI_SAMPLE_SHARE;
   int whole = last->code == MG_OP_GRAPH;
@@ -10636,8 +10635,7 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
   job.reps = cfg->reps > 0 ? cfg->reps : 15;
   job.cold = cfg->cold;
   job.no_time = cfg->no_time;
-  for (uint32_t k = 1; k < g->n_ops && cfg->calls; k++) job.n_calls += !mg_renames(g, k);
-  if (job.n_calls > MG_RUN_CALLS) job.n_calls = 0;
+  job.n_calls = cfg->calls && mg_kernels(g) <= MG_RUN_CALLS ? mg_kernels(g) : 0;
   if (s == MG_OK) s = mgi_run_turn(r->so_path, run, &job, e);
   if (s == MG_OK) {
     uint64_t undefined = 0;

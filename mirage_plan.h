@@ -403,6 +403,8 @@ int mg_split(const mg_graph *g, mg_tensor t);
 /* 1 if reshape `op` of kernel-level g is another name of the same bytes, and no kernel: both tensors lie row by row, as one type, and one
    that is an output is the only one of what a kernel makes. */
 int mg_renames(const mg_graph *g, uint32_t op);
+/* The kernels of kernel-level g, library operators' too: all operators but what mg_renames. */
+int mg_kernels(const mg_graph *g);
 /* The input, output or intermediate whose bytes tensor t of kernel-level g has: t itself, but for what mg_renames. */
 mg_tensor mg_lies_as(const mg_graph *g, mg_tensor t);
 /* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has NAME.mma=wide. */
@@ -1500,6 +1502,11 @@ int mg_renames(const mg_graph *g, uint32_t op) {
   for (uint32_t k = 0; k < g->n_out; k++) same &= g->out[k].id == to.id || mgi_reshaped(g, g->out[k]).id != root.id;
   for (mg_tensor t = from; t.id != root.id && same; t = g->ops[g->tensors[t.id].op].in[0]) same = mg_renames(g, g->tensors[t.id].op);
   return same;
+}
+int mg_kernels(const mg_graph *g) {
+  int n = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) n += !mg_renames(g, k);
+  return n;
 }
 mg_tensor mg_lies_as(const mg_graph *g, mg_tensor t) {
   while (g->tensors[t.id].op && mg_renames(g, g->tensors[t.id].op)) t = g->ops[g->tensors[t.id].op].in[0];

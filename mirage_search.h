@@ -9141,16 +9141,13 @@ static int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
       const double us = mgi_se_us(S, g, &e);
       mg_verify_config v = mgi_se_check_config(S);
       mg_verify_report rep;
-      int kernels = 0;
       v.tier = MG_TIER_FULL;
       if (v.time_limit_s < MGI_SE_FOLD_S) v.time_limit_s = MGI_SE_FOLD_S;
       if (!g) continue;
-      for (uint32_t i = 1; i < g->n_ops; i++) kernels += !mg_renames(g, i);
-      for (uint32_t i = 1; i < r.graph[k]->n_ops; i++) kernels -= !mg_renames(r.graph[k], i);
       S->st.candidates++;
       if (mgi_se_emittable(S, g, &e) != MG_OK) S->st.refused++, mg_graph_free(g);
       else if (!mgi_se_equal(S, S->p, g, &v, &rep)) S->st.rejected++, mg_graph_free(g);
-      else S->st.verified++, done |= !k && kernels <= 0 && us <= 1.02 * r.predicted_us[k], mgi_se_result_add(S, out, g, us, &rep);
+      else S->st.verified++, done |= !k && mg_kernels(g) <= mg_kernels(r.graph[k]) && us <= 1.02 * r.predicted_us[k], mgi_se_result_add(S, out, g, us, &rep);
     }
     S->st.states += r.stats.states, S->st.structures += r.stats.structures, S->st.segments += r.stats.segments, S->st.frames += r.stats.frames;
     if (done) S->cut |= !r.stats.complete, S->late |= r.stats.late, S->st.egraph_stop = r.stats.egraph_stop;
@@ -10198,6 +10195,14 @@ static mg_status mgi_se_join(const mg_graph *program, const mg_rest *R, const mg
     out->graph[n] = g, out->predicted_us[n] = mg_predict_us(g, c->machine), out->measured_us[n] = 0;
     out->report[n] = out->report[k], out->report[n++].picks = R->n;
   }
+  for (int k = 1; k < n; k++) /* a reshape of what a pick makes is no kernel, which it was of an input: as written it may be best */
+    if (mg_is_program(out->graph[k]) && out->predicted_us[k] < out->predicted_us[0]) {
+      mg_graph *g = out->graph[k];
+      const double us = out->predicted_us[k];
+      const mg_verify_report own = out->report[k];
+      out->graph[k] = out->graph[0], out->predicted_us[k] = out->predicted_us[0], out->report[k] = out->report[0];
+      out->graph[0] = g, out->predicted_us[0] = us, out->report[0] = own;
+    }
   out->n = n;
   return n ? MG_OK : mg_fail(e, MG_NOT_FOUND, "mg_search", "no µGraph is left: %.200s", why.msg);
 }
@@ -10345,7 +10350,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
 }
 
 void mg_search_stats_best(mg_search_stats *s, const mg_search_result *r, int k) {
-  s->best_kernels = (int)r->graph[k]->n_ops - 1, s->best_block_ops = mgi_se_block_ops(r->graph[k]);
+  s->best_kernels = mg_kernels(r->graph[k]), s->best_block_ops = mgi_se_block_ops(r->graph[k]);
   s->predicted_us = r->predicted_us[k], s->measured_us = r->measured_us[k];
 }
 void mg_search_result_free(mg_search_result *r) {
