@@ -7948,10 +7948,16 @@ typedef struct mgi_sampler {
   char noted[MG_MAX_OUT][sizeof((mgi_check_record *)0)->difference]; /* the first of an output's places with few elements that is off by itself */
 } mgi_sampler;
 
+/* The last operator of g that is a kernel. */
+MGI_FN uint32_t mgi_cd_last(const mg_graph *g) {
+  uint32_t op = g->n_ops - 1;
+  while (op > 1 && mg_renames(g, op)) op--;
+  return op;
+}
 /* Draws the places, none twice; 0 if what one stores is no box. */
 MGI_FN int mgi_sample_places(mgi_sampler *S, mgi_check_record *r) {
   const mg_graph *g = S->g, *sub = S->sub;
-  const mg_op_node *last = &g->ops[g->n_ops - 1];
+  const mg_op_node *last = &g->ops[mgi_cd_last(g)];
   int most = S->t->samples > 16 ? 16 : S->t->samples, outs = 0;
   unsigned stored = 0;
   uint32_t store[MG_MAX_OUT];
@@ -8298,7 +8304,7 @@ MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint
 /* Kernel o of the file alone: S has the program's tensors.  What keeps it from running is put into why. */
 MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, const char *name, mgi_check_record *r, int *ran, char *why, size_t n) {
   const mg_graph *program = S->t->g;
-  const int shifts = mgi_alone_parameter(S->t->text, name, "", "made_shifts") >= 0, is_last = o + 1 == program->n_ops;
+  const int shifts = mgi_alone_parameter(S->t->text, name, "", "made_shifts") >= 0, is_last = o == mgi_cd_last(program);
   mgi_check_task task = *S->t;
   mgi_sampler one = *S;
   mg_graph *g = mgi_alone_program(program, A, o);
@@ -8341,9 +8347,9 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   mg_graph_free(g);
 }
 /* The first places at full size. */
-MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
+MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, mgi_check_record *r) {
   const mg_graph *g = t->g;
-  const mg_op_node *last = &g->ops[g->n_ops - 1];
+  const mg_op_node *last = &g->ops[mgi_cd_last(g)];
   mgi_sampler S;
   mgi_alone A;
   char name[300];
@@ -8351,7 +8357,8 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   memset(&S, 0, sizeof S);
   S.t = t;
   if (!mgi_check_open(t, &S.n, r) || (t->apart && !mgi_check_exports(t, &S.n, r)) || !mgi_check_host(t, &S.n, r, &S.last)) return;
-  S.g = g, S.before = g->n_ops > 2, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
+  const int kernels = mg_kernels(g);
+  S.g = g, S.before = kernels > 1, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
   S.most = (t->F ? 2.0 : 1.0) * MGI_SAMPLE_SHARE;
   int whole = last->code == MG_OP_GRAPH;
   if (whole) {
@@ -8364,7 +8371,7 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
                           (long long)S.last.last_grid[0], (long long)S.last.last_grid[1], (long long)S.last.last_grid[2], (long long)S.sub->axes[1].extent, (long long)S.sub->axes[2].extent,
                           (long long)S.sub->axes[3].extent, r->unsampled);
   } else snprintf(r->unsampled, sizeof r->unsampled, "its last kernel is that of a whole operator");
-  if (!whole && (r->status != MG_OK || (g->n_ops == 2 && last->code == MG_OP_GRAPH))) { /* there is no other kernel */
+  if (!whole && (r->status != MG_OK || (kernels == 1 && last->code == MG_OP_GRAPH))) { /* there is no other kernel */
     r->unformed = t->F && r->status == MG_OK;
     return;
   }
@@ -8380,6 +8387,7 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
     for (uint32_t o = g->n_ops - 1; o > 0 && ok && r->status == MG_OK; o--) {
       char why[128] = "";
       int ran = 0;
+      if (mg_renames(g, o)) continue;
       if (g->ops[o].code == MG_OP_GRAPH) snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mg_ops_before(g, o, MG_OP_GRAPH));
       else snprintf(name, sizeof name, "%.200s_op%u_%s", g->name, (unsigned)o, mg_op_row(g->ops[o].code)->name);
       mgi_sample_alone(&S, &A, o, name, r, &ran, why, sizeof why);
@@ -8394,6 +8402,25 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   memset(S.x.in, 0, sizeof S.x.in); /* the emulator's */
   memset(S.x.out, 0, sizeof S.x.out);
   mgi_tensors_free(&S.x);
+}
+/* An output that is another name of what a kernel makes is looked at as the kernel has it. */
+MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
+  mgi_check_task task = *t;
+  mg_graph *g = NULL;
+  mg_tensor out[MG_MAX_OUT];
+  int renamed = 0;
+  for (uint32_t k = 0; k < t->g->n_out; k++) renamed |= mg_renames(t->g, mg_tensor_of(t->g, t->g->out[k])->op);
+  if (renamed) r->status = mg_resize(t->g, NULL, NULL, &g, &r->error);
+  if (g) r->status = mg_check(g, &r->error);
+  if (renamed && r->status != MG_OK) {
+    mg_graph_free(g);
+    return;
+  }
+  for (uint32_t k = 0; g && k < g->n_out; k++)
+    for (out[k] = g->out[k]; mg_renames(g, mg_tensor_of(g, out[k])->op);) out[k] = mg_op_of(g, mg_tensor_of(g, out[k])->op)->in[0];
+  if (g) memcpy(g->out, out, g->n_out * sizeof *out), task.g = g;
+  mgi_check_sampled_as(&task, r);
+  mg_graph_free(g);
 }
 
 /* The order-th launch takes buffers of these sets, and this workspace: all others, the first again, some of each; the workspace
@@ -10606,7 +10633,7 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
   job.reps = cfg->reps > 0 ? cfg->reps : 15;
   job.cold = cfg->cold;
   job.no_time = cfg->no_time;
-  job.n_calls = cfg->calls && g->n_ops - 1 <= MG_RUN_CALLS ? (int)g->n_ops - 1 : 0;
+  job.n_calls = cfg->calls && mg_kernels(g) <= MG_RUN_CALLS ? mg_kernels(g) : 0;
   if (s == MG_OK) s = mgi_run_turn(r->so_path, run, &job, e);
   if (s == MG_OK) {
     uint64_t undefined = 0;
@@ -14130,6 +14157,7 @@ MGI_FN void mgi_cu_copies_last(mgi_cu_kernel *K, uint32_t loop) {
 MGI_FN const char *mgi_cu_pointer_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
   const mg_graph *g = em->g;
   const char *type = mg_type_row(g->tensors[t].dtype)->device;
+  t = mg_lies_as(g, mgi_cu_handle(t)).id;
   for (uint32_t k = 0; k < g->n_in; k++)
     if (g->in[k].id == t) {
       snprintf(out, n, "(const %s *)in[%u]", type, (unsigned)k);
@@ -15903,7 +15931,7 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
   snprintf(last, 300, "%.280s", em->space_end[0] ? em->space_end : "0");
   mgi_cu_str_put(out, "%s", mgi_cu_str_text(&em->spaces));
   for (uint32_t t = 1; t < g->n_tensors; t++) {
-    if (!g->tensors[t].op || mg_is_output(g, mgi_cu_handle(t))) continue;
+    if (!g->tensors[t].op || mg_lies_as(g, mgi_cu_handle(t)).id != t || mg_is_output(g, mgi_cu_handle(t))) continue;
     mgi_cu_str_put(out, "static constexpr size_t %s_AT_%s = %s;\n", n, g->tensors[t].name, last);
     const int split = mg_split(g, mgi_cu_handle(t));
     if (split) mgi_cu_str_put(out, "static constexpr size_t %s_POWERS_%s = ", n, g->tensors[t].name);
@@ -16207,7 +16235,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
       snprintf(name, sizeof name, "%s_kernel%d", g->name, em->n_graphs);
       mgi_cu_kernel_of(em, o->sub, NULL, em->n_graphs, name, NULL);
       em->n_graphs++;
-    } else {
+    } else if (!mg_renames(g, k)) {
       snprintf(name, sizeof name, "%s_op%u_%s", g->name, (unsigned)k, mg_op_row(o->code)->name);
       if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) mgi_cu_library_matmul(em, o, name);
       else mgi_cu_library_op(em, o, name);

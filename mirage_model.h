@@ -4995,7 +4995,7 @@ static mg_status mgi_found_price(mg_model_found *f, uint32_t k, const mg_machine
     mg_graph *g = NULL;
     const mg_status s = mg_model_found_at(f, k, f->at[j], &g, e);
     if (s != MG_OK) return s;
-    p->us[j] = mg_predict_us(g, m), p->kernels[j] = (int)g->n_ops - 1;
+    p->us[j] = mg_predict_us(g, m), p->kernels[j] = mg_kernels(g);
     f->us[j] += p->us[j] * p->launches;
     mg_graph_free(g);
   }

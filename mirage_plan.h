@@ -401,6 +401,13 @@ int mg_wide(const mg_graph *g, mg_tensor t);
 /* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands there as
    the sum of two, times a power of two of the block's own, so that it never passes f16's exponents. */
 int mg_split(const mg_graph *g, mg_tensor t);
+/* 1 if reshape `op` of kernel-level g is another name of the same bytes, and no kernel: both tensors lie row by row, as one type, and one
+   that is an output is the only one of what a kernel makes. */
+int mg_renames(const mg_graph *g, uint32_t op);
+/* The kernels of kernel-level g, library operators' too: all operators but what mg_renames. */
+int mg_kernels(const mg_graph *g);
+/* The input, output or intermediate whose bytes tensor t of kernel-level g has: t itself, but for what mg_renames. */
+mg_tensor mg_lies_as(const mg_graph *g, mg_tensor t);
 /* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has NAME.mma=wide. */
 int mg_wide_product(const mg_graph *b, uint32_t op);
 /* 1 if tensor t of a block graph is a load of what `stands` (mg_wide, mg_split) says of the kernel level's tensors. */
@@ -580,7 +587,7 @@ int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, 
 /* The plan with the least cost, its microseconds, and (may be NULL) the rates there. */
 mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates);
 double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
-/* Of operator o of a program as a library kernel: one operator over whole tensors. */
+/* Of operator o of a program as a library kernel: one operator over whole tensors; 0 of a reshape that is none (mg_renames). */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
 /* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
 int mg_library_items(mg_opcode code, int softmax);
@@ -1460,6 +1467,7 @@ int mg_wide(const mg_graph *g, mg_tensor t) {
   if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || !i->op || mg_is_output(g, t)) return 0;
   if (o->code == MG_OP_GRAPH) return mgi_stored_how(g, t) == MG_STORE_F32;
   if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) return 0;
+  if (o->code == MG_OP_RESHAPE && !mg_wide(g, o->in[0]) && mg_tensor_of(g, o->in[0])->dtype == i->dtype) return 0; /* no digits are new */
   for (uint32_t k = 1; k < g->n_ops; k++)
     for (int j = 0; j < g->ops[k].n_in; j++) {
       const int by = g->ops[k].code;
@@ -1470,6 +1478,39 @@ int mg_wide(const mg_graph *g, mg_tensor t) {
 }
 int mg_split(const mg_graph *g, mg_tensor t) {
   return mg_tensor_of(g, t)->dtype == MG_F16 && mgi_stored_how(g, t) == MG_STORE_SPLIT;
+}
+/* What t is a reshape of a reshape .. of. */
+MGI_FN mg_tensor mgi_reshaped(const mg_graph *g, mg_tensor t) {
+  while (g->tensors[t.id].op && g->ops[g->tensors[t.id].op].code == MG_OP_RESHAPE) t = g->ops[g->tensors[t.id].op].in[0];
+  return t;
+}
+int mg_renames(const mg_graph *g, uint32_t op) {
+  const mg_op_node *o = mg_op_of(g, op);
+  if (g->level != MG_KERNEL || o->code != MG_OP_RESHAPE) return 0;
+  const mg_tensor from = o->in[0], to = o->out[0], root = mgi_reshaped(g, from);
+  const mg_tensor_info *a = &g->tensors[from.id], *b = &g->tensors[to.id];
+  int same = a->dtype == b->dtype && !a->fill && mg_wide(g, from) == mg_wide(g, to) && !mg_split(g, from);
+  for (int d = 0; d < a->shape.rank; d++) same &= a->order[d] == d;
+  for (int d = 0; d < b->shape.rank; d++) same &= b->order[d] == d;
+  if (!same || !mg_is_output(g, to)) return same;
+  same = g->tensors[root.id].op && !mg_is_output(g, root);
+  for (uint32_t k = 0; k < g->n_out; k++) same &= g->out[k].id == to.id || mgi_reshaped(g, g->out[k]).id != root.id;
+  for (mg_tensor t = from; t.id != root.id && same; t = g->ops[g->tensors[t.id].op].in[0]) same = mg_renames(g, g->tensors[t.id].op);
+  return same;
+}
+int mg_kernels(const mg_graph *g) {
+  int n = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) n += !mg_renames(g, k);
+  return n;
+}
+mg_tensor mg_lies_as(const mg_graph *g, mg_tensor t) {
+  while (g->tensors[t.id].op && mg_renames(g, g->tensors[t.id].op)) t = g->ops[g->tensors[t.id].op].in[0];
+  for (uint32_t k = 0; k < g->n_out && g->tensors[t.id].op; k++) {
+    mg_tensor of = g->out[k];
+    while (of.id != t.id && g->tensors[of.id].op && mg_renames(g, g->tensors[of.id].op)) of = g->ops[g->tensors[of.id].op].in[0];
+    if (of.id == t.id) return g->out[k];
+  }
+  return t;
 }
 int mg_wide_product(const mg_graph *b, uint32_t op) {
   const mg_op_node *o = mg_op_of(b, op);
@@ -3153,6 +3194,7 @@ int mg_library_items(mg_opcode code, int softmax) {
    loop over the contraction in steps of 64, no split. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *machine) {
   double bytes = 0;
+  if (mg_renames(g, (uint32_t)(o - g->ops))) return 0;
   for (int k = 0; k < o->n_in; k++) {
     const mg_tensor_info *t = mg_tensor_of(g, o->in[k]);
     const int picked = o->code == MG_OP_GATHER && k == 0; /* of its rows those that are asked for */

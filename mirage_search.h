@@ -60,7 +60,8 @@
      segment      operators of the program that one kernel shall compute.  Programs that do not fit one kernel are cut into
                   segments by dynamic programming over predicted times, in every order that operands allow: the order of the
                   program's text counts for nothing.  Long programs are cut before they are searched whole, small segments first.
-                  Reshapes and transposes between kernels are addresses of their loads and stores where axes say them.
+                  Reshapes and transposes between kernels are addresses of their loads and stores where axes say them; reshapes of what
+                  lies row by row are other names of it (mg_renames), and are moved to a program's edges first where they can be.
      piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
      tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
      thread graph operators of one scope that pass values in registers: by rule, after the search (mg_fuse_threads).
@@ -4739,7 +4740,8 @@ enum { MGI_SE_COUNTS = 128, MGI_SE_EXTENT = 1 << 24, MGI_SE_GRID = 65535 };
 /* Counts by which axis a may cut an extent e: every divisor; and, where divisors are few, those whose chunks are a multiple
    of 8 and the last one short, and for an e that is none those that are 1 or 3 times a power of two; else those whose chunks
    are 3 times a power of two.  Past MGI_SE_EXTENT, where finding the
-   divisors takes longer than they are worth, chunks of a power of two, or 3 times one.  Coarse: a few of them. */
+   divisors takes longer than they are worth, chunks of a power of two, or 3 times one.  Chunks below 8 of a long extent: none
+   but those of 1 along the grid, which rows that fill a block's memory need.  Coarse: a few of them. */
 static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse, int64_t *out) {
   static const int few[] = { 1, 16, 64, 256 };
   int n = 0, loop = a >= 4, divisors = 0;
@@ -4761,7 +4763,7 @@ static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse
     while (odd % 2 == 0) odd /= 2;
     const int even = odd == 1 || odd == 3;
     if (e % count && chunk > 8 && (divisors < 8 ? chunk % 8 && (e % 8 == 0 || !even) : !even)) continue;
-    if (chunk < 8 && e > 64 && (loop || chunk > 1 || e > 1024)) continue;
+    if (chunk < 8 && e > 64 && (loop || chunk > 1 || e > MGI_SE_GRID)) continue;
     out[n++] = count;
   }
   if (!loop) out[n++] = 1;
@@ -8876,7 +8878,8 @@ static mg_graph *mgi_se_fold_once(mgi_se_search *S, const mg_graph *g) {
         if (!to.id || (store ? g->tensors[to.id].op <= k : g->tensors[to.id].op >= k)) continue;
         for (int q = 0; q < n; q++) run[q] = move[store ? q : n - 1 - q];
         if (mgi_se_step(S, mg_fold_moves(g, k, i, to, n, run, &with, &e)) != MG_OK) continue;
-        if (mgi_se_us(S, with, NULL) < us && mgi_se_emittable(S, with, &e) == MG_OK) return with;
+        const double now = mgi_se_us(S, with, NULL); /* as fast, too: what is left says less */
+        if (now <= us * (1 + 1e-9) && mgi_se_emittable(S, with, &e) == MG_OK) return with;
         mg_graph_free(with);
       }
     }
@@ -8899,6 +8902,256 @@ static void mgi_se_fold(mgi_se_search *S, const mg_graph *g, mg_search_result *o
   S->st.candidates++;
   if (!mgi_se_equal(S, S->p, with, &v, &rep)) S->st.rejected++, mg_graph_free(with);
   else S->st.verified++, mgi_se_result_add(S, out, with, us, &rep);
+}
+
+/* ---- reshapes at the edges
+   A reshape that an operator does not see is moved behind it: slice(reshape(A)), rope(reshape(A)).  So the reshapes of a program come to its
+   edges, where they are addresses of loads and stores; what is left without them, the core, is searched as a program of its own: a slice
+   between two reshapes is found in no time then.
+
+       A [n, 6144] -> reshape [n, 48, 128] -> slice [n, 32, 128] -> reshape [n, 8, 4, 128] -> rope -> [n, 8, 4, 128]
+       A [n, 6144] -> reshape [n, 48, 128] -> slice [n, 32, 128] -> rope -> [n, 32, 128] -> reshape [n, 8, 4, 128]
+
+   Each tensor of the program is a tensor `as` of the core, of as many elements in the same order, and of another shape where a reshape is
+   still to come.  Nothing depends on this being right: what is found for the core is compared with the program. */
+typedef struct mgi_se_edges {
+  mg_graph *p, *core;        /* the program with its reshapes at its edges; without them */
+} mgi_se_edges;
+typedef struct mgi_se_edging {
+  const mg_graph *p;
+  mg_graph *core;
+  mg_tensor *as, *whole;     /* by tensor of p: the core's; the same in p's shape, once it was asked for */
+  int fresh;
+} mgi_se_edging;
+/* Dimensions of a tensor's `own` shape, and of `to`, that come to the same. */
+typedef struct mgi_se_regroup { int own, n_own, to, n_to; } mgi_se_regroup;
+
+static int mgi_se_same_shape(const mg_shape *a, const mg_shape *b) {
+  return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
+}
+/* The finest groups of both shapes, which have as many elements; how many. */
+static int mgi_se_regroups(const mg_shape *own, const mg_shape *to, mgi_se_regroup *out) {
+  int n = 0;
+  for (int i = 0, j = 0; i < own->rank || j < to->rank;) {
+    mgi_se_regroup *r = &out[n++];
+    int64_t a = 1, b = 1;
+    r->own = i, r->to = j;
+    if (i < own->rank && j < to->rank && own->dim[i] == to->dim[j]) i++, j++;
+    else if (j < to->rank && to->dim[j] == 1) j++;
+    else if (i < own->rank && own->dim[i] == 1) i++;
+    else
+      do {
+        if (a <= b && i < own->rank) a *= own->dim[i++];
+        else if (j < to->rank) b *= to->dim[j++];
+        else break;
+      } while (a != b);
+    r->n_own = i - r->own, r->n_to = j - r->to;
+    if (n == 2 * MG_MAX_RANK) break;
+  }
+  return n;
+}
+static const char *mgi_se_edge_name(mgi_se_edging *E, char room[32]) {
+  do snprintf(room, 32, "edge%d", ++E->fresh);
+  while (mg_find(E->p, room).id);
+  return room;
+}
+/* Tensor t of the program in its own shape. */
+static mg_tensor mgi_se_edge_whole(mgi_se_edging *E, mg_tensor t) {
+  const mg_shape *want = &E->p->tensors[t.id].shape;
+  const mg_tensor as = E->as[t.id];
+  char room[32];
+  mg_attr A;
+  if (mgi_se_same_shape(&mg_tensor_of(E->core, as)->shape, want)) return as;
+  memset(&A, 0, sizeof A);
+  A.shape = *want;
+  if (!E->whole[t.id].id) E->whole[t.id] = mg_named(E->core, mg_apply(E->core, MG_OP_RESHAPE, &A, 1, &as), mgi_se_edge_name(E, room));
+  return E->whole[t.id];
+}
+/* 1: operator o may take its operands as they are, which attribute is then *A. */
+static int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_attr *A) {
+  const mg_op_info *row = mg_op_row(o->code);
+  const mg_shape *out = &E->p->tensors[o->out[0].id].shape;
+  const int along = row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN || row->attr == MG_ATTR_SLICE;
+  mgi_se_regroup r[2 * MG_MAX_RANK];
+  const mg_shape *own = NULL, *to = NULL;
+  *A = o->attr;
+  if (row->user || (!along && !(row->elementwise && (row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_RAT)))) return 0;
+  for (int k = 0; k < o->n_in && !own; k++) {
+    to = &E->p->tensors[o->in[k].id].shape;
+    if (!mgi_se_same_shape(&mg_tensor_of(E->core, E->as[o->in[k].id])->shape, to)) own = &mg_tensor_of(E->core, E->as[o->in[k].id])->shape;
+  }
+  if (!own || to->rank != out->rank) return 0;
+  const int n = mgi_se_regroups(own, to, r);
+  for (int g = 0, found = 0; g < n && along && !found; g++) {
+    found = o->attr.dim >= r[g].to && o->attr.dim < r[g].to + r[g].n_to;
+    if (!found) continue;
+    A->dim = r[g].own;
+    if (r[g].n_own == 1 && r[g].n_to == 1) continue;
+    int64_t inner = 1; /* of the outermost of what one dimension is taken apart into, a slice is one of that dimension */
+    for (int d = r[g].to; d < r[g].to + r[g].n_to; d++) {
+      if (d < o->attr.dim && to->dim[d] > 1) return 0;
+      if (d > o->attr.dim) inner *= to->dim[d];
+    }
+    if (row->attr != MG_ATTR_SLICE || r[g].n_own != 1) return 0;
+    A->from *= inner, A->n *= inner;
+  }
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_shape *t = &E->p->tensors[o->in[k].id].shape, *have = &mg_tensor_of(E->core, E->as[o->in[k].id])->shape;
+    const int off = out->rank - t->rank;
+    int64_t want[2 * MG_MAX_RANK];
+    int m = 0, from = 0, first = 0;
+    for (int g = 0; g < n; g++) {
+      const int single = r[g].n_own == 1 && r[g].n_to == 1;
+      int full = 1, ones = 1;
+      for (int d = r[g].to; d < r[g].to + r[g].n_to; d++) {
+        const int64_t extent = d < off ? 1 : t->dim[d - off];
+        full &= extent == to->dim[d], ones &= extent == 1;
+        if (single) want[m++] = extent;
+      }
+      if (single) continue;
+      if (!full && !ones) return 0;
+      for (int d = 0; d < r[g].n_own; d++) want[m++] = ones ? 1 : own->dim[r[g].own + d];
+    }
+    const int most = m;
+    while (from < m && want[from] == 1) from++;
+    while (first < have->rank && have->dim[first] == 1) first++;
+    if (have->rank > most || (along && have->rank != most) || have->rank - first != m - from) return 0;
+    for (int d = 0; d < m - from; d++) if (have->dim[first + d] != want[from + d]) return 0;
+  }
+  return 1;
+}
+/* 0: there is nothing to be gained, or no memory. */
+static int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
+  mgi_se_edging E;
+  mg_tensor in[MG_MAX_IN], made[MG_MAX_OUT], outer[MG_MAX_OUT];
+  const mg_op_node *first[MG_MAX_IN];
+  mg_config c = mg_config_default();
+  int moves = 0, left = 0, moved = 0;
+  mg_error e;
+  char room[32];
+  memset(out, 0, sizeof *out), memset(&E, 0, sizeof E);
+  for (uint32_t k = 1; k < p->n_ops; k++) moves += p->ops[k].code == MG_OP_RESHAPE;
+  if (!moves || p->n_ops == 2 || mg_n_sizes(p)) return 0;
+  E.p = p, E.core = mg_program_new(p->name, &c);
+  out->p = mg_program_new(p->name, &c);
+  E.as = (mg_tensor *)calloc(p->n_tensors, sizeof *E.as), E.whole = (mg_tensor *)calloc(p->n_tensors, sizeof *E.whole);
+  int good = E.core && out->p && E.as && E.whole;
+  for (uint32_t k = 0; k < p->n_in && good; k++) { /* an input that nothing but reshapes to one shape read is one of that shape */
+    const mg_tensor_info *t = &p->tensors[p->in[k].id];
+    int other = t->fill != 0;
+    first[k] = NULL;
+    for (int d = 0; d < t->shape.rank; d++) other |= t->order[d] != d;
+    for (uint32_t i = 1; i < p->n_ops; i++)
+      for (int j = 0; j < p->ops[i].n_in; j++) {
+        if (p->ops[i].in[j].id != p->in[k].id) continue;
+        if (!first[k]) first[k] = &p->ops[i];
+        other |= p->ops[i].code != MG_OP_RESHAPE || !mgi_se_same_shape(&p->ops[i].attr.shape, &first[k]->attr.shape);
+      }
+    for (uint32_t q = 0; q < p->n_out; q++) other |= p->out[q].id == p->in[k].id;
+    if (other || !first[k]) first[k] = NULL, E.as[p->in[k].id] = mg_input_like(E.core, t, NULL);
+    else E.as[p->in[k].id] = mg_input(E.core, p->tensors[first[k]->out[0].id].name, t->dtype, first[k]->attr.shape.rank, first[k]->attr.shape.dim);
+  }
+  for (uint32_t i = 1; i < p->n_ops && good; i++) {
+    const mg_op_node *o = &p->ops[i];
+    const mg_tensor t = o->out[0];
+    mg_attr A;
+    if (o->code == MG_OP_RESHAPE) { E.as[t.id] = E.as[o->in[0].id]; continue; }
+    const int through = mgi_se_edge_through(&E, o, &A);
+    if (!through) A = o->attr;
+    moved += through;
+    for (int k = 0; k < o->n_in; k++) in[k] = through ? E.as[o->in[k].id] : mgi_se_edge_whole(&E, o->in[k]);
+    E.as[t.id] = mg_apply(E.core, o->code, &A, o->n_in, in);
+    good = E.as[t.id].id && mg_shape_elements(&mg_tensor_of(E.core, E.as[t.id])->shape) == mg_shape_elements(&p->tensors[t.id].shape);
+    int ends = 0; /* the name is that of what an edge makes of it */
+    for (uint32_t q = 0; q < p->n_out; q++) ends |= p->out[q].id == t.id;
+    ends &= good && !mgi_se_same_shape(&mg_tensor_of(E.core, E.as[t.id])->shape, &p->tensors[t.id].shape);
+    if (good) mg_named(E.core, E.as[t.id], ends ? mgi_se_edge_name(&E, room) : p->tensors[t.id].name);
+    if (good && !ends) E.core->tensors[E.as[t.id].id].inner = p->tensors[t.id].inner;
+  }
+  for (uint32_t q = 0; q < p->n_out && good; q++) {
+    const mg_tensor t = E.as[p->out[q].id];
+    for (uint32_t k = 0; k < q; k++) good &= E.as[p->out[k].id].id != t.id; /* two shapes of one tensor */
+    good &= mg_tensor_of(E.core, t)->op != 0;
+    if (good) mg_output(E.core, t);
+  }
+  for (uint32_t k = 1; good && k < E.core->n_ops; k++) left += E.core->ops[k].code == MG_OP_RESHAPE;
+  good = good && moved && left < moves && mg_check(E.core, &e) == MG_OK; /* where none moved, the cuts are there already */
+  for (uint32_t k = 0; k < p->n_in && good; k++) {
+    in[k] = mg_input_like(out->p, &p->tensors[p->in[k].id], NULL);
+    if (first[k]) in[k] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &first[k]->attr, 1, &in[k]), p->tensors[first[k]->out[0].id].name);
+  }
+  if (good) mg_insert(out->p, E.core, in, made);
+  for (uint32_t q = 0; q < p->n_out && good; q++) {
+    const mg_tensor_info *t = &p->tensors[p->out[q].id];
+    mg_attr A;
+    memset(&A, 0, sizeof A);
+    A.shape = t->shape, outer[q] = made[q];
+    if (!mgi_se_same_shape(&mg_tensor_of(out->p, made[q])->shape, &t->shape)) outer[q] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &A, 1, &made[q]), t->name);
+    mg_output(out->p, outer[q]);
+  }
+  good = good && mg_check(out->p, &e) == MG_OK;
+  free(E.as), free(E.whole);
+  if (good) out->core = E.core;
+  else mg_graph_free(E.core), mg_graph_free(out->p), out->p = NULL;
+  return good;
+}
+/* What was found for the core as a µGraph of the program, its edges addresses where they can be. */
+static mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, const mg_graph *found) {
+  mg_config c = mg_config_default();
+  mg_graph *g = mg_program_new(S->p->name, &c);
+  mg_tensor in[MG_MAX_IN], made[MG_MAX_OUT];
+  const mg_graph *p = E->p;
+  const mg_graph *program = S->p;
+  mg_error e;
+  for (uint32_t k = 0; k < p->n_in && g; k++) {
+    mg_tensor from = p->in[k];
+    in[k] = mg_input_like(g, &p->tensors[from.id], NULL);
+    for (uint32_t i = 1; i < p->n_ops; i++)
+      if (p->ops[i].in[0].id == from.id && strcmp(E->core->tensors[E->core->in[k].id].name, p->tensors[from.id].name))
+        in[k] = mg_named(g, mg_apply(g, MG_OP_RESHAPE, &p->ops[i].attr, 1, &in[k]), p->tensors[p->ops[i].out[0].id].name), i = p->n_ops;
+  }
+  if (g) mg_insert(g, found, in, made);
+  for (uint32_t q = 0; q < p->n_out && g; q++) {
+    const mg_tensor_info *t = &p->tensors[p->out[q].id];
+    const int edge = !mgi_se_same_shape(&mg_tensor_of(g, made[q])->shape, &t->shape);
+    mg_output(g, edge ? mg_named(g, mg_apply(g, MG_OP_RESHAPE, &p->ops[t->op].attr, 1, &made[q]), t->name) : made[q]);
+  }
+  if (!g || mg_check(g, &e) != MG_OK) { mgi_se_step(S, g ? e.status : MG_NO_MEMORY); mg_graph_free(g); return NULL; }
+  S->p = p;
+  for (mg_graph *more; (more = mgi_se_fold_once(S, g)) != NULL; g = more) mg_graph_free(g);
+  S->p = program;
+  return g;
+}
+/* Searches the core, in at most half of the time that is left; 1 if the edges of its best are no kernels, which ends the search. */
+static int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
+  mg_search_config c = S->cfg;
+  mg_search_result r;
+  mgi_se_edges E;
+  mg_error e;
+  int done = 0;
+  if (c.structure || !mgi_se_edges_of(S->p, &E)) return 0;
+  c.measure = NULL, c.checkpoint = NULL, c.progress = NULL;
+  if (c.time_limit_s > 0) c.time_limit_s = (S->end - mgi_se_seconds()) / 2;
+  if (mg_search(E.core, &c, &r, &e) == MG_OK) {
+    for (int k = 0; k < r.n; k++) {
+      mg_graph *g = mgi_se_edges_join(S, &E, r.graph[k]);
+      const double us = mgi_se_us(S, g, &e);
+      mg_verify_config v = mgi_se_check_config(S);
+      mg_verify_report rep;
+      v.tier = MG_TIER_FULL;
+      if (v.time_limit_s < MGI_SE_FOLD_S) v.time_limit_s = MGI_SE_FOLD_S;
+      if (!g) continue;
+      S->st.candidates++;
+      if (mgi_se_emittable(S, g, &e) != MG_OK) S->st.refused++, mg_graph_free(g);
+      else if (!mgi_se_equal(S, S->p, g, &v, &rep)) S->st.rejected++, mg_graph_free(g);
+      else S->st.verified++, done |= !k && mg_kernels(g) <= mg_kernels(r.graph[k]) && us <= 1.02 * r.predicted_us[k], mgi_se_result_add(S, out, g, us, &rep);
+    }
+    S->st.states += r.stats.states, S->st.structures += r.stats.structures, S->st.segments += r.stats.segments, S->st.frames += r.stats.frames;
+    if (done) S->cut |= !r.stats.complete, S->late |= r.stats.late, S->st.egraph_stop = r.stats.egraph_stop;
+    mg_search_result_free(&r);
+  }
+  mg_graph_free(E.p), mg_graph_free(E.core);
+  return done;
 }
 
 /* The program of k kernels that the chains have, if it is equal, among the results. */
@@ -9939,6 +10192,14 @@ static mg_status mgi_se_join(const mg_graph *program, const mg_rest *R, const mg
     out->graph[n] = g, out->predicted_us[n] = mg_predict_us(g, c->machine), out->measured_us[n] = 0;
     out->report[n] = out->report[k], out->report[n++].picks = R->n;
   }
+  for (int k = 1; k < n; k++) /* a reshape of what a pick makes is no kernel, which it was of an input: as written it may be best */
+    if (mg_is_program(out->graph[k]) && out->predicted_us[k] < out->predicted_us[0]) {
+      mg_graph *g = out->graph[k];
+      const double us = out->predicted_us[k];
+      const mg_verify_report own = out->report[k];
+      out->graph[k] = out->graph[0], out->predicted_us[k] = out->predicted_us[0], out->report[k] = out->report[0];
+      out->graph[0] = g, out->predicted_us[0] = us, out->report[0] = own;
+    }
   out->n = n;
   return n ? MG_OK : mg_fail(e, MG_NOT_FOUND, "mg_search", "no µGraph is left: %.200s", why.msg);
 }
@@ -10025,7 +10286,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   const int large = program->n_ops > MGI_SE_MOST_OPS + 1;
   if (!hit && large) S.cut = 1;
   if (st == MG_OK && !hit) st = mgi_se_kept_open(&S, e);
-  if (st == MG_OK && !hit && !large && program->n_ops > 1) {
+  const int edges = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1 && mgi_se_search_edges(&S, out);
+  if (st == MG_OK && !hit && !large && !edges && program->n_ops > 1) {
     mg_graph *g = NULL;
     if (!mgi_se_cuts_of(cuts, program)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
     else whole.ops = cuts->all, g = mgi_se_segment(cuts, &whole, e);
@@ -10085,7 +10347,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
 }
 
 void mg_search_stats_best(mg_search_stats *s, const mg_search_result *r, int k) {
-  s->best_kernels = (int)r->graph[k]->n_ops - 1, s->best_block_ops = mgi_se_block_ops(r->graph[k]);
+  s->best_kernels = mg_kernels(r->graph[k]), s->best_block_ops = mgi_se_block_ops(r->graph[k]);
   s->predicted_us = r->predicted_us[k], s->measured_us = r->measured_us[k];
 }
 void mg_search_result_free(mg_search_result *r) {

@@ -1467,7 +1467,7 @@ static void explain_measured(FILE *f, int json, const mg_run_report *r, const ch
 }
 
 static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph *g, const mg_cuda_kernel *k, const char *refused, int measure) {
-  int number = 0;
+  int number = 0, call = 0;
   mg_run_report times;
   mg_error why = { .msg = "--no-measure" };
   const int timed = !refused && measure && explain_measure(m, g, &times, &why) == MG_OK;
@@ -1495,18 +1495,20 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
     if (o->code != MG_OP_GRAPH) {
       const char *name = mg_op_row(o->code)->name;
       const double us = mg_library_us(g, o, m);
+      const int renames = mg_renames(g, i);
       if (json) fprintf(f, "{\"library\": \"%s\", \"makes\": \"%s\", \"us\": {\"total\": %.4f}", name, makes, us);
+      else if (renames) fprintf(f, "\n%s: another name of %s, and no kernel\n", makes, g->tensors[o->in[0].id].name);
       else fprintf(f, "\n%s, makes %s: a library kernel over whole tensors, %.2f us by the model\n", name, makes, us);
-      explain_call(f, json, r, (int)i - 1);
+      if (!renames) explain_call(f, json, r, call++);
       fputs(json ? "}" : "", f);
       continue;
     }
     if (!mg_kernel_facts_taking(g, i, m, k ? &k[number].takes : NULL, &p)) {
       if (json) fprintf(f, "{\"kernel\": %d, \"makes\": \"%s\", \"too_large\": true}", number, makes);
       else fprintf(f, "\nkernel %d, makes %s: too large for the model\n", number, makes);
-    } else if (json) explain_kernel_json(f, number, makes, &p, k ? &k[number] : NULL, r, (int)i - 1);
-    else explain_kernel(f, m, number, makes, &p, k ? &k[number] : NULL, r, (int)i - 1);
-    number++;
+    } else if (json) explain_kernel_json(f, number, makes, &p, k ? &k[number] : NULL, r, call);
+    else explain_kernel(f, m, number, makes, &p, k ? &k[number] : NULL, r, call);
+    number++, call++;
   }
   fputs(json ? "]}\n" : "", f);
 }
