@@ -15291,8 +15291,7 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
 }
 /* What a block of K takes, all being decided. */
 MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
-  const int workspace = K->merged && !K->cluster;
-  mg_kernel_takes takes = {K->threads, K->stages, K->mem.bytes, K->mem.barriers, K->registers, workspace, 0, 0};
+  mg_kernel_takes takes = {K->threads, K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, 0, 0};
   mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
   return takes;
 }
