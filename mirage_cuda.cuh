@@ -15892,8 +15892,10 @@ MGI_FN void mgi_cu_file_include(const mg_graph *const *range, int n, int blas, i
   for (int k = 1; k < MG_OP_TABLE_END; k++)
     if (used[k] && mgi_cu_rows[k].row) mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
   if (any) mgi_cu_str_put(out, "\n");
-  for (int t = MG_I32 + 1; t < MG_DTYPE_COUNT; t++)
-    if (has[t]) mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_I32 - 1]);
+  int last = MG_DTYPE_COUNT - 1; /* the rows before it keep the types' numbers */
+  while (last && !has[last]) last--;
+  for (int t = MG_I32 + 1; t <= last; t++)
+    mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_I32 - 1]);
   if (types) mgi_cu_str_put(out, "\n");
   for (size_t k = 0; k < sizeof mgi_cu_shape_rows / sizeof *mgi_cu_shape_rows; k++) {
     const mg_dtype t = mgi_cu_shape_rows[k].type;
