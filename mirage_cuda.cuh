@@ -622,7 +622,7 @@ typedef struct mgi_runner_job {
   void *pdl[8];              /* outputs of the last of several overlapping runs by launch_pdl */
   size_t workspace_bytes;
   int reps, cold, no_time;
-  int n_calls;               /* of a launch, up to MG_RUN_CALLS, each to be timed alone; 0: none is */
+  int n_calls;               /* of a launch, up to MG_RUN_CALLS, each to be timed alone (0: none is) */
   /* results */
   char error[256];
   double us_hot, us_cold, us_hot_min, us_cold_min, us_pdl_hot, us_pdl_cold;

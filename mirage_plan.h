@@ -247,7 +247,7 @@ typedef struct mg_kernel_plan {
   int parts;                    /* 1: every warp, or warpgroup, brings its part of the block's ring (ring=warp, ring=group) */
   int group;                    /* 1: products of warpgroups (mma=warpgroup) */
   int copies;                   /* 1: tensor copies fill the rings (copy=tma) */
-  int at_once;                  /* blocks that a multiprocessor holds at once, as it is emitted; 0: that is not known yet */
+  int at_once;                  /* blocks that a multiprocessor holds at once, as it is emitted (0: that is not known yet) */
 } mg_kernel_plan;
 
 /* Which products, and sums of rows, of a kernel take what they read from fragments.  Places count from 1; 0 is none. */
