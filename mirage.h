@@ -155,7 +155,7 @@ mg_status mg_fail(mg_error *e, mg_status s, const char *where, const char *fmt, 
 
 /* Shapes of the tensor cores' products, of the types that they multiply, with sums of f32: c[m, n] += a[m, k] b[k, n].
    The device's products, of warps and of warpgroups, are made of a row: ptx is what their instructions call the type.
-   MG_USER_TENSOR_SHAPES(S) adds rows from outside, of types in MG_USER_TYPES; an emitted file brings those that it needs.
+   MG_USER_TENSOR_SHAPES(S) adds rows from outside, of types in MG_USER_TYPES.  An emitted file brings those it needs.
      type   name   m   n  k   ptx                                                                                   */
 #define MG_BUILTIN_TENSOR_SHAPES(S)                                                                                 \
   S(F16,    f16,   16, 8, 16, "f16")                                                                                \

@@ -622,7 +622,7 @@ typedef struct mgi_runner_job {
   void *pdl[8];              /* outputs of the last of several overlapping runs by launch_pdl */
   size_t workspace_bytes;
   int reps, cold, no_time;
-  int n_calls;               /* of a launch, up to MG_RUN_CALLS, each to be timed alone; 0: none is */
+  int n_calls;               /* of a launch, up to MG_RUN_CALLS, each to be timed alone (0: none is) */
   /* results */
   char error[256];
   double us_hot, us_cold, us_hot_min, us_cold_min, us_pdl_hot, us_pdl_cold;
@@ -15291,8 +15291,7 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
 }
 /* What a block of K takes, all being decided. */
 MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
-  const int workspace = K->merged && !K->cluster;
-  mg_kernel_takes takes = {K->threads, K->stages, K->mem.bytes, K->mem.barriers, K->registers, workspace, 0, 0};
+  mg_kernel_takes takes = {K->threads, K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, 0, 0};
   mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
   return takes;
 }
@@ -15893,8 +15892,10 @@ MGI_FN void mgi_cu_file_include(const mg_graph *const *range, int n, int blas, i
   for (int k = 1; k < MG_OP_TABLE_END; k++)
     if (used[k] && mgi_cu_rows[k].row) mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
   if (any) mgi_cu_str_put(out, "\n");
-  for (int t = MG_I32 + 1; t < MG_DTYPE_COUNT; t++)
-    if (has[t]) mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_I32 - 1]);
+  int last = MG_DTYPE_COUNT - 1; /* the rows before it keep the types' numbers */
+  while (last && !has[last]) last--;
+  for (int t = MG_I32 + 1; t <= last; t++)
+    mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_I32 - 1]);
   if (types) mgi_cu_str_put(out, "\n");
   for (size_t k = 0; k < sizeof mgi_cu_shape_rows / sizeof *mgi_cu_shape_rows; k++) {
     const mg_dtype t = mgi_cu_shape_rows[k].type;

@@ -241,13 +241,13 @@ typedef struct mg_flat {
 
 typedef struct mg_kernel_plan {
   int stages, warps_m, warps_n, warps_k;
-  int64_t shared;               /* bytes of shared memory of one block */
+  int64_t shared;               /* bytes of shared memory of one block: as the planner foretells, or of what is emitted (at_once) */
   int feasible;                 /* 0: it does not fit the machine; 2: its blocks' parts do not fit a cluster's shared memory */
   int own;                      /* 1: every warp has a ring of its own (ring=warp, warps_k) */
   int parts;                    /* 1: every warp, or warpgroup, brings its part of the block's ring (ring=warp, ring=group) */
   int group;                    /* 1: products of warpgroups (mma=warpgroup) */
   int copies;                   /* 1: tensor copies fill the rings (copy=tma) */
-  int at_once;                  /* blocks that a multiprocessor holds at once, as it is emitted; 0: that is not known yet */
+  int at_once;                  /* blocks that a multiprocessor holds at once, as it is emitted (0: that is not known yet) */
 } mg_kernel_plan;
 
 /* Which products, and sums of rows, of a kernel take what they read from fragments.  Places count from 1; 0 is none. */

@@ -30,7 +30,11 @@ searched() { # ARCH.PROGRAM: leaves the µGraph and the emitted file
 stored() { # the stored µGraphs, of programs named by their numbers too, as $dir/KIND.NUMBER.ARCH
   awk -v dir=$dir -v step=$([ "${SOAK_EXAMPLES:-0}" = 0 ] && echo 8 || echo 1) -v seed="$seed" -v only="${ONLY:-.}" '
     /^#@ / { arch = $2; n++; f = ""; next }
-    /^program / { f = (n + seed) % step == 0 && $2 ~ only ? dir "/stored." arch "." n ".mg" : ""; $0 = $0 "_" n }
+    /^program / {
+      taken = (n + seed) % step == 0 && $2 ~ only
+      f = taken ? dir "/stored." arch "." n ".mg" : ""
+      $0 = $0 "_" n
+    }
     f { print >f }' tests/programs.ugraphs
   for f in $dir/stored.*.mg; do
     [ -e "$f" ] || continue
@@ -47,12 +51,29 @@ compiled() { # ARCH, or stored.ARCH
   kernels=$(grep -c '^MG_KERNEL(' "$to.cu")
   "$NVCC" $flags -Xcompiler -Wall,-Wextra -Werror all-warnings -Xptxas -v -I. -c -o "$to.o" "$to.cu" >"$to.log" 2>&1 &&
     awk -v arch="${1#stored.}" -v kernels="$kernels" '
-      FNR == NR { if (/^MG_KERNEL/) { split($0, part, /[(),]+ */); name = $0; sub(/^[^)]*\) void /, "", name); sub(/\(.*/, "", name)
-        threads[name] = part[2] * (part[3] ~ /^[0-9]/ ? part[3] : 1) } next }
-      $0 ~ "Compiling entry .* for ." arch { entry = $0; n++
-        match(entry, /_ZL?[0-9]+/); name = substr(entry, RSTART, RLENGTH); sub(/_ZL?/, "", name); name = substr(entry, RSTART + RLENGTH, name) }
-      / Used [0-9]+ registers/ { match($0, /Used [0-9]+/); used = substr($0, RSTART + 5, RLENGTH - 5); bounds++
-        if (!(name in threads) || used * threads[name] > 65536) { print entry; print; bad = 1 } }
+      FNR == NR { # the file: of MG_KERNEL(THREADS) void NAME( or MG_KERNEL(THREADS, BLOCKS) void NAME( the threads at once
+        if (!/^MG_KERNEL/) next
+        split($0, word, /[(),]+ */)
+        name = $0
+        sub(/^[^)]*\) void /, "", name)
+        sub(/\(.*/, "", name)
+        threads[name] = word[2] * (word[3] ~ /^[0-9]/ ? word[3] : 1)
+        next
+      }
+      $0 ~ "Compiling entry .* for ." arch { # _Z, the length of the name, the name
+        entry = $0
+        n++
+        match(entry, /_ZL?[0-9]+/)
+        digits = substr(entry, RSTART, RLENGTH)
+        sub(/_ZL?/, "", digits)
+        name = substr(entry, RSTART + RLENGTH, digits)
+      }
+      / Used [0-9]+ registers/ {
+        match($0, /Used [0-9]+/)
+        used = substr($0, RSTART + 5, RLENGTH - 5)
+        bounds++
+        if (!(name in threads) || used * threads[name] > 65536) { print entry; print; bad = 1 }
+      }
       /bytes spill/ { said++ }
       /warning/ || /bytes spill/ && !/ 0 bytes spill stores, 0 bytes spill loads/ { print entry; print; bad = 1 }
       END { if (!n || n != kernels || n != said || n != bounds) { print n + 0 " entries, " said + 0 " reports"; bad = 1 } exit bad }
