@@ -251,33 +251,45 @@ MT_API int mt_recheck(const char *text, char *verdict, size_t room, char *err, s
   return mt_failed(s, &e, err, n);
 }
 
-/* Evaluates what p holds for these sizes, over float64.  in and out: dense, row-major; of i32 int32_t, else double; the
-   place of an input that nobody passes is not looked at. */
-MT_API int mt_eval(const mt_graphs *p, const int64_t *sym, const void *const *in, void *const *out, char *err, size_t n) {
-  mg_error e;
-  mg_graph *member = NULL;
-  const mg_graph *g = p->range[0];
-  const void *given[MG_MAX_IN];
-  double *filled[MG_MAX_IN] = {NULL};
+/* What p holds for these sizes, and its inputs with those filled in that nobody passes; mt_given_free frees. */
+typedef struct mt_given {
+  mg_graph *member;
+  const mg_graph *g;
+  const void *in[MG_MAX_IN];
+  double *filled[MG_MAX_IN];
+} mt_given;
+static mg_status mt_give(const mt_graphs *p, const int64_t *sym, const void *const *in, mt_given *to, mg_error *e) {
   mg_status s = MG_OK;
-  memset(&e, 0, sizeof e);
-  if (g->n_symbols) {
-    s = mg_at(p->range[mg_range_of((const mg_graph *const *)p->range, p->n, sym)], sym, &member, &e);
-    g = member;
+  memset(e, 0, sizeof *e), memset(to, 0, sizeof *to);
+  to->g = p->range[0];
+  if (to->g->n_symbols) {
+    s = mg_at(p->range[mg_range_of((const mg_graph *const *)p->range, p->n, sym)], sym, &to->member, e);
+    to->g = to->member;
   }
-  for (uint32_t k = 0; s == MG_OK && k < g->n_in; k++) {
-    const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
-    given[k] = in[k];
+  for (uint32_t k = 0; s == MG_OK && k < to->g->n_in; k++) {
+    const mg_tensor_info *t = mg_tensor_of(to->g, to->g->in[k]);
+    to->in[k] = in[k];
     if (t->fill == MG_FILL_NONE) continue;
     const int64_t count = mg_shape_elements(&t->shape);
-    given[k] = filled[k] = (double *)malloc((size_t)count * sizeof **filled);
-    if (!filled[k]) s = mg_fail(&e, MG_NO_MEMORY, g->name, "no memory for a mask of %lld elements", (long long)count);
-    for (int64_t j = 0; filled[k] && j < count; j++) filled[k][j] = (double)mg_filled(t, j);
+    to->in[k] = to->filled[k] = count > 0 ? (double *)calloc((size_t)count, sizeof *to->filled[k]) : NULL;
+    if (!to->filled[k]) s = mg_fail(e, MG_NO_MEMORY, to->g->name, "no memory for a mask of %lld elements", (long long)count);
+    for (int64_t j = 0; to->filled[k] && j < count; j++) to->filled[k][j] = (double)mg_filled(t, j);
   }
+  return s;
+}
+static void mt_given_free(mt_given *given) {
+  for (int k = 0; k < MG_MAX_IN; k++) free(given->filled[k]);
+  mg_graph_free(given->member);
+}
+/* Evaluates it over float64.  in and out: dense, row-major; of i32 int32_t, else double; the place of an input that nobody
+   passes is not looked at. */
+MT_API int mt_eval(const mt_graphs *p, const int64_t *sym, const void *const *in, void *const *out, char *err, size_t n) {
+  mg_error e;
+  mt_given given;
   const mg_domain d = mg_domain_real();
-  if (s == MG_OK) s = mg_eval(g, &d, given, out, &e);
-  for (int k = 0; k < MG_MAX_IN; k++) free(filled[k]);
-  mg_graph_free(member);
+  mg_status s = mt_give(p, sym, in, &given, &e);
+  if (s == MG_OK) s = mg_eval(given.g, &d, given.in, out, &e);
+  mt_given_free(&given);
   return mt_failed(s, &e, err, n);
 }
 
@@ -308,6 +320,27 @@ MT_API int mt_compile(const char *cu, const char *arch, const char *include_dir,
   memset(&e, 0, sizeof e), memset(&c, 0, sizeof c);
   c.arch = arch, c.include_dir = include_dir;
   return mt_failed(mg_cuda_compile(cu, &c, path, MG_SO_PATH, &e), &e, err, n);
+}
+
+/* The emitted text compiled for the CPU, to be run there thread by thread; and such a run, of arrays as mt_eval takes them. */
+MT_API int mt_emulate(const mt_graphs *p, const char *cu, const char *include_dir, mg_emulated **out, char *err, size_t n) {
+  mg_error e;
+  mg_check_config c;
+  char own[120];
+  memset(&e, 0, sizeof e), memset(&c, 0, sizeof c);
+  *out = NULL;
+  c.include_dir = include_dir, c.jobs = 1;
+  const char *entry = mt_entry(p, own, &e);
+  return mt_failed(entry ? mg_cuda_emulate(&cu, &entry, 1, &c, out, &e) : e.status, &e, err, n);
+}
+MT_API void mt_emulated_free(mg_emulated *m) { mg_emulated_free(m); }
+MT_API int mt_emulated_run(mg_emulated *m, const mt_graphs *p, const int64_t *sym, const void *const *in, void *const *out, char *err, size_t n) {
+  mg_error e;
+  mt_given given;
+  mg_status s = mt_give(p, sym, in, &given, &e);
+  if (s == MG_OK) s = mg_emulated_launch(m, 0, given.g, p->program->n_symbols ? sym : NULL, given.in, out, &e);
+  mt_given_free(&given);
+  return mt_failed(s, &e, err, n);
 }
 
 typedef struct mt_kernel {

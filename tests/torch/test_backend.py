@@ -306,6 +306,26 @@ def test_the_tool_is_in_it(tmp_path):
     assert out.returncode == 3 and "cannot be opened" in out.stderr
 
 
+@pytest.mark.parametrize("name", ["rms_norm_linear_f16", "attention_causal", "dynamic_mlp"] +
+                         ["mlp_swiglu", "transposed_input", "embedding_head"] * bool(os.environ.get("TORCH_SOAK")))
+def test_emulated_kernels(name, options):
+    """The emitted kernels, compiled by g++ and run thread by thread."""
+    from modules import MODULES
+    case = MODULES[name]
+    model, inputs = case.make()
+    model, inputs = model.eval().to(case.dtype), [x.to(case.dtype) if x.is_floating_point() else x for x in inputs]
+    report = mirage_torch.Report()
+    for k, d in case.dynamic:
+        torch._dynamo.mark_dynamic(inputs[k], d, min=2, max=64)
+    run = compiled(model, report, {**options, "on_cpu": "emulate", "time_limit": 4.0})
+    with torch.no_grad():
+        for given in [inputs] + ([case.again()] if case.again else []):
+            near = 2e-3 if case.dtype == torch.float32 else 2e-2
+            torch.testing.assert_close(run(*given), model(*given), rtol=near, atol=near)
+    assert report.calls and all(c.calls["program"] and not c.calls["eager"] for c in report.calls), str(report)
+    assert "emulated on the CPU thread by thread" in str(report)
+
+
 def test_kernels_compile_and_name_what_is_missing(options):
     """Compiled by nvcc and loaded; a launch without a GPU says so. What runs on a GPU is not tested here."""
     nvcc = os.environ.get("NVCC") or "/usr/local/cuda/bin/nvcc"

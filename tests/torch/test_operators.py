@@ -106,9 +106,7 @@ def run_sample(op, sample):
 def test_samples(name):
     taken = tried = 0
     for op in FOUND[name]:
-        for k, sample in enumerate(op.sample_inputs("cpu", torch.float32)):
-            if tried == SAMPLES:
-                break
+        for sample in list(op.sample_inputs("cpu", torch.float32))[:SAMPLES - tried]:  # what ends late ends in a trace
             tried += 1
             taken += run_sample(op, sample)
     assert tried and (taken or name in VIEWS_ALONE | OWN), f"{taken} of {tried} by programs"

@@ -68,6 +68,7 @@ def _facts(number, c):
         notes.append("last left to PyTorch: " + c.why_eager)
     cuda = any(isinstance(t, torch.Tensor) and t.device.type == "cuda" for t in c.fakes)
     how = "emitted kernels on the tensors' device" if cuda else \
+        "emitted kernels, emulated on the CPU thread by thread" if f.options.on_cpu == "emulate" else \
         "evaluated by the library over float64 on the CPU, results rounded to their types: no kernel is launched"
     return {"number": number, "text": f.text, "state": state, "ready": f.ready, "ranges": p.facts() if f.ready else [],
             "written_us": p.written_us, "machine": f.options.machine or "H200", "notes": notes, "runs": how,

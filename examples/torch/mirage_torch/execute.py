@@ -26,6 +26,7 @@ class Options:
     cache            a directory for results, as `mirage search --cache`; "" for none
     machine          a GPU of the table that kernels are found for; "": the first, an H200
     threads, seed    of a search
+    on_cpu           "evaluate": over float64, or "emulate": the emitted kernels, thread by thread, compiled by g++
     rest             "eager", or "inductor": who runs what is in no program
     least_operators  a program of fewer is left to PyTorch
     most_operators   a program has at most so many
@@ -36,7 +37,7 @@ class Options:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         self.mode, self.time_limit, self.machine = mode, 60.0, ""
         self.cache = os.environ.get("MIRAGE_TORCH_CACHE", os.path.join(base, "mirage", "search"))
-        self.threads, self.seed, self.rest = 2, 0, "eager"
+        self.threads, self.seed, self.rest, self.on_cpu = 2, 0, "eager", "evaluate"
         self.least_operators, self.most_operators, self.most_size, self.most_symbols = 2, 24, 4096, 2
         self.devices = ("cpu", "cuda")
         for name, value in given.items():
@@ -47,9 +48,11 @@ class Options:
             raise ValueError(f"mode '{self.mode}' is none of fast, measure, written")
         if self.rest not in ("eager", "inductor"):
             raise ValueError(f"rest '{self.rest}' is none of eager, inductor")
+        if self.on_cpu not in ("evaluate", "emulate"):
+            raise ValueError(f"on_cpu '{self.on_cpu}' is none of evaluate, emulate")
 
     def key(self):
-        return (self.mode == "written", self.time_limit, self.cache, self.machine, self.seed)
+        return (self.mode == "written", self.time_limit, self.cache, self.machine, self.seed, self.on_cpu)
 
 
 class Found:
@@ -74,6 +77,8 @@ class Found:
                     sys.stderr.write("\r\033[K")
             if self.device is not None and not self.stop.value:
                 self.on_device(self.device)
+            elif o.on_cpu == "emulate" and not self.stop.value:
+                self.program.emulate(INCLUDE if os.path.isdir(INCLUDE) else None)
             if self.stop.value:
                 self.failed = "its search was interrupted"
             else:
@@ -188,7 +193,7 @@ def call(program, tensors, sizes, found=None):
 
 
 def _evaluate(program, tensors, sizes, shapes):
-    """Without a GPU: over float64, each result rounded to its type."""
+    """Without a GPU: over float64, each result rounded to its type; or by emulated kernels."""
     held = []
     for t, kind in zip(tensors, program.input_types):
         held.append(None if t is None else t.to(torch.int32 if kind == "i32" else torch.float64).contiguous())

@@ -62,6 +62,9 @@ _CALLS = {  # name: result, arguments
     "mt_certificate": (_INT, [_POINTER, _INT, _OUT] + _ERR),
     "mt_recheck": (_INT, [_TEXT, _TEXT, ctypes.c_size_t] + _ERR),
     "mt_eval": (_INT, [_POINTER, _SIZES, _OUT, _OUT] + _ERR),
+    "mt_emulate": (_INT, [_POINTER, _TEXT, _TEXT, _OUT] + _ERR),
+    "mt_emulated_free": (None, [_POINTER]),
+    "mt_emulated_run": (_INT, [_POINTER, _POINTER, _SIZES, _OUT, _OUT] + _ERR),
     "mt_emit": (_INT, [_POINTER, _TEXT, _OUT] + _ERR),
     "mt_compile": (_INT, [_TEXT, _TEXT, _TEXT, _TEXT] + _ERR),
     "mt_load": (_INT, [_POINTER, _TEXT, _OUT, ctypes.POINTER(ctypes.c_size_t)] + _ERR),
@@ -144,13 +147,15 @@ class Program:
         self.bounds = [(bounds[2 * k], bounds[2 * k + 1]) for k in range(LIB.mt_symbols(handle))]
         self.symbol_of = [[LIB.mt_input_symbol(handle, k, d) for d in range(MAX_RANK)] for k in range(self.n_in)]
         self.orders = [self._order(k) for k in range(self.n_in)]
-        self._kernel, self.workspace = None, 0
+        self._kernel, self._emulated, self.workspace = None, None, 0
 
     def _order(self, k):
         order = (ctypes.c_int32 * MAX_RANK)()
         return None if LIB.mt_input_order(self._handle, k, order) else list(order)
 
     def __del__(self):
+        if getattr(self, "_emulated", None):
+            LIB.mt_emulated_free(self._emulated)
         if getattr(self, "_kernel", None):
             LIB.mt_kernel_free(self._kernel)
         if getattr(self, "_handle", None):
@@ -198,7 +203,17 @@ class Program:
 
     def evaluate(self, inputs, outputs, sizes=()):
         """Addresses of dense row-major arrays: double, or int32 where the type is i32; 0 for a filled input."""
-        _call("mt_eval", self._handle, _sizes(sizes), _pointers(inputs, MAX_INPUTS), _pointers(outputs, MAX_OUTPUTS))
+        given = _sizes(sizes), _pointers(inputs, MAX_INPUTS), _pointers(outputs, MAX_OUTPUTS)
+        if self._emulated is None:
+            _call("mt_eval", self._handle, *given)
+        else:
+            _call("mt_emulated_run", self._emulated, self._handle, *given)
+
+    def emulate(self, include=None):
+        """Compiles the emitted kernels for the CPU, by $CXX or g++: evaluate() runs them from then on."""
+        emulated = _POINTER()
+        _call("mt_emulate", self._handle, self.emit().encode(), include and os.fsencode(include), ctypes.byref(emulated))
+        self._emulated = emulated
 
     def emit(self, arch=None):
         out = _POINTER()
