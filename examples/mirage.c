@@ -1927,6 +1927,9 @@ static mg_status model_token_step(model_runner *R, const int64_t *sym, mg_error 
   R->d->data[R->input] = to, R->at += n;
   return MG_OK;
 }
+static void model_weights_line(const options *o, const mg_weights *w, int rounded) {
+  printf("weights: %s%s, %u tensors; %d rounded from F32 to their type\n", o->weights[0], o->n_weights > 1 ? " and others" : "", mg_weights_count(w), rounded);
+}
 /* What the model on a device is, and what its last step takes. */
 static void model_say(const mg_model_loaded *g, const mg_device *d, const mg_model_list *q, const mg_model_found *f) {
   mg_model_loaded_info i;
@@ -2035,6 +2038,8 @@ static mg_status model_run_device(const options *o, model_runner *R, mg_weights 
   if (s == MG_OK && !w && mg_model_data_new(R->l, room, o->seed, &values, &large) == MG_OK) how.data = values;
   if (s == MG_OK) s = mg_model_load(&found, d, room, &how, &g, e);
   if (s == MG_OK) model_say(g, d, q, &found);
+  int rounded = 0;
+  if (s == MG_OK && w && mg_weights_fit(w, q, room, &rounded, e) == MG_OK) model_weights_line(o, w, rounded);
   if (s == MG_OK && !w) printf("weights at random, seed %llu%s; the states too\n", (unsigned long long)o->seed, values ? ", as in float64" : ", by copies of a pool: not those of a run in float64");
   if (s == MG_OK && !o->tokens) printf("inputs that no text says at random\n");
   none.l = R->l, none.data = (double **)calloc(R->l->n_values, sizeof *none.data);
@@ -2079,7 +2084,7 @@ static int model_run(const options *o, const mg_model_list *l) {
     if (c.progress) fprintf(stderr, "\r\033[K");
     if (s != MG_OK) break;
     if (!R.step) printf("model %s, evaluated in float64 on the CPU; no kernel was launched\n", m->name);
-    if (!R.step && w) printf("weights: %s%s, %u tensors; %d rounded from F32 to their type\n", o->weights[0], o->n_weights > 1 ? " and others" : "", mg_weights_count(w), rounded);
+    if (!R.step && w) model_weights_line(o, w, rounded);
     else if (!R.step) printf("weights at random, seed %llu; the states too\n", (unsigned long long)o->seed);
     if (!R.step && !o->tokens) printf("inputs that no text says at random\n");
     model_step_line(m, R.step, sym);

@@ -355,9 +355,58 @@ static void test_check(void **state) {
   mg_model_list_free(b_q), mg_model_list_free(b_l), mg_model_free(b_m);
 }
 
+/* Weights of files as they are stored, some of them transposed, of parts: what is read of them as doubles. */
+static void test_weights(void **state) {
+  static const char of[] = "model w input X : bf16[2, 3] weight A : bf16[3, 4] weight W : bf16[4, 70] from \"q\", \"k\" transposed\n"
+                           "weight V[2] : f32[70, 2] from \"v.{l}\" Y = matmul(cast(matmul(matmul(X, A), W), f32), V[1]) output Y";
+  static const char head[] = "{\"A\":{\"dtype\":\"BF16\",\"shape\":[3,4],\"data_offsets\":[0,24]},"
+                             "\"k\":{\"dtype\":\"BF16\",\"shape\":[5,4],\"data_offsets\":[24,64]},"
+                             "\"q\":{\"dtype\":\"BF16\",\"shape\":[65,4],\"data_offsets\":[64,584]},"
+                             "\"v.0\":{\"dtype\":\"F32\",\"shape\":[70,2],\"data_offsets\":[584,1144]},"
+                             "\"v.1\":{\"dtype\":\"F32\",\"shape\":[70,2],\"data_offsets\":[1144,1704]}}";
+  enum { HEAD = sizeof head - 1, DATA = 1704 };
+  (void)state;
+  unsigned char *file = (unsigned char *)calloc(8 + HEAD + DATA, 1);
+  assert_non_null(file);
+  file[0] = HEAD & 255, file[1] = HEAD >> 8;
+  memcpy(file + 8, head, HEAD);
+  for (int k = 0; k < 292; k++) { /* a number of its own for each element */
+    const uint32_t bits = mg_to_bits(MG_BF16, (float)(k % 97 - 48) / 32);
+    file[8 + HEAD + 2 * k] = (unsigned char)bits, file[8 + HEAD + 2 * k + 1] = (unsigned char)(bits >> 8);
+  }
+  for (int k = 0; k < 280; k++) {
+    const uint32_t bits = mg_to_bits(MG_F32, (float)(k % 89 - 44) / 64);
+    memcpy(file + 8 + HEAD + 584 + 4 * k, &bits, 4);
+  }
+  mg_model *b_m = NULL;
+  mg_model_list *b_l = NULL, *b_q = NULL;
+  mg_model_loaded *g = NULL;
+  mg_weights *w = NULL;
+  mg_model_load_config c;
+  mg_error e;
+  memset(&c, 0, sizeof c);
+  if (mg_model_parse(of, sizeof of - 1, "m", NULL, &b_m, &e) || mg_model_list_of(b_m, &b_l, &e) ||
+      mg_model_partition(b_l, NULL, &b_q, &e) || mg_weights_of(file, 8 + HEAD + DATA, "w", &w, &e))
+    fail_msg("%s: %s", e.where, e.msg);
+  mg_model_found f = found_of(b_q);
+  c.weights = w;
+  if (mg_model_load(&f, dev, NULL, &c, &g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  for (uint32_t v = 1; v < b_q->n_values; v++) {
+    double want[300], got[300];
+    if (b_q->value[v].kind != MG_VALUE_WEIGHT) continue;
+    mg_weights_read(w, b_q, v, want);
+    if (mg_model_get(g, v, NULL, got, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    const int n = !strcmp(b_q->value[v].name, "A") ? 12 : !strcmp(b_q->value[v].name, "W") ? 280 : 140;
+    for (int k = 0; k < n; k++)
+      if (want[k] != got[k]) fail_msg("%s[%d]: expected %g, found %g", b_q->value[v].name, k, want[k], got[k]);
+  }
+  mg_model_unload(g), mg_model_found_free(&f), mg_weights_close(w), free(file);
+  mg_model_list_free(b_q), mg_model_list_free(b_l), mg_model_free(b_m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_failing),
                                      cmocka_unit_test(test_refused), cmocka_unit_test(test_mutants),
-                                     cmocka_unit_test(test_check)};
+                                     cmocka_unit_test(test_weights), cmocka_unit_test(test_check)};
   return cmocka_run_group_tests_name("a model on a device", tests, setup, teardown);
 }

@@ -133,6 +133,16 @@ status 0 "model run with weights" "$m" model run w.mgm --weights w.safetensors -
 has '^weights: w.safetensors, 3 tensors; 1 rounded from F32 to their type$' "model run with weights: what was read"
 has ' first 5 4 5 4$' "model run with weights: their product" # [1, 2] and [2, 1] by [1, 2], [2, 1], [1, 2]
 mkdir -p empty
+status 0 "model run on a stand-in" "$m" model run w.mgm --weights w.safetensors --tokens 1,2 --sym n=2 --emulated
+has '^model w on the CPU, by emulation: ' "model run on a stand-in: says where it ran"
+has ' first 5 4 5 4$' "model run on a stand-in: the files' weights, their product"
+status 3 "model run on a GPU and a stand-in" "$m" model run w.mgm --random 1 --sym n=2 --gpu --emulated
+status 3 "model run in float64 with times" "$m" model run w.mgm --random 1 --sym n=2 --time
+status 3 "model eval on a stand-in" "$m" model eval w.mgm --sym n=2 --emulated
+status 3 "model run on a stand-in past a bound" "$m" model run $models/tiny.mgm --random 3 --steps 33 --sym n=1 --sym p=1 --emulated
+if ! nvidia-smi >/dev/null 2>&1; then
+  status 4 "model run without a GPU" "$m" model run w.mgm --random 1 --sym n=2 --gpu
+fi
 status 3 "model run of a directory without weights" "$m" model run w.mgm --weights empty --sym n=2
 status 3 "model run of others' weights" "$m" model run $models/tiny.mgm --weights w.safetensors --sym n=1 --sym p=1
 grep -q "tiny.mgm:9:8: weight 'E': no tensor of the files is named 'model.embed_tokens.weight'" err; ok $? "model run of others' weights: which is missing"
