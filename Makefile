@@ -129,6 +129,7 @@ fuzz:
 	fi
 
 soak: build/mirage $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
+	@[ -z "$(SOAK_LINK2)" ] || tests/link2.sh
 	@SOAK_S=$(SOAK_S) tests/soak.sh $(TESTS:%=build/%) tests/test_examples.sh $(FUZZERS:%=build/san/%)
 
 install: build/mirage

@@ -9205,7 +9205,7 @@ MGI_FN void mgi_check_sizes_text(const mgi_check_job *J, char *text, size_t size
 }
 /* What of it is run, by its work. */
 MGI_FN void mgi_check_bound(mgi_check_job *J) {
-  double elements = 0;
+  double elements = 0, all = 0; /* of a launch at each size */
   for (int size = 0; size < J->n_sizes; size++) { /* of a family its members, else the µGraph */
     const mg_graph *g = J->member[size] ? J->member[size] : J->small.graph;
     const double work = mgi_check_work(g);
@@ -9213,13 +9213,17 @@ MGI_FN void mgi_check_bound(mgi_check_job *J) {
     for (uint32_t k = 0; k < g->n_in + g->n_out; k++) n += (double)mg_shape_elements(&mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in])->shape);
     if (work > J->work) J->work = work;
     if (n > elements) elements = n;
+    all += work;
   }
-  if (J->cfg->whole || (J->work <= MGI_CHECK_WORK && elements <= MGI_CHECK_ELEMENTS)) return;
+  all *= J->range ? J->n_ranges : 1; /* each may take as much as this one */
+  if (J->cfg->whole || (all <= MGI_CHECK_WORK && elements <= MGI_CHECK_ELEMENTS)) return;
   J->apart = !J->cfg->full_size && (J->work > MGI_CHECK_WORK_MOST || elements > MGI_CHECK_ELEMENTS);
   J->full = J->cfg->samples >= 0 && (J->full || J->apart);
-  if (J->apart) J->n_sizes = 1; /* each of its tasks is of the greatest */
-  if (J->seeds > MGI_CHECK_FEW) J->seeds = MGI_CHECK_FEW;
-  const double launches = MGI_CHECK_LAUNCHES / J->work - J->float_seeds;
+  if (J->apart) J->n_sizes = 1, all = J->work; /* each of its tasks is of the greatest */
+  const double orders = MGI_CHECK_FEW * MGI_CHECK_WORK_MOST / all; /* of all launches over a field */
+  if (J->work > MGI_CHECK_WORK && J->seeds > MGI_CHECK_FEW) J->seeds = MGI_CHECK_FEW;
+  if (!J->apart && orders < J->seeds) J->seeds = orders < 1 ? 1 : (int)orders;
+  const double launches = MGI_CHECK_LAUNCHES / all - J->float_seeds;
   J->families = launches > 1 ? (int)launches : 1;
 }
 /* The sizes that a check runs at: reduced ones, or, where they are asked for, the µGraph's own. */

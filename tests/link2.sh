@@ -2,7 +2,7 @@
 # What link 2 takes: `mirage check` of stored µGraphs, of what the search finds for the programs of tests/bench/programs, for large
 # ones and for families, in seconds of processor time, compilation included (two cores for a minute: 120).  The last line names the worst.
 #   tests/link2.sh [REGEX]     those whose names match; LINK2_S: the limit; LINK2_JOBS: side by side
-# Not in CI: half an hour of two cores.  `make soak` runs it with SOAK_LINK2=1.
+# Not in CI: half an hour of two cores.  `make soak SOAK_LINK2=1` runs it first.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 dir=build/link2 only=${1:-.} limit=${LINK2_S:-120} jobs=${LINK2_JOBS:-2}
