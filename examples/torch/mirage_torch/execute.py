@@ -83,7 +83,7 @@ class Found:
                 self.failed = "its search was interrupted"
             else:
                 self.ready = True
-        except (MirageError, OSError) as e:
+        except (MirageError, OSError, RuntimeError) as e:
             self.failed = str(e)
         finally:
             self.done.set()
