@@ -7,8 +7,9 @@ usage: fit_measure.py [--from build/fit.tar.xz] [--have FILE.jsonl ..] [--out DI
 Compilers (nvcc) run side by side, `jobs` of them, while one process at a time measures: all candidates of a program in
 one process, in `turns` turns (fit_run.cu), or as many as begin in `seconds`, at least three.  Programs go in the order
 that has every family early.  Lines of --have files are taken over, and what they hold is not measured again.  Past
-`budget` seconds nothing more is begun: run it again with --have and the lines so far.  A candidate that does not compile, faults, hangs or has an output that is not finite has an
-"error" and no time.  --dry compiles and measures nothing."""
+`budget` seconds nothing more is begun: run it again with --have and the lines so far.  A candidate that does not compile,
+faults, hangs, has an output that is not finite, or other values than the program's first, has an "error" and no time.
+--dry compiles and measures nothing."""
 import argparse, concurrent.futures, datetime, glob, json, os, re, shutil, subprocess, sys, tarfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
