@@ -1461,20 +1461,26 @@ MGI_FN int mgi_stored_how(const mg_graph *g, mg_tensor t) {
   }
   return -1;
 }
+/* 1 if library operators alone read t, none of them a product, through reshapes that are names too, of which none is an output. */
+MGI_FN int mgi_read_wide(const mg_graph *g, mg_tensor t) {
+  if (mg_is_output(g, t)) return 0;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    for (int j = 0; j < g->ops[k].n_in; j++) {
+      const mg_op_node *by = &g->ops[k];
+      if (by->in[j].id != t.id) continue;
+      if (by->code >= MG_OP_TABLE_END || by->code == MG_OP_MATMUL || by->code == MG_OP_CONCAT_MATMUL) return 0;
+      if (by->code == MG_OP_RESHAPE && mg_tensor_of(g, by->out[0])->dtype == mg_tensor_of(g, t)->dtype && !mgi_read_wide(g, by->out[0])) return 0;
+    }
+  return 1;
+}
 int mg_wide(const mg_graph *g, mg_tensor t) {
   const mg_tensor_info *i = mg_tensor_of(g, t);
   const mg_op_node *o = mg_op_of(g, i->op);
   if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || !i->op || mg_is_output(g, t)) return 0;
   if (o->code == MG_OP_GRAPH) return mgi_stored_how(g, t) == MG_STORE_F32;
   if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) return 0;
-  if (o->code == MG_OP_RESHAPE && !mg_wide(g, o->in[0]) && mg_tensor_of(g, o->in[0])->dtype == i->dtype) return 0; /* no digits are new */
-  for (uint32_t k = 1; k < g->n_ops; k++)
-    for (int j = 0; j < g->ops[k].n_in; j++) {
-      const int by = g->ops[k].code;
-      if (g->ops[k].in[j].id != t.id) continue;
-      if (by >= MG_OP_TABLE_END || by == MG_OP_MATMUL || by == MG_OP_CONCAT_MATMUL) return 0;
-    }
-  return 1;
+  if (o->code == MG_OP_RESHAPE && mg_tensor_of(g, o->in[0])->dtype == i->dtype && !mg_wide(g, o->in[0])) return 0; /* no digits are new */
+  return mgi_read_wide(g, t);
 }
 int mg_split(const mg_graph *g, mg_tensor t) {
   return mg_tensor_of(g, t)->dtype == MG_F16 && mgi_stored_how(g, t) == MG_STORE_SPLIT;
