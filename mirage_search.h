@@ -9047,7 +9047,7 @@ static int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
         if (!first[k]) first[k] = &p->ops[i];
         other |= p->ops[i].code != MG_OP_RESHAPE || !mgi_se_same_shape(&p->ops[i].attr.shape, &first[k]->attr.shape);
       }
-    for (uint32_t q = 0; q < p->n_out; q++) other |= p->out[q].id == p->in[k].id;
+    other |= mg_is_output(p, p->in[k]);
     if (other || !first[k]) first[k] = NULL, E.as[p->in[k].id] = mg_input_like(E.core, t, NULL);
     else E.as[p->in[k].id] = mg_input(E.core, p->tensors[first[k]->out[0].id].name, t->dtype, first[k]->attr.shape.rank, first[k]->attr.shape.dim);
   }
@@ -9062,9 +9062,8 @@ static int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
     for (int k = 0; k < o->n_in; k++) in[k] = through ? E.as[o->in[k].id] : mgi_se_edge_whole(&E, o->in[k]);
     E.as[t.id] = mg_apply(E.core, o->code, &A, o->n_in, in);
     good = E.as[t.id].id && mg_shape_elements(&mg_tensor_of(E.core, E.as[t.id])->shape) == mg_shape_elements(&p->tensors[t.id].shape);
-    int ends = 0; /* the name is that of what an edge makes of it */
-    for (uint32_t q = 0; q < p->n_out; q++) ends |= p->out[q].id == t.id;
-    ends &= good && !mgi_se_same_shape(&mg_tensor_of(E.core, E.as[t.id])->shape, &p->tensors[t.id].shape);
+    /* Whether the name is that of what an edge makes of it. */
+    const int ends = mg_is_output(p, t) && good && !mgi_se_same_shape(&mg_tensor_of(E.core, E.as[t.id])->shape, &p->tensors[t.id].shape);
     if (good) mg_named(E.core, E.as[t.id], ends ? mgi_se_edge_name(&E, room) : p->tensors[t.id].name);
     if (good && !ends) E.core->tensors[E.as[t.id].id].inner = p->tensors[t.id].inner;
   }
@@ -9131,16 +9130,16 @@ static int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
   int done = 0;
   if (c.structure || !mgi_se_edges_of(S->p, &E)) return 0;
   c.measure = NULL, c.checkpoint = NULL, c.progress = NULL;
-  if (c.time_limit_s > 0) c.time_limit_s = (S->end - mgi_se_seconds()) / 2;
+  if (c.time_limit_s > 0) c.time_limit_s = fmax((S->end - mgi_se_seconds()) / 2, 1e-3); /* 0 would be none */
   if (mg_search(E.core, &c, &r, &e) == MG_OK) {
-    for (int k = 0; k < r.n; k++) {
+    for (int k = 0; k < r.n && (!k || !mgi_se_over(S)); k++) { /* the first's check has its own time */
       mg_graph *g = mgi_se_edges_join(S, &E, r.graph[k]);
+      if (!g) continue;
       const double us = mgi_se_us(S, g, &e);
       mg_verify_config v = mgi_se_check_config(S);
       mg_verify_report rep;
       v.tier = MG_TIER_FULL;
       if (v.time_limit_s < MGI_SE_FOLD_S) v.time_limit_s = MGI_SE_FOLD_S;
-      if (!g) continue;
       S->st.candidates++;
       if (mgi_se_emittable(S, g, &e) != MG_OK) S->st.refused++, mg_graph_free(g);
       else if (!mgi_se_equal(S, S->p, g, &v, &rep)) S->st.rejected++, mg_graph_free(g);
