@@ -3912,6 +3912,12 @@ static void mgi_parse_body(mgi_parser *P, mg_graph *g) {
     } else mgi_parse_assign(P, g);
   }
 }
+/* 1 if the current token is the first name that a statement gives. */
+static int mgi_assignment_follows(const mgi_parser *P) {
+  mgi_parser ahead = *P;
+  mgi_next(&ahead);
+  return ahead.tok == MGI_PUNCT && (*ahead.start == '=' || *ahead.start == ',');
+}
 
 /* `sym` begins a declaration before a name; a tensor may have it as its name. */
 static int mgi_symbol_follows(const mgi_parser *P) {
@@ -3966,7 +3972,9 @@ static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
       mgi_expect(P, "in");
       const int64_t least = mgi_int(P, "the symbol's least value");
       mgi_expect(P, "."), mgi_expect(P, ".");
-      const int64_t last = mgi_int(P, "its greatest value"), most = mgi_accept(P, "of") ? mgi_int(P, "where whole chunks of it end") : last;
+      const int64_t last = mgi_int(P, "its greatest value");
+      const int of = mgi_is(P, "of") && !mgi_assignment_follows(P) && mgi_accept(P, "of");
+      const int64_t most = of ? mgi_int(P, "where whole chunks of it end") : last;
       if (P->failed) return;
       mg_symbol_last(g, mg_symbol_new(g, name, least, most), last);
       mgi_built(P, line, column);

@@ -8346,8 +8346,8 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   if (!said && r->unsampled[0]) snprintf(why, n, "%.110s", r->unsampled), r->unsampled[0] = 0;
   mg_graph_free(g);
 }
-/* The first places at full size. */
-MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, mgi_check_record *r) {
+/* The first places at full size, of t's outputs; what the file says of itself is `said`'s. */
+MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, const mgi_check_task *said, mgi_check_record *r) {
   const mg_graph *g = t->g;
   const mg_op_node *last = &g->ops[mgi_cd_last(g)];
   mgi_sampler S;
@@ -8356,7 +8356,7 @@ MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, mgi_check_record *r) {
   r->status = MG_OK;
   memset(&S, 0, sizeof S);
   S.t = t;
-  if (!mgi_check_open(t, &S.n, r) || (t->apart && !mgi_check_exports(t, &S.n, r)) || !mgi_check_host(t, &S.n, r, &S.last)) return;
+  if (!mgi_check_open(t, &S.n, r) || (t->apart && !mgi_check_exports(said, &S.n, r)) || !mgi_check_host(t, &S.n, r, &S.last)) return;
   const int kernels = mg_kernels(g);
   S.g = g, S.before = kernels > 1, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
   S.most = (t->F ? 2.0 : 1.0) * MGI_SAMPLE_SHARE;
@@ -8419,7 +8419,7 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   for (uint32_t k = 0; g && k < g->n_out; k++)
     for (out[k] = g->out[k]; mg_renames(g, mg_tensor_of(g, out[k])->op);) out[k] = mg_op_of(g, mg_tensor_of(g, out[k])->op)->in[0];
   if (g) memcpy(g->out, out, g->n_out * sizeof *out), task.g = g;
-  mgi_check_sampled_as(&task, r);
+  mgi_check_sampled_as(&task, t, r);
   mg_graph_free(g);
 }
 
@@ -12843,7 +12843,10 @@ MGI_FN int mgi_cu_streams(const mg_graph *b, const mg_op_node *o, const mg_shape
    beginning while this one runs, or this one has no loop, product or merge: what works row by row, and ends soon.  Others
    begin when this one's blocks end: blocks that only wait take the room of those that work. */
 MGI_FN int mgi_cu_next_may(const mg_graph *g, uint32_t op) {
-  const mg_op_node *me = &g->ops[op], *next = &g->ops[op + 1 < g->n_ops ? op + 1 : 1];
+  uint32_t behind = op;
+  do behind = behind + 1 < g->n_ops ? behind + 1 : 1;
+  while (behind != op && mg_renames(g, behind));
+  const mg_op_node *me = &g->ops[op], *next = &g->ops[behind];
   int streams = 0, rows = 1;
   for (uint32_t k = 1; k < me->sub->n_ops; k++) rows &= !me->sub->ops[k].scope && me->sub->ops[k].code != MG_OP_ACCUM && me->sub->ops[k].code != MG_OP_MATMUL && me->sub->ops[k].code != MG_OP_CONCAT_MATMUL;
   for (uint32_t k = 1; next->sub && k < next->sub->n_ops; k++) {
@@ -15245,7 +15248,10 @@ MGI_FN mgi_cu_kernel *mgi_cu_kernel_new(mgi_cu_emit *em, const mg_graph *b, cons
   K->number = number;
   K->weights_obj = -1;
   K->dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
-  K->follows = number > 0 && em->g->ops[b->up_op - 1].code == MG_OP_GRAPH;
+  uint32_t before = b->up_op;
+  do before -= before > 0;
+  while (number > 0 && before && mg_renames(em->g, before)); /* names stand between */
+  K->follows = number > 0 && em->g->ops[before].code == MG_OP_GRAPH;
   K->lets_next = number >= 0 && mgi_cu_next_may(em->g, b->up_op);
   snprintf(K->name, sizeof K->name, "%.150s", name);
   for (uint32_t a = 1; a < b->n_axes; a++) {

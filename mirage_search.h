@@ -11114,8 +11114,8 @@ static mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
   for (uint32_t v = 0; v < program->n_symbols; v++) {
     const int a = mgi_range_axis(R, v);
     const mg_symbol *is = &program->symbol[v];
-    least[v] = is->least, most[v] = is->most;
-    R->n_size[a] = mgi_range_sizes(is->least, is->most, two ? 1 + (is->most < 4096) : 16, 1, 1, R->size[a]);
+    least[v] = is->least, most[v] = is->last;
+    R->n_size[a] = mgi_range_sizes(is->least, is->last, two ? 1 + (is->last < 4096) : 16, 1, 1, R->size[a]);
   }
   R->top = (double *)malloc((size_t)mgi_range_cells(R) * sizeof *R->top);
   if (!R->top) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");

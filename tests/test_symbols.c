@@ -347,6 +347,22 @@ static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
   (void)user;
   return mg_cuda_emittable(g, "sm_90a", why);
 }
+/* A search goes as far as launches do, not to the end of whole chunks; a tensor may be called `of`. */
+static void a_search_takes_its_bounds(void **state) {
+  mg_graph *p = parse("program b\nsym n in 3..37 of 39\ninput X : f16[n, 64]\nO = silu(X)\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_family_result r;
+  mg_error e;
+  (void)state;
+  c.emittable = emittable;
+  if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_true(r.n == 1 && r.range[0].least[0] == 3 && r.range[0].most[0] == 37);
+  mg_family_result_free(&r);
+  mg_graph_free(p);
+  p = parse("program b\ninput X : f16[4]\nsym n in 3..37\nof = silu(X)\noutput of\n");
+  assert_true(p->symbol[0].most == 37);
+  mg_graph_free(p);
+}
 static void ranges_are_whole(void **state) {
   static const char *const programs[] = {
       "program big\nsym n in 3..300\ninput X : f16[n, 512]\ninput G : f16[512]\ninput W : f16[512, 32]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n",
@@ -907,7 +923,7 @@ int main(void) {
                                      cmocka_unit_test(what_is_contracted_is_equal_at_values),
                                      cmocka_unit_test(what_is_right_at_few_sizes_is_wrong),
                                      cmocka_unit_test(any_number_of_reshapes_is_read),
-                                     cmocka_unit_test(what_cannot_be_held_is_said), cmocka_unit_test(ranges_of_what_is_contracted),
+                                     cmocka_unit_test(what_cannot_be_held_is_said), cmocka_unit_test(a_search_takes_its_bounds), cmocka_unit_test(ranges_of_what_is_contracted),
                                      cmocka_unit_test(a_contraction_ends_at_its_edge),
                                      cmocka_unit_test(a_file_of_boxes_runs_at_every_size),
                                      cmocka_unit_test(maxima_are_of_one_range),
