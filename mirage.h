@@ -3912,13 +3912,13 @@ static void mgi_parse_body(mgi_parser *P, mg_graph *g) {
     } else mgi_parse_assign(P, g);
   }
 }
+
 /* 1 if the current token is the first name that a statement gives. */
 static int mgi_assignment_follows(const mgi_parser *P) {
   mgi_parser ahead = *P;
   mgi_next(&ahead);
   return ahead.tok == MGI_PUNCT && (*ahead.start == '=' || *ahead.start == ',');
 }
-
 /* `sym` begins a declaration before a name; a tensor may have it as its name. */
 static int mgi_symbol_follows(const mgi_parser *P) {
   mgi_parser ahead = *P;
