@@ -1101,7 +1101,7 @@ static int do_search(const options *o) {
   mg_search_result res;
   char lines[4096], path[1024], cut[240];
   int code = 0;
-  memset(&res, 0, sizeof res);
+  memset(&res, 0, sizeof res), memset(&times, 0, sizeof times), memset(&safety, 0, sizeof safety); /* a process may search twice */
   if ((code = search_machine(o, "search", &c.machine)) != 0) return code;
   if (o->threads) c.threads = (int)o->threads;
   if (o->max_kernel_ops) c.max_kernel_ops = (int)o->max_kernel_ops;
@@ -2273,6 +2273,9 @@ static void remove_all(const char *path) {
 }
 /* Directories of compilers and emulators stand in one of this process, which TMPDIR names from here on.  A child in a group of its own
    waits for the process to end, however it ends, and removes what it left.  Where that cannot be set up, they stand under TMPDIR as it was. */
+#ifndef MIRAGE_TOOL_WITHIN /* 1: within a process that goes on behind it, whose TMPDIR stays as it is */
+#define MIRAGE_TOOL_WITHIN 0
+#endif
 static void swept(char *dir, size_t n) {
   const char *base = getenv("TMPDIR");
   int alive[2];
@@ -2319,7 +2322,7 @@ int main(int argc, char **argv) {
       int code = parse_options(&commands[k], argc - 1, argv + 1, &o);
       if (code || o.help) return code ? code : command_help(argv[1]);
       char dir[1024] = "";
-      if (commands[k].compiles) swept(dir, sizeof dir);
+      if (commands[k].compiles && !MIRAGE_TOOL_WITHIN) swept(dir, sizeof dir);
       code = commands[k].run(&o);
       if (*dir) remove_all(dir);
       return code;

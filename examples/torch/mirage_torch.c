@@ -4,7 +4,9 @@
 
    Each call returns an mg_status, 0 being OK, and puts what failed into err.  Strings are freed by mt_string_free.  The
    command line tool is in it whole (mt_tool), as what it says of verdicts and what it refuses to rank first is said here
-   by the same functions.  Distinct handles are independent; one may be evaluated and launched by several threads at once. */
+   by the same functions.  Distinct handles are independent; one may be evaluated and launched by several threads at once,
+   an emulated one by one at a time.  mt_tool is for one thread. */
+#define MIRAGE_TOOL_WITHIN 1
 #define main mt_tool_main
 #include "../mirage.c"
 #undef main
@@ -39,7 +41,16 @@ static int mt_failed(mg_status s, const mg_error *e, char *err, size_t n) {
   return (int)s;
 }
 MT_API int mt_version(void) { return MG_VERSION; }
-MT_API int mt_tool(int argc, char **argv) { return mt_tool_main(argc, argv); }
+/* Signals are the process's own again behind it. */
+MT_API int mt_tool(int argc, char **argv) {
+  struct sigaction on_int, on_term;
+  interrupted = 0;
+  sigaction(SIGINT, NULL, &on_int), sigaction(SIGTERM, NULL, &on_term);
+  const int code = mt_tool_main(argc, argv);
+  sigaction(SIGINT, &on_int, NULL), sigaction(SIGTERM, &on_term, NULL);
+  fflush(stdout);
+  return code;
+}
 MT_API void mt_string_free(char *s) { mg_string_free(s); }
 MT_API int mt_exit_code(int status) { return mg_exit_code((mg_status)status); }
 /* 1 if the operator table has a row of that name: what a user's rows added, too. */
@@ -173,7 +184,7 @@ MT_API double mt_written_us(const mt_graphs *p) { return p->written_us; }
 MT_API double mt_seconds(const mt_graphs *p) { return p->seconds; }
 MT_API int mt_complete(const mt_graphs *p) { return p->complete; }
 MT_API int mt_cached(const mt_graphs *p) { return p->cached; }
-MT_API int mt_kernels(const mt_graphs *p, int k) { return (int)p->range[k]->n_ops - 1; }
+MT_API int mt_kernels(const mt_graphs *p, int k) { return mg_kernels(p->range[k]); }
 MT_API int mt_inputs(const mt_graphs *p) { return (int)p->program->n_in; }
 MT_API int mt_outputs(const mt_graphs *p) { return (int)p->program->n_out; }
 /* 1 if nobody passes input k: a causal mask. */
@@ -182,9 +193,15 @@ MT_API const char *mt_input_type(const mt_graphs *p, int k) { return mg_dtype_na
 MT_API const char *mt_output_type(const mt_graphs *p, int k) { return mg_dtype_name(mg_tensor_of(p->program, p->program->out[k])->dtype); }
 MT_API const char *mt_input_name(const mt_graphs *p, int k) { return mg_tensor_of(p->program, p->program->in[k])->name; }
 MT_API int mt_symbols(const mt_graphs *p) { return (int)p->program->n_symbols; }
-/* bounds[2 * k], bounds[2 * k + 1]: of symbol k. */
+/* bounds[2 * k], bounds[2 * k + 1]: of symbol k, what a launch takes. */
 MT_API void mt_bounds(const mt_graphs *p, int64_t *bounds) {
-  for (uint32_t k = 0; k < p->program->n_symbols; k++) bounds[2 * k] = p->program->symbol[k].least, bounds[2 * k + 1] = p->program->symbol[k].most;
+  for (uint32_t k = 0; k < p->program->n_symbols; k++) bounds[2 * k] = p->program->symbol[k].least, bounds[2 * k + 1] = p->program->symbol[k].last;
+}
+MT_API const char *mt_symbol_name(const mt_graphs *p, int k) { return p->program->symbol[k].name; }
+/* The values of contracted symbols that alone the certificate for these sizes is about, as mg_verify_report's `at`; "": it is about all. */
+MT_API const char *mt_certified_at(const mt_graphs *p, const int64_t *sym) {
+  const int k = p->program->n_symbols ? mg_range_of((const mg_graph *const *)p->range, p->n, sym) : 0;
+  return p->certified[k] && p->report[k].values ? p->report[k].at : "";
 }
 /* The symbol that dimension d of input k is, counted from 0; -1: it is none. */
 MT_API int mt_input_symbol(const mt_graphs *p, int k, int d) {
@@ -198,8 +215,8 @@ MT_API int mt_input_order(const mt_graphs *p, int k, int32_t *order) {
   for (int d = 0; d < t->shape.rank; d++) order[d] = t->order[d], plain &= t->order[d] == d;
   return plain;
 }
-/* The rank of output k at these sizes, and its extents. */
-MT_API int mt_output_shape(const mt_graphs *p, const int64_t *sym, int k, int64_t dim[MG_MAX_RANK], int *rank, char *err, size_t n) {
+/* The rank of input or output k at these sizes, and its extents. */
+static int mt_shape(const mt_graphs *p, const int64_t *sym, int out, int k, int64_t dim[MG_MAX_RANK], int *rank, char *err, size_t n) {
   mg_error e;
   mg_graph *member = NULL;
   const mg_graph *g = p->program;
@@ -207,12 +224,18 @@ MT_API int mt_output_shape(const mt_graphs *p, const int64_t *sym, int k, int64_
   memset(&e, 0, sizeof e);
   if (g->n_symbols && (s = mg_at(g, sym, &member, &e)) == MG_OK) g = member;
   if (s == MG_OK) {
-    const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
+    const mg_shape *shape = &mg_tensor_of(g, out ? g->out[k] : g->in[k])->shape;
     *rank = shape->rank;
     memcpy(dim, shape->dim, sizeof shape->dim);
   }
   mg_graph_free(member);
   return mt_failed(s, &e, err, n);
+}
+MT_API int mt_input_shape(const mt_graphs *p, const int64_t *sym, int k, int64_t dim[MG_MAX_RANK], int *rank, char *err, size_t n) {
+  return mt_shape(p, sym, 0, k, dim, rank, err, n);
+}
+MT_API int mt_output_shape(const mt_graphs *p, const int64_t *sym, int k, int64_t dim[MG_MAX_RANK], int *rank, char *err, size_t n) {
+  return mt_shape(p, sym, 1, k, dim, rank, err, n);
 }
 
 /* The text of the program as written (k < 0), or of range k with the lines that speak of its verdict. */
@@ -345,9 +368,7 @@ MT_API int mt_emulated_run(mg_emulated *m, const mt_graphs *p, const int64_t *sy
 
 typedef struct mt_kernel {
   void *so;
-  int symbols, n_in;
-  uint8_t filled[MG_MAX_IN];
-  size_t workspace;
+  int symbols;
   union { void *raw; int (*plain)(const void *const *, void *const *, void *, void *); int (*sized)(const void *const *, void *const *, void *, const int64_t *, void *); } launch;
   const char *(*error)(int);
 } mt_kernel;
@@ -375,8 +396,8 @@ MT_API int mt_load(const mt_graphs *p, const char *path, mt_kernel **out, size_t
     if (!k->launch.raw || !bytes) s = mg_fail(&e, MG_BAD_INPUT, path, "expected the entry points of %.80s", entry);
   }
   if (s == MG_OK) {
-    k->symbols = (int)p->program->n_symbols, k->n_in = (int)p->program->n_in;
-    *workspace = k->workspace = bytes();
+    k->symbols = (int)p->program->n_symbols;
+    *workspace = bytes();
     *out = k;
   } else mt_kernel_free(k);
   return mt_failed(s, &e, err, n);

@@ -1,11 +1,15 @@
 """The package as it is installed: entry point, modes, cache, memory that is changed or shared, its operator."""
+import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+import types
+import warnings
 
 import pytest
 import torch
@@ -104,8 +108,118 @@ def test_operator(options):
     sized = "program p\nsym n in 1..64\ninput X : f32[n, 8]\nY = silu(scale(X, 2))\noutput Y\n"
     x = torch.randn(5, 8)
     torch.testing.assert_close(torch.ops.mirage.run(sized, [x])[0], F.silu(x * 2), rtol=1e-5, atol=1e-6)
+    with pytest.raises(mirage_torch.MirageError, match="n is in 1..64, got 65"):
+        torch.ops.mirage.run(sized, [torch.randn(65, 8)])
     grouped = torch.compile(lambda *x: torch.ops.mirage.run(RMSNORM, list(x))[0] + 1, backend="eager", fullgraph=True)
     torch.testing.assert_close(grouped(*xs), norm_linear(*xs) + 1, rtol=1e-5, atol=1e-5)
+
+
+WRONG = {  # program, its inputs, what the error names
+    "shape": (RMSNORM, [(1,)] * 3, "input x1: expected float32[4, 16] on cpu, found float32[1] on cpu"),
+    "rank": (RMSNORM, [(4, 16), (1, 16), (16, 8)], "input x2: expected float32[16] on cpu, found float32[1, 16]"),
+    "one size twice": ("program p\nsym n in 1..64\ninput X : f32[n, 4]\ninput Y : f32[n, 4]\nZ = relu(add(X, Y))\n"
+                       "output Z\n", [(6, 4), (5, 4)], "input X: expected float32[5, 4] on cpu, found float32[6, 4]"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_operator_looks_at_its_operands(name):
+    text, shapes, said = WRONG[name]
+    for device in ("cpu", "meta"):
+        with pytest.raises(RuntimeError, match=re.escape(said.replace("cpu", device))):
+            torch.ops.mirage.run(text, [torch.ones(s, device=device) for s in shapes])
+
+
+def test_operator_looks_at_types_and_devices():
+    xs = three()
+    with pytest.raises(RuntimeError, match=re.escape("input x2: expected float32[16] on cpu, found float16[16] on cpu")):
+        torch.ops.mirage.run(RMSNORM, [xs[0], xs[1].half(), xs[2]])
+    with pytest.raises(RuntimeError, match=re.escape("found float32[16, 8] on cpu, torch.sparse_coo")):
+        torch.ops.mirage.run(RMSNORM, [xs[0], xs[1], xs[2].to_sparse()])
+    out, = torch.ops.mirage.run(RMSNORM, [xs[0], xs[1], xs[2].t().contiguous().t()])
+    torch.testing.assert_close(out, norm_linear(*xs), rtol=1e-5, atol=1e-5)
+    picked = "program p\ninput T : f32[8, 4]\ninput I : i32[3]\nG = gather(T, I)\nY = scale(G, 2)\noutput Y\n"
+    table, index = torch.randn(8, 4), torch.tensor([7, 0, 7])
+    for i in (index, index.int()):
+        torch.testing.assert_close(torch.ops.mirage.run(picked, [table, i])[0], table[index] * 2)
+
+
+def test_what_a_graph_makes_is_its_own(monkeypatch):
+    """Zeroing that a CUDA graph captured is of its replays: another graph must not take that workspace."""
+    f = execute.Found(RMSNORM, execute.Options("written"), None)
+    f.program.workspace, cpu = 64, torch.device("cpu")
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    a, b = f.workspace(cpu, 0), f.workspace(cpu, 0)
+    assert a is not b and not f.workspaces and a.numel() == 64 and not a.any()
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    assert f.workspace(cpu, 0) is f.workspace(cpu, 0) is not f.workspace(cpu, 1)
+
+
+def test_another_device_is_left_to_pytorch(options):
+    """Kernels are of one device; said once, and in explain."""
+    report, xs = mirage_torch.Report(), three()
+    run = compiled(norm_linear, report, {**options, "seed": 11})
+    run(*xs)
+    found = report.calls[0].found
+    found.device = torch.device("cuda:0")
+    with pytest.warns(UserWarning, match="its kernels are loaded on cuda:0, and the call is on cpu") as said:
+        for _ in range(3):
+            torch.testing.assert_close(run(*xs), norm_linear(*xs), rtol=1e-5, atol=1e-5)
+    assert len(said) == 1 and report.calls[0].calls == {"program": 1, "eager": 3}
+    assert "last left to PyTorch: its kernels are loaded on cuda:0" in str(report)
+
+
+def test_sizes_that_no_certificate_lists(options):
+    """A sum over a size that comes with the call is proved at some values: others are said, or left to PyTorch."""
+    def fn(x, y):
+        return (x.t() @ y) * 2 + 1
+    for who in ("run", "eager"):
+        torch._dynamo.reset()
+        report = mirage_torch.Report()
+        run = compiled(fn, report, {**options, "untested": who, "time_limit": 2.0})
+
+        def at(n):
+            x, y = torch.randn(n, 8), torch.randn(n, 8)
+            for t in (x, y):
+                torch._dynamo.mark_dynamic(t, 0, min=2, max=64)
+            torch.testing.assert_close(run(x, y), fn(x, y), rtol=1e-5, atol=1e-5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            at(64)
+        facts = report.programs[0]["ranges"]
+        assert all(f["verdict"] == "EQUAL" for f in facts) and "64, and at no other" in facts[-1]["reason"]
+        with pytest.warns(UserWarning, match="the certificate is for .*64, and for no other size") as said:
+            at(37), at(37), at(38)
+        assert len(said) == 1 and "64, and for no other size" in str(report)
+        assert report.calls[0].calls == ({"program": 4, "eager": 0} if who == "run" else {"program": 1, "eager": 3})
+    with pytest.warns(UserWarning, match="untested at 37"):
+        torch.ops.mirage.run(report.calls[0].text, [torch.randn(37, 8), torch.randn(37, 8)])
+    with pytest.raises(ValueError, match="untested 'no' is none of run, eager"):
+        execute.Options(untested="no")
+
+
+def test_calls_of_inductor_go_with_its_code(options, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch._inductor.compile_fx",
+                        types.SimpleNamespace(compile_fx=lambda gm, inputs: gm.forward))
+    gc.collect()
+    before, xs = len(execute.CALLS), three()
+    run = torch.compile(norm_linear, backend="mirage", options={**options, "mode": "written", "rest": "inductor"})
+    torch.testing.assert_close(run(*xs), norm_linear(*xs), rtol=1e-5, atol=1e-5)
+    assert len(execute.CALLS) == before + 1
+    torch.testing.assert_close(run(*xs), norm_linear(*xs), rtol=1e-5, atol=1e-5)
+    del run
+    torch._dynamo.reset()
+    gc.collect()
+    assert len(execute.CALLS) == before
+
+
+def test_what_a_launch_takes():
+    """The greatest of a symbol is what a launch takes, where whole chunks go further; a reshape is no kernel."""
+    p = library.Program("program p\nsym n in 3..37 of 39\ninput X : f32[n, 8]\nY = silu(X)\noutput Y\n")
+    assert p.bounds == [(3, 37)] and p.symbol_names == ["n"] and p.untested([5]) is None
+    p = library.Program("program p\ninput X : f32[4, 8]\nY = silu(scale(X, 2))\nZ = reshape(Y, [32])\n"
+                        "W = exp(Z)\noutput W\n")
+    assert p.facts()[0]["kernels"] == 3
 
 
 def test_fast_is_eager_until_it_is_ready(options):
@@ -201,6 +315,24 @@ def test_threads(options):
                 bad.append(1)
     order = {n: k for k, n in enumerate(("x", "g", "w"))}
     args = [xs[order_of] for order_of in sorted(order.values())]
+    threads = [threading.Thread(target=many) for _ in range(4)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    assert not bad
+
+
+def test_threads_of_emulated_kernels(options):
+    program = library.Program(RMSNORM)
+    program.search(float(options["time_limit"]), options["cache"])
+    program.emulate(execute.INCLUDE if os.path.isdir(execute.INCLUDE) else None)
+    bad = []
+
+    def many():
+        xs = three()
+        want = norm_linear(*xs)
+        for _ in range(20):
+            got, = execute.call(program, xs, ())
+            if not torch.allclose(got, want, rtol=1e-3, atol=1e-3):
+                bad.append((got - want).abs().max())
     threads = [threading.Thread(target=many) for _ in range(4)]
     [t.start() for t in threads], [t.join() for t in threads]
     assert not bad
@@ -304,6 +436,30 @@ def test_the_tool_is_in_it(tmp_path):
     assert out.returncode == 0 and out.stdout.startswith("program p")
     out = subprocess.run(tool + [str(tmp_path / "none.mg")], capture_output=True, text=True)
     assert out.returncode == 3 and "cannot be opened" in out.stderr
+
+
+WITHIN = """
+import os, signal, sys, time
+from mirage_torch import library
+for k in range(2):
+    assert library.tool(["search", sys.argv[1], "--no-measure", "--time-limit", "1"]) == 0, k
+program = library.Program(open(sys.argv[1]).read())
+program.emulate(sys.argv[2] or None)
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_the_tool_leaves_the_process_as_it_was(tmp_path):
+    """Twice, then an emulation and Ctrl-C: temporary directories and signals are the process's own."""
+    path, include = tmp_path / "p.mg", execute.INCLUDE if os.path.isdir(execute.INCLUDE) else ""
+    path.write_text(RMSNORM)
+    out = subprocess.run([sys.executable, "-c", WITHIN, str(path), include], capture_output=True, text=True)
+    assert out.returncode == 0, out.stderr
+    assert out.stdout.count("# verdict: EQUAL") == 2 and out.stdout.endswith("interrupted\n")
 
 
 @pytest.mark.parametrize("name", ["rms_norm_linear_f16", "attention_causal", "dynamic_mlp"] +

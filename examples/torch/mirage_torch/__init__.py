@@ -64,6 +64,8 @@ def _facts(number, c):
     notes += [f"{i.name} is given as {i.dtype}, of {_type(i.fake)}: a copy is made at each call"
               for i in c.inputs if i.constant is None and (i.dtype == "i32" or _type(i.fake) == "bool")]
     notes += ["a result is copied to the strides that PyTorch gives it" for r in c.results if r[3] is not None]
+    if c.untested:
+        notes.append(c.untested)
     if c.why_eager:
         notes.append("last left to PyTorch: " + c.why_eager)
     cuda = any(isinstance(t, torch.Tensor) and t.device.type == "cuda" for t in c.fakes)
@@ -138,17 +140,21 @@ def backend(gm, inputs, mode=None, options=None, report=None):
             else:
                 setattr(root, n.target, t)
 
+    held = []
+
     def calling(graph, run, taken, operands):
         module = Call(run, taken, _graph.eager_of(run, taken), o)
         number_of[run] = len(report.calls)
         report.calls.append(module)
         if o.rest == "inductor":
+            held.append(module)
             return graph.call_function(torch.ops.mirage.call.default, module.split(operands))
         root.add_module(f"run_{len(report.calls)}", module)
         return graph.call_module(f"run_{len(report.calls)}", tuple(operands))
     split = _graph.split(traced, runs, calling)
     say_nodes()
-    return _rest(torch.fx.GraphModule(root, split), inputs, o)
+    rest = _rest(torch.fx.GraphModule(root, split), inputs, o)
+    return (lambda *args, _held=held: rest(*args)) if held else rest
 
 
 def _rest(gm, inputs, o):
@@ -213,9 +219,15 @@ def superoptimize(fn, *examples, mode="measure", options=None):
 def _run(program: str, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
     device = inputs[0].device if inputs and inputs[0].is_cuda else None
     f = found_for(program, Options(mode="measure"), device)
-    if not f.ready:
-        raise RuntimeError("mirage::run: " + f.failed)
-    return call(f.program, _given(f.program, inputs), _sizes(f.program, inputs), f)
+    reason = f.elsewhere(device) if f.ready else f.failed
+    if reason:
+        raise RuntimeError("mirage::run: " + reason)
+    sizes = _sizes(f.program, inputs)
+    at = f.program.untested(sizes)
+    if at:
+        warnings.warn(f"mirage::run: the certificate is for {at}, and for no other size: untested at "
+                      f"{', '.join(map(str, sizes))}")
+    return call(f.program, _given(f.program, inputs), sizes, f)
 
 
 @torch.library.custom_op("mirage::call", mutates_args=())
@@ -237,11 +249,22 @@ def _given(p, inputs):
 
 
 def _sizes(p, inputs):
-    sizes = [1] * len(p.bounds)
-    for t, dims in zip(_given(p, inputs), p.symbol_of):
+    """What its symbols are for these tensors, each of which is as the program says."""
+    from .execute import TORCH
+    given, sizes = _given(p, inputs), [least for least, _ in p.bounds]
+    for t, dims in zip(given, p.symbol_of):
         for d, s in enumerate(dims[:t.dim()] if t is not None else ()):
             if s >= 0:
-                sizes[s] = t.shape[d]
+                sizes[s] = int(t.shape[d])
+    for k, t in enumerate(given):
+        if t is None:
+            continue
+        kind, shape = p.input_types[k], p.input_shape(k, sizes)
+        exact = (TORCH[kind], torch.bool) + (torch.int64,) * (kind == "i32")  # what its conversion keeps
+        if t.dtype not in exact or list(t.shape) != shape or t.device != inputs[0].device or t.layout != torch.strided:
+            dense = "" if t.layout == torch.strided else f", {t.layout}"
+            raise RuntimeError(f"mirage::run: input {p.input_names[k]}: expected {str(TORCH[kind])[6:]}{shape} on "
+                               f"{inputs[0].device}, found {_type(t)}{list(t.shape)} on {t.device}{dense}")
     return sizes
 
 
@@ -249,6 +272,6 @@ def _sizes(p, inputs):
 def _(program, inputs):
     from .execute import TORCH
     p = Program(program)
-    t = next(iter(inputs))
-    return [torch.empty(p.output_shape(k, _sizes(p, inputs)), dtype=TORCH[kind], device=t.device)
+    sizes = _sizes(p, inputs)
+    return [torch.empty(p.output_shape(k, sizes), dtype=TORCH[kind], device=inputs[0].device)
             for k, kind in enumerate(p.output_types)]

@@ -1,11 +1,13 @@
 """Programs at work: their search, now or in the background, and their calls."""
 import atexit
 import ctypes
+import itertools
 import os
 import queue
 import sys
 import threading
 import warnings
+import weakref
 
 import sympy
 import torch
@@ -31,7 +33,8 @@ class Options:
     least_operators  a program of fewer is left to PyTorch
     most_operators   a program has at most so many
     most_size        the greatest value of a size that comes with the call, where PyTorch bounds it no lower
-    most_symbols     how many such sizes a program may have"""
+    most_symbols     how many such sizes a program may have
+    untested         "run" or "eager": what becomes of a call at a size that the certificate does not list"""
 
     def __init__(self, mode="fast", **given):
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -39,7 +42,7 @@ class Options:
         self.cache = os.environ.get("MIRAGE_TORCH_CACHE", os.path.join(base, "mirage", "search"))
         self.threads, self.seed, self.rest, self.on_cpu = 2, 0, "eager", "evaluate"
         self.least_operators, self.most_operators, self.most_size, self.most_symbols = 2, 24, 4096, 2
-        self.devices = ("cpu", "cuda")
+        self.devices, self.untested = ("cpu", "cuda"), "run"
         for name, value in given.items():
             if name not in vars(self):
                 raise ValueError(f"mirage has no option '{name}': " + ", ".join(sorted(vars(self))))
@@ -50,6 +53,8 @@ class Options:
             raise ValueError(f"rest '{self.rest}' is none of eager, inductor")
         if self.on_cpu not in ("evaluate", "emulate"):
             raise ValueError(f"on_cpu '{self.on_cpu}' is none of evaluate, emulate")
+        if self.untested not in ("run", "eager"):
+            raise ValueError(f"untested '{self.untested}' is none of run, eager")
 
     def key(self):
         return (self.mode == "written", self.time_limit, self.cache, self.machine, self.seed, self.on_cpu)
@@ -96,10 +101,19 @@ class Found:
                 arch = f"sm_{major}{minor}" + ("a" if major >= 9 else "")
                 self.program.compile(arch, INCLUDE if os.path.isdir(INCLUDE) else None)
 
+    def elsewhere(self, device):
+        """Why it cannot run there: kernels are of the device that they were loaded for."""
+        if self.device in (None, device):
+            return None
+        return f"its kernels are loaded on {self.device}, and the call is on {device}"
+
     def workspace(self, device, stream):
-        """Zeroed once; each launch leaves it ready. One a stream, as concurrent launches need one each."""
+        """Zeroed once; each launch leaves it ready. One a stream, as concurrent launches need one each. What is made while
+        a CUDA graph is captured is that graph's: its replays zero it, in its own pool, and no other graph's do."""
         if not self.program.workspace:
             return None
+        if torch.cuda.is_current_stream_capturing():
+            return torch.zeros(self.program.workspace, dtype=torch.uint8, device=device)
         with self.lock:
             key = (device, stream)
             if key not in self.workspaces:
@@ -224,7 +238,8 @@ def _launch(program, tensors, sizes, shapes, device, found):
     return out
 
 
-CALLS = []  # those that Inductor's code calls, by number
+CALLS = weakref.WeakValueDictionary()  # those that Inductor's code calls, by number; backend() holds them with the code
+_number = itertools.count()
 
 
 class Call(torch.nn.Module):
@@ -245,13 +260,14 @@ class Call(torch.nn.Module):
                         for n, v in low.outputs]
         self.dims = [tuple(i.dims) for i in low.inputs]
         self.calls = {"program": 0, "eager": 0}
-        self.why_eager, self.constants = None, {}
+        self.why_eager, self.untested, self.constants = None, None, {}
 
     def split(self, operands):
         """Arguments of torch.ops.mirage.call: its number, the tensors, the sizes."""
-        CALLS.append(self)
+        number = next(_number)
+        CALLS[number] = self
         tensors = [a for a, f in zip(operands, self.fakes) if isinstance(f, torch.Tensor)]
-        return len(CALLS) - 1, tensors, [a for a, f in zip(operands, self.fakes) if not isinstance(f, torch.Tensor)]
+        return number, tensors, [a for a, f in zip(operands, self.fakes) if not isinstance(f, torch.Tensor)]
 
     def order(self, tensors, sizes):
         tensors, sizes = iter(tensors), iter(sizes)
@@ -276,12 +292,17 @@ class Call(torch.nn.Module):
             reason = self.found.failed or "its search has not ended"
         elif any(isinstance(a, FakeTensor) for a in args):
             reason = "the call is of fake tensors"
+        else:
+            first = next(a for a in args if isinstance(a, torch.Tensor))
+            reason = self.found.elsewhere(first.device)
         sizes = []
         if reason is None:
             sizes = [_size(e, known) for e in self.symbols]
             for v, (least, most), e in zip(sizes, self.found.program.bounds, self.symbols):
                 if v is None or not least <= v <= most:
                     reason = f"size {e} is {v}, and the program is for {least}..{most}"
+        if reason is None and sizes:
+            reason = self.beyond(sizes)
         if reason is not None:
             if self.why_eager != reason and self.found.ready:
                 warnings.warn(f"mirage: a program is left to PyTorch: {reason}")
@@ -289,7 +310,6 @@ class Call(torch.nn.Module):
             self.calls["eager"] += 1
             return self.eager(*args)
         self.calls["program"] += 1
-        first = next(a for a in args if isinstance(a, torch.Tensor))
         tensors = [self.tensor(k, i, args, known, first) for k, i in enumerate(self.inputs)]
         whole = iter(tensors)
         program = self.found.program
@@ -307,12 +327,27 @@ class Call(torch.nn.Module):
             out.append(t)
         return tuple(out)
 
+    def beyond(self, sizes):
+        """Why sizes that the certificate does not list are left to PyTorch; else a warning says it, once."""
+        at = self.found.program.untested(sizes)
+        if at is None:
+            return None
+        said = f"the certificate is for {at}, and for no other size"
+        if self.options.untested == "eager":
+            return said + " (option untested)"
+        if self.untested is None:
+            warnings.warn(f"mirage: a program runs untested at {', '.join(map(str, sizes))}: {said} (option untested)")
+        self.untested = f"last ran untested at {', '.join(map(str, sizes))}: {said} (option untested)"
+        return None
+
     def tensor(self, k, i, args, known, first):
         if i.constant is not None:
-            if (k, first.device) not in self.constants:
-                self.constants[k, first.device] = torch.full((1,), i.constant[1], dtype=TORCH[i.dtype],
-                                                             device=first.device)
-            return self.constants[k, first.device]
+            made = self.constants.get((k, first.device))
+            if made is None:
+                made = torch.full((1,), i.constant[1], dtype=TORCH[i.dtype], device=first.device)
+                if not (made.is_cuda and torch.cuda.is_current_stream_capturing()):  # else that graph's, as a workspace
+                    self.constants[k, first.device] = made
+            return made
         t = args[self.sources[k]]
         for what, how in i.prep:
             t = t.permute(how) if what == "permute" else t.reshape(_resolved(how, known))

@@ -2,6 +2,7 @@
 import ctypes
 import os
 import sys
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TYPES = ("f16", "bf16", "f32", "i32")
@@ -55,8 +56,11 @@ _CALLS = {  # name: result, arguments
     "mt_input_name": (_TEXT, [_POINTER, _INT]),
     "mt_symbols": (_INT, [_POINTER]),
     "mt_bounds": (None, [_POINTER, _SIZES]),
+    "mt_symbol_name": (_TEXT, [_POINTER, _INT]),
+    "mt_certified_at": (_TEXT, [_POINTER, _SIZES]),
     "mt_input_symbol": (_INT, [_POINTER, _INT, _INT]),
     "mt_input_order": (_INT, [_POINTER, _INT, ctypes.POINTER(ctypes.c_int32)]),
+    "mt_input_shape": (_INT, [_POINTER, _SIZES, _INT, _SIZES, ctypes.POINTER(_INT)] + _ERR),
     "mt_output_shape": (_INT, [_POINTER, _SIZES, _INT, _SIZES, ctypes.POINTER(_INT)] + _ERR),
     "mt_text": (_INT, [_POINTER, _INT, _OUT] + _ERR),
     "mt_certificate": (_INT, [_POINTER, _INT, _OUT] + _ERR),
@@ -141,13 +145,15 @@ class Program:
         self.n_in, self.n_out = LIB.mt_inputs(handle), LIB.mt_outputs(handle)
         self.filled = [bool(LIB.mt_filled(handle, k)) for k in range(self.n_in)]
         self.input_types = [LIB.mt_input_type(handle, k).decode() for k in range(self.n_in)]
+        self.input_names = [LIB.mt_input_name(handle, k).decode() for k in range(self.n_in)]
         self.output_types = [LIB.mt_output_type(handle, k).decode() for k in range(self.n_out)]
         bounds = (ctypes.c_int64 * (2 * MAX_SYMBOLS))()
         LIB.mt_bounds(handle, bounds)
         self.bounds = [(bounds[2 * k], bounds[2 * k + 1]) for k in range(LIB.mt_symbols(handle))]
+        self.symbol_names = [LIB.mt_symbol_name(handle, k).decode() for k in range(len(self.bounds))]
         self.symbol_of = [[LIB.mt_input_symbol(handle, k, d) for d in range(MAX_RANK)] for k in range(self.n_in)]
         self.orders = [self._order(k) for k in range(self.n_in)]
-        self._kernel, self._emulated, self.workspace = None, None, 0
+        self._kernel, self._emulated, self.workspace, self._one = None, None, 0, threading.Lock()
 
     def _order(self, k):
         order = (ctypes.c_int32 * MAX_RANK)()
@@ -196,10 +202,29 @@ class Program:
         _call("mt_certificate", self._handle, k, ctypes.byref(out))
         return _taken(out)
 
+    def input_shape(self, k, sizes=()):
+        return self._shape("mt_input_shape", k, sizes)
+
     def output_shape(self, k, sizes=()):
+        return self._shape("mt_output_shape", k, sizes)
+
+    def _shape(self, name, k, sizes):
         dims, rank = (ctypes.c_int64 * MAX_RANK)(), _INT()
-        _call("mt_output_shape", self._handle, _sizes(sizes), k, dims, ctypes.byref(rank))
+        _call(name, self._handle, _sizes(sizes), k, dims, ctypes.byref(rank))
         return list(dims[:rank.value])
+
+    def untested(self, sizes):
+        """The values that alone the certificate is about, "p = 1, 63", where sizes are of none; None: it holds."""
+        at = LIB.mt_certified_at(self._handle, _sizes(sizes)).decode()
+        if not at:
+            return None
+        if at.count(" = ") == 1:
+            name, values = at.split(" = ")
+            tested = [{f"{name} = {v}"} for v in values.split(", ")]
+        else:
+            tested = [set(values.split(", ")) for values in at.split("; ")]
+        here = {f"{name[:20]} = {v}" for name, v in zip(self.symbol_names, sizes)}
+        return None if any(values <= here for values in tested) else at
 
     def evaluate(self, inputs, outputs, sizes=()):
         """Addresses of dense row-major arrays: double, or int32 where the type is i32; 0 for a filled input."""
@@ -207,7 +232,8 @@ class Program:
         if self._emulated is None:
             _call("mt_eval", self._handle, *given)
         else:
-            _call("mt_emulated_run", self._emulated, self._handle, *given)
+            with self._one:  # its launches share memory
+                _call("mt_emulated_run", self._emulated, self._handle, *given)
 
     def emulate(self, include=None):
         """Compiles the emitted kernels for the CPU, by $CXX or g++: evaluate() runs them from then on."""
