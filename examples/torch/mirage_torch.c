@@ -198,7 +198,7 @@ MT_API void mt_bounds(const mt_graphs *p, int64_t *bounds) {
   for (uint32_t k = 0; k < p->program->n_symbols; k++) bounds[2 * k] = p->program->symbol[k].least, bounds[2 * k + 1] = p->program->symbol[k].last;
 }
 MT_API const char *mt_symbol_name(const mt_graphs *p, int k) { return p->program->symbol[k].name; }
-/* The values of contracted symbols that alone the certificate for these sizes is about, as mg_verify_report's `at`; "": it is about all. */
+/* The values of contracted symbols that alone the certificate for these sizes is about, as mg_verify_report's `at`; "": all. */
 MT_API const char *mt_certified_at(const mt_graphs *p, const int64_t *sym) {
   const int k = p->program->n_symbols ? mg_range_of((const mg_graph *const *)p->range, p->n, sym) : 0;
   return p->certified[k] && p->report[k].values ? p->report[k].at : "";

@@ -121,6 +121,9 @@ WRONG = {  # program, its inputs, what the error names
                        "output Z\n", [(6, 4), (5, 4)], "input X: expected float32[5, 4] on cpu, found float32[6, 4]"),
 }
 
+WRONG["a size of none"] = (WRONG["one size twice"][0].replace("[n,", "[2*n,"), [(6, 4), (6, 4)],
+                           "size n is no input's dimension by itself")
+
 
 @pytest.mark.parametrize("name", WRONG)
 def test_operator_looks_at_its_operands(name):
@@ -193,7 +196,7 @@ def test_sizes_that_no_certificate_lists(options):
         assert len(said) == 1 and "64, and for no other size" in str(report)
         assert report.calls[0].calls == ({"program": 4, "eager": 0} if who == "run" else {"program": 1, "eager": 3})
     with pytest.warns(UserWarning, match="untested at 37"):
-        torch.ops.mirage.run(report.calls[0].text, [torch.randn(37, 8), torch.randn(37, 8)])
+        torch.ops.mirage.run(report.calls[0].text, [torch.randn(8, 37), torch.randn(37, 8)])
     with pytest.raises(ValueError, match="untested 'no' is none of run, eager"):
         execute.Options(untested="no")
 

@@ -251,11 +251,13 @@ def _given(p, inputs):
 def _sizes(p, inputs):
     """What its symbols are for these tensors, each of which is as the program says."""
     from .execute import TORCH
-    given, sizes = _given(p, inputs), [least for least, _ in p.bounds]
+    given, sizes = _given(p, inputs), [None] * len(p.bounds)
     for t, dims in zip(given, p.symbol_of):
         for d, s in enumerate(dims[:t.dim()] if t is not None else ()):
             if s >= 0:
                 sizes[s] = int(t.shape[d])
+    if None in sizes:
+        raise RuntimeError(f"mirage::run: size {p.symbol_names[sizes.index(None)]} is no input's dimension by itself")
     for k, t in enumerate(given):
         if t is None:
             continue
