@@ -10072,6 +10072,8 @@ MGI_FN mg_status mgi_emulated_open(mg_emulated *m, int k, mgi_emulated_file **ou
   memset(&t, 0, sizeof t), memset(&why, 0, sizeof why), memset(&named, 0, sizeof named);
   named.name = f->name, t.g = &named, memcpy(t.so, f->so, sizeof t.so);
   if (mgi_check_open(&t, &f->n, &why) || (f->n.setup && f->n.launch)) return MG_OK; /* one that nobody emitted may have no workspace */
+  if (f->n.so) dlclose(f->n.so);
+  memset(&f->n, 0, sizeof f->n);
   if (e) *e = why.error;
   return why.status;
 }
@@ -11608,7 +11610,6 @@ mg_status mg_device_record(mg_device *d, mg_error *e) {
   return s;
 }
 mg_status mg_device_recorded(mg_device *d, int failed, mg_device_graph **out, mg_error *e) {
-  mg_error local;
   void *graph = NULL;
   mgi_graph_update how;
   if (!d->recording) return MG_OK;
@@ -11617,7 +11618,7 @@ mg_status mg_device_recorded(mg_device *d, int failed, mg_device_graph **out, mg
   const int said = d->cfg.emulated ? 0 : d->end(d->stream, &graph);
   if (failed || s != MG_OK || said) {
     if (graph) d->graph_drop(graph);
-    return failed ? MG_OK : s != MG_OK ? s : mgi_device_said(d, said, "a graph", failed ? &local : e);
+    return failed ? MG_OK : s != MG_OK ? s : mgi_device_said(d, said, "a graph", e);
   }
   const int there = *out != NULL;
   mg_device_graph *g = there ? *out : (mg_device_graph *)calloc(1, sizeof *g);

@@ -590,7 +590,8 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
 typedef struct mg_model_loaded mg_model_loaded;
 typedef struct mg_model_load_config {
   const mg_weights *weights;  /* of files; states are 0 */
-  const mg_model_data *data;  /* else, if not NULL, the weights and states of that, of the list or of its whole */
+  const mg_model_data *data;  /* else, if not NULL, the weights and states of that, of the list or of its whole, with
+                                 the same room; weights that it has of files are read from there */
   uint64_t seed;              /* else at random: copies of a pool, made on the device */
   int no_graph, no_early;     /* 1: every step by launches in the stream; none by NAME_launch_pdl */
   void *user;
@@ -612,7 +613,7 @@ void mg_model_unload(mg_model_loaded *g);
 void mg_model_loaded_say(const mg_model_loaded *g, mg_model_loaded_info *i);
 /* Input v, dense row-major at these sizes, rounded to its type; tables (mg_model_table) are put by the step. */
 mg_status mg_model_put(mg_model_loaded *g, uint32_t v, const int64_t *sym, const double *x, mg_error *e);
-/* All inputs but tables, as a step with mg_model_config.inputs = seed has them. */
+/* All inputs but tables, as a step of the whole (mg_model_list) with mg_model_config.inputs = seed has them. */
 mg_status mg_model_put_random(mg_model_loaded *g, const int64_t *sym, uint64_t seed, mg_error *e);
 /* What an input, state or output is; it waits for the step. */
 mg_status mg_model_get(mg_model_loaded *g, uint32_t v, const int64_t *sym, double *x, mg_error *e);
@@ -2318,11 +2319,21 @@ mg_status mg_piece_family(const mg_model_list *l, uint32_t k, mg_graph **out, mg
   return mgi_piece_build(l, &l->piece[k], NULL, out, e);
 }
 
-/* Lowers bound[v] of every value v that launch a picks rows by; g is its piece. */
-static void mgi_launch_bounds(const mg_launch *a, const mg_graph *g, int64_t *bound) {
-  for (int j = 0; j < a->n_in; j++)
-    if (g->tensors[g->in[j].id].dtype == MG_I32 && mg_index_bound(g, g->in[j]) < bound[a->in[j]])
-      bound[a->in[j]] = mg_index_bound(g, g->in[j]);
+/* Lowers bound[v] of every value v that launch a, of a piece, picks rows by (mg_index_bound). */
+static mg_status mgi_launch_bounds(const mg_model_list *l, const mg_launch *a, const int64_t *sym, int64_t *bound,
+                                   mg_error *e) {
+  const mg_piece *p = &l->piece[a->piece];
+  mg_status s = MG_OK;
+  for (uint32_t k = 0; k < p->n_nodes && s == MG_OK; k++) {
+    const mg_piece_node *x = &p->node[k];
+    int64_t rows = 0;
+    if (strcmp(x->op->name, "gather") || x->operand[1] >= MG_MAX_IN) continue;
+    const uint16_t of = x->operand[0];
+    const uint32_t by = a->in[x->operand[1]];
+    s = mg_size_at(l->sizes, of < MG_MAX_IN ? p->in[of].dim[0] : p->node[of - MG_MAX_IN].out.dim[0], sym, &rows, e);
+    if (s == MG_OK && rows < bound[by]) bound[by] = rows;
+  }
+  return s;
 }
 mg_status mg_value_bound(const mg_model_list *l, uint32_t v, const int64_t *sym, int64_t *bound, mg_error *e) {
   int64_t *all = (int64_t *)malloc(l->n_values * sizeof *all);
@@ -2330,13 +2341,9 @@ mg_status mg_value_bound(const mg_model_list *l, uint32_t v, const int64_t *sym,
   for (uint32_t k = 0; k < l->n_values && s == MG_OK; k++) all[k] = INT32_MAX;
   for (uint32_t k = 0; k < l->n_launches && s == MG_OK; k++) {
     const mg_launch *a = &l->launch[k];
-    mg_graph *g = NULL;
     int reads = 0;
     for (int j = 0; j < a->n_in; j++) reads |= a->in[j] == v;
-    if (!reads || a->kind != MG_LAUNCH_PIECE) continue;
-    s = mg_piece_at(l, a->piece, sym, &g, e);
-    if (s == MG_OK) mgi_launch_bounds(a, g, all);
-    mg_graph_free(g);
+    if (reads && a->kind == MG_LAUNCH_PIECE) s = mgi_launch_bounds(l, a, sym, all, e);
   }
   if (s == MG_OK) *bound = all[v];
   free(all);
@@ -4048,6 +4055,16 @@ static double mgi_poison(void) {
 }
 static int mgi_same_bits(double a, double b) { return !memcmp(&a, &b, sizeof a); }
 
+/* Symbols have values within their bounds. */
+static mg_status mgi_symbols_fit(const mg_model *m, const int64_t *sym, mg_error *e) {
+  for (int k = 0; k < m->n_symbols; k++) {
+    const mg_model_symbol *y = &m->symbol[k];
+    if (sym[k] < y->least || sym[k] > y->most)
+      return mg_fail(e, MG_BAD_INPUT, m->name, "%s is in %lld..%lld, found %lld", y->name, (long long)y->least,
+                     (long long)y->most, (long long)sym[k]);
+  }
+  return MG_OK;
+}
 /* 1 if the data holds the value itself. */
 static int mgi_data_holds(const mg_value *v, const mg_weights *w) {
   return v->kind == MG_VALUE_STATE || (v->kind == MG_VALUE_WEIGHT && !w);
@@ -4061,13 +4078,8 @@ static mg_status mgi_data_new(const mg_model_list *l, const int64_t *room, uint6
   if (d) d->data = (double **)calloc(l->n_values, sizeof *d->data);
   if (!d || !d->data) { free(d); return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the data"); }
   d->l = l, d->seed = seed, d->weights = w;
-  for (int k = 0; k < l->m->n_symbols && s == MG_OK; k++) {
-    const mg_model_symbol *y = &l->m->symbol[k];
-    d->room[k] = room[k];
-    if (room[k] < y->least || room[k] > y->most)
-      s = mg_fail(e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", y->name, (long long)y->least,
-                  (long long)y->most, (long long)room[k]);
-  }
+  for (int k = 0; k < l->m->n_symbols; k++) d->room[k] = room[k];
+  s = mgi_symbols_fit(l->m, room, e);
   if (s == MG_OK && w) s = mg_weights_fit(w, l, room, NULL, e);
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) { /* how much, before any of it */
     mg_shape shape;
@@ -4369,12 +4381,8 @@ static mg_status mgi_step_launches(mgi_running *S) {
 /* The shapes of a step, and what can be wrong with its sizes. */
 static mg_status mgi_step_sizes(mgi_running *S) {
   const mg_model_list *l = S->l;
-  mg_status s = MG_OK;
+  mg_status s = mgi_symbols_fit(l->m, S->sym, S->e);
   char text[64];
-  for (int k = 0; k < l->m->n_symbols; k++)
-    if (S->sym[k] < l->m->symbol[k].least || S->sym[k] > l->m->symbol[k].most)
-      return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", l->m->symbol[k].name,
-                     (long long)l->m->symbol[k].least, (long long)l->m->symbol[k].most, (long long)S->sym[k]);
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     const mg_value *is = &l->value[v];
     s = mg_value_shape(l, is, S->sym, &S->shape[v], S->e);
@@ -4440,7 +4448,7 @@ static mg_status mgi_step_prepare(mgi_running *S) {
                   "a step of %.3g elements, %.3g bytes in float64, is not evaluated: at most %.3g",
                   part.elements + total, 8 * (part.elements + total), room * 8);
     mg_part_free(&part);
-    mgi_launch_bounds(a, g, S->bound);
+    if (s == MG_OK) s = mgi_launch_bounds(l, a, S->sym, S->bound, S->e);
   }
   const double most = S->cfg->work > 0 ? S->cfg->work : 68719476736.0;
   if (s == MG_OK && work > most)
@@ -4849,14 +4857,20 @@ static void mgi_found_drop(mg_found_piece *p) {
 static void mgi_found_values(const mg_model_list *l, const mg_graph *g, const int64_t *sym, int64_t *value) {
   for (uint32_t k = 0; k < g->n_symbols; k++) value[k] = sym[mgi_model_symbol_find(l->m, g->symbol[k].name)];
 }
-mg_status mg_model_found_at(const mg_model_found *f, uint32_t k, const int64_t *sym, mg_graph **out, mg_error *e) {
-  const mg_found_piece *p = &f->piece[k];
-  int64_t value[MG_MAX_SYMBOLS];
-  *out = NULL;
+/* What was searched at sizes that were given is for these alone. */
+static mg_status mgi_found_takes(const mg_model_found *f, const int64_t *sym, mg_error *e) {
   for (int s = 0; s < f->l->m->n_symbols && f->sized; s++)
     if (sym[s] != f->at[0][s])
       return mg_fail(e, MG_BAD_INPUT, f->l->m->name, "it was searched for %s = %lld, found %lld",
                      f->l->m->symbol[s].name, (long long)f->at[0][s], (long long)sym[s]);
+  return MG_OK;
+}
+mg_status mg_model_found_at(const mg_model_found *f, uint32_t k, const int64_t *sym, mg_graph **out, mg_error *e) {
+  const mg_found_piece *p = &f->piece[k];
+  int64_t value[MG_MAX_SYMBOLS];
+  *out = NULL;
+  const mg_status s = mgi_found_takes(f, sym, e);
+  if (s != MG_OK) return s;
   if (!p->program) return mg_piece_at(f->l, k, sym, out, e);
   mgi_found_values(f->l, p->program, sym, value);
   return mg_at(p->graph[mg_range_of((const mg_graph *const *)p->graph, p->n, value)], value, out, e);
@@ -5069,13 +5083,9 @@ mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *
   memset(out, 0, sizeof *out);
   if (!c.search.machine) c.search.machine = mg_machine_at(0);
   out->l = l, out->sized = c.sym != NULL, out->n_at = c.sym || !l->m->n_symbols ? 1 : 2;
-  for (int k = 0; k < l->m->n_symbols; k++) {
-    const mg_model_symbol *y = &l->m->symbol[k];
-    if (c.sym && (c.sym[k] < y->least || c.sym[k] > y->most))
-      return mg_fail(e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", y->name, (long long)y->least,
-                     (long long)y->most, (long long)c.sym[k]);
-    out->at[0][k] = c.sym ? c.sym[k] : y->least, out->at[1][k] = y->most;
-  }
+  if (c.sym && (s = mgi_symbols_fit(l->m, c.sym, e)) != MG_OK) return s;
+  for (int k = 0; k < l->m->n_symbols; k++)
+    out->at[0][k] = c.sym ? c.sym[k] : l->m->symbol[k].least, out->at[1][k] = l->m->symbol[k].most;
   out->piece = (mg_found_piece *)calloc(l->n_pieces + 1, sizeof *out->piece);
   if (!out->piece) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the search");
   for (uint32_t k = 0; k < l->n_launches; k++)
@@ -5321,10 +5331,14 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
   mg_model_plan *plan = NULL;
   mgi_emulating E;
   mgi_emulation_record got;
+  int64_t last[MG_MODEL_MAX_SYMBOLS];
   memset(r, 0, sizeof *r), memset(&E, 0, sizeof E), memset(&one, 0, sizeof one), memset(&got, 0, sizeof got);
   if (!l->whole) return mg_fail(e, MG_BAD_INPUT, l->m->name, "expected a partition");
   one.max_ops = 1;
-  mg_status s = mg_model_partition(l->whole, &one, &eager, e);
+  for (int k = 0; k < l->m->n_symbols; k++) last[k] = sym[k] + (l->m->symbol[k].device ? steps - 1 : 0);
+  mg_status s = mgi_found_takes(f, sym, e);
+  if (s == MG_OK) s = mgi_found_takes(f, last, e);
+  if (s == MG_OK) s = mg_model_partition(l->whole, &one, &eager, e);
   if (s == MG_OK) s = mg_model_plan_of(l, &plan, e);
   E.f = f, E.eager = eager, E.plan = plan, E.sym = sym, E.steps = steps, E.seed = seed;
   E.text = (char **)calloc(l->n_pieces + 1, sizeof *E.text);
@@ -5356,6 +5370,8 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
    3. A step: sizes, then pointers and symbols of every launch, then the launches, or the graph.  Nothing is allocated
       on the device. */
 
+enum { MGI_LOADED_ALIGN = 16 }; /* of what an emitted kernel takes */
+
 typedef struct mgi_loaded_file {
   uint32_t piece;             /* UINT32_MAX: foreign */
   const mg_step *foreign;
@@ -5383,7 +5399,7 @@ struct mg_model_loaded {
   unsigned char **at;         /* by value */
   size_t *bytes;              /* by value: of its memory */
   uint32_t *into;             /* by value: 1 + the update whose row it is */
-  int64_t *bound, *row;       /* by value, of i32; by launch, of a placed update: the byte where its row begins */
+  int64_t *row;               /* by launch, of a placed update: the byte where its row begins */
   void *arena;
   int recorded;
   mg_device_graph *graph;
@@ -5447,6 +5463,15 @@ static mg_status mgi_loaded_product(const mg_model_loaded *g, const mg_launch *a
   mg_graph_free(program), mg_string_free(W.t.p);
   return W.s;
 }
+/* Of each launch, as those of one file differ in it. */
+static mg_status mgi_loaded_library(const mg_model_loaded *g, const mg_launch *a, mg_error *e) {
+  const mg_step *x = a->from;
+  if (strcmp(x->symbol, "cublas.matmul"))
+    return mgi_loaded_fail(g, e, MG_UNSUPPORTED, a, "no library has '%.60s': expected cublas.matmul", x->symbol);
+  if (a->n_in != 2 || a->n_out != 1 || x->in_place[0])
+    return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "cublas.matmul takes two operands, and makes one result of its own");
+  return MG_OK;
+}
 static mg_status mgi_loaded_foreign(mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
   const mg_step *x = a->from;
   if (a->n_in > MG_MAX_IN || a->n_out > MG_MAX_OUT)
@@ -5455,10 +5480,6 @@ static mg_status mgi_loaded_foreign(mg_model_loaded *g, const mg_launch *a, mgi_
   f->piece = UINT32_MAX, f->foreign = x, f->library = x->library;
   snprintf(f->name, sizeof f->name, "%.99s", x->symbol);
   if (x->library) {
-    if (strcmp(x->symbol, "cublas.matmul"))
-      return mgi_loaded_fail(g, e, MG_UNSUPPORTED, a, "no library has '%.60s': expected cublas.matmul", x->symbol);
-    if (a->n_in != 2 || a->n_out != 1 || g->l->value[a->out[0]].alias)
-      return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "cublas.matmul takes two operands, and makes one result");
     snprintf(f->name, sizeof f->name, "%.60s_f%u", g->l->m->name, (unsigned)(f - g->file));
     mg_error why;
     const mg_status s = mgi_loaded_product(g, a, f, &why);
@@ -5496,6 +5517,7 @@ static mg_status mgi_loaded_texts(mg_model_loaded *g, mg_error *e) {
     uint32_t at = 0;
     g->launch[k].file = -1;
     if (a->kind == MG_LAUNCH_UPDATE) continue;
+    if (a->kind == MG_LAUNCH_FOREIGN && a->from->library && (s = mgi_loaded_library(g, a, e)) != MG_OK) break;
     while (at < g->n_files && (a->kind == MG_LAUNCH_PIECE
                                    ? g->file[at].piece != a->piece
                                    : !mgi_loaded_alike(g, &g->file[at], &g->plan->launch[first[at]], a)))
@@ -5571,8 +5593,16 @@ static mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
   return s;
 }
 
+/* The bytes of a state's row, one index of the dimension that is outermost. */
+static size_t mgi_loaded_row(const mg_model_loaded *g, uint32_t v) {
+  const mg_shape *shape = &g->S.room[v];
+  size_t n = (size_t)mg_dtype_bytes(g->l->value[v].type);
+  for (int d = 0; d < shape->rank; d++)
+    if (d != g->l->value[v].outer) n *= (size_t)shape->dim[d];
+  return n;
+}
 /* What is made by launch k may be made in the state's row where only launch u, an update, reads it: one row lies in
-   one, and nobody has to do with the state between both. */
+   one, and nobody has to do with the state between both.  Rows begin where a kernel may write. */
 static int mgi_loaded_place(const mg_model_loaded *g, uint32_t u) {
   const mg_model_list *l = g->l;
   const mg_launch *a = &g->plan->launch[u];
@@ -5581,6 +5611,7 @@ static int mgi_loaded_place(const mg_model_loaded *g, uint32_t u) {
   int64_t n;
   if (is->kind != MG_VALUE_MADE || is->alias || is->taken || is->type != to->type || a->dim != to->outer) return 0;
   if (a->dim && !(mgi_size_number(l->sizes, is->dim[a->dim], &n) && n == 1)) return 0;
+  if (mgi_loaded_row(g, state) % MGI_LOADED_ALIGN) return 0;
   for (int k = 0; k < l->m->n_outputs; k++)
     if (l->output[k] == v) return 0;
   for (uint32_t k = 0; k < g->plan->n_launches; k++) {
@@ -5588,11 +5619,30 @@ static int mgi_loaded_place(const mg_model_loaded *g, uint32_t u) {
     if (k < g->plan->first[v] || k == u) continue;
     for (int j = 0; j < mgi_launch_count(b); j++) {
       const uint32_t x = mgi_launch_value(b, j);
-      if (x == v && (j < b->n_in || l->value[x].alias)) return 0;
+      if (x == v && j < b->n_in) return 0;
       if (x == state && k < u) return 0;
     }
   }
   return 1;
+}
+/* Which updates are made in place; the others are copies of what lies row-major. */
+static mg_status mgi_loaded_updates(mg_model_loaded *g, mg_error *e) {
+  for (uint32_t k = 0; k < g->plan->n_launches; k++) {
+    const mg_launch *a = &g->plan->launch[k];
+    if (a->kind != MG_LAUNCH_UPDATE) continue;
+    const mg_value *is = &g->l->value[a->in[0]], *to = &g->l->value[a->out[0]];
+    g->launch[k].placed = mgi_loaded_place(g, k);
+    if (g->launch[k].placed) { g->into[a->in[0]] = k + 1, g->is.placed++; continue; }
+    g->is.copies++;
+    if (is->outer)
+      return mgi_loaded_fail(g, e, MG_UNSUPPORTED, a,
+                             "'%.60s' grows along dimension %d: it goes into a state only by what is made of it",
+                             is->name, is->outer);
+    if (to->outer && to->outer != a->dim)
+      return mgi_loaded_fail(g, e, MG_UNSUPPORTED, a, "'%.60s' is updated along another dimension than it grows",
+                             to->name);
+  }
+  return MG_OK;
 }
 /* Bytes of a value where the symbols have these values. */
 static mg_status mgi_loaded_bytes(const mg_model_list *l, uint32_t v, const int64_t *sym, size_t *bytes, mg_error *e) {
@@ -5648,6 +5698,7 @@ static double mgi_loaded_get(const unsigned char *from, mg_dtype type, int64_t k
 /* Where element k, row-major, of a value of this shape stands, `outer` outermost. */
 static int64_t mgi_loaded_index(const mg_shape *s, int outer, int64_t k) {
   int64_t at = 0, stride = 1, mine = 0;
+  if (!outer) return k;
   for (int d = s->rank - 1; d >= 0; k /= s->dim[d], d--)
     if (d == outer) mine = k % s->dim[d];
     else at += k % s->dim[d] * stride, stride *= s->dim[d];
@@ -5662,13 +5713,13 @@ static mg_status mgi_loaded_move(mg_model_loaded *g, uint32_t v, const mg_shape 
   unsigned char *x = (unsigned char *)malloc(bytes + 1);
   mg_status s = x ? MG_OK : mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for '%s'", is->name);
   for (int64_t k = 0; k < n && put && s == MG_OK; k++)
-    mgi_loaded_put(x, is->type, is->outer ? mgi_loaded_index(shape, is->outer, k) : k, put[k]);
+    mgi_loaded_put(x, is->type, mgi_loaded_index(shape, is->outer, k), put[k]);
   if (s == MG_OK)
     s = put ? mg_device_copy(g->d, MG_TO_DEVICE, g->at[v], bytes, x, bytes, bytes, 1, e)
             : mg_device_copy(g->d, MG_FROM_DEVICE, x, bytes, g->at[v], bytes, bytes, 1, e);
   if (s == MG_OK) s = mg_device_wait(g->d, e);
   for (int64_t k = 0; k < n && get && s == MG_OK; k++)
-    get[k] = mgi_loaded_get(x, is->type, is->outer ? mgi_loaded_index(shape, is->outer, k) : k);
+    get[k] = mgi_loaded_get(x, is->type, mgi_loaded_index(shape, is->outer, k));
   free(x);
   return s;
 }
@@ -5785,7 +5836,7 @@ void mg_model_unload(mg_model_loaded *g) {
   mg_device_free(g->d, g->arena);
   mg_model_plan_free(g->plan), mg_device_graph_free(g->d, g->graph);
   free(g->S.shape), free(g->S.room), free(g->file), free(g->launch), free(g->at), free(g->bytes), free(g->into);
-  free(g->bound), free(g->row), free(g);
+  free(g->row), free(g);
 }
 mg_status mg_model_load(const mg_model_found *f, mg_device *d, const int64_t *room, const mg_model_load_config *cfg,
                         mg_model_loaded **out, mg_error *e) {
@@ -5805,32 +5856,30 @@ mg_status mg_model_load(const mg_model_found *f, mg_device *d, const int64_t *ro
   g->at = (unsigned char **)calloc(l->n_values, sizeof *g->at),
   g->bytes = (size_t *)calloc(l->n_values, sizeof *g->bytes);
   g->into = (uint32_t *)calloc(l->n_values, sizeof *g->into);
-  g->bound = (int64_t *)calloc(l->n_values, sizeof *g->bound),
   g->row = (int64_t *)calloc(l->n_launches + 1, sizeof *g->row);
   if (s == MG_OK &&
-      (!g->S.shape || !g->S.room || !g->file || !g->launch || !g->at || !g->bytes || !g->into || !g->bound || !g->row))
+      (!g->S.shape || !g->S.room || !g->file || !g->launch || !g->at || !g->bytes || !g->into || !g->row))
     s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the model");
   g->S.l = l, g->S.d = &g->room, g->S.sym = g->room.room, g->S.cfg = &g->none, g->S.e = e;
   if (s == MG_OK) g->S.launch = g->plan->launch, g->S.n_launches = g->plan->n_launches, s = mgi_step_sizes(&g->S);
+  const mg_model_data *data = g->cfg.data;
+  for (int k = 0; k < l->m->n_symbols && data && s == MG_OK; k++)
+    if (data->room[k] != room[k])
+      s = mg_fail(e, MG_BAD_INPUT, l->m->name, "the data has room for %s = %lld, found %lld", l->m->symbol[k].name,
+                  (long long)data->room[k], (long long)room[k]);
+  if (data && !g->cfg.weights) g->cfg.weights = data->weights;
   if (s == MG_OK && g->cfg.weights) s = mg_weights_fit(g->cfg.weights, l, room, NULL, e);
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     const mg_value *is = &l->value[v];
     if (is->kind == MG_VALUE_STATE && mgi_value_grows(l, is) < 0)
       s = mg_fail(e, MG_UNSUPPORTED, l->m->name, "state '%s' grows along several dimensions: one is kept on a device",
                   is->name);
-    if (is->kind == MG_VALUE_INPUT && is->type == MG_I32) s = mg_value_bound(l, v, room, &g->bound[v], e);
   }
+  if (s == MG_OK) s = mgi_loaded_updates(g, e);
   if (s == MG_OK) s = mgi_loaded_texts(g, e);
   if (s == MG_OK) s = mgi_loaded_files(g, e);
-  for (uint32_t k = 0; s == MG_OK && k < g->plan->n_launches; k++) {
-    if (g->plan->launch[k].kind != MG_LAUNCH_UPDATE) {
-      g->is.launches++, g->is.early += (uint32_t)g->launch[k].early;
-      continue;
-    }
-    g->launch[k].placed = mgi_loaded_place(g, k);
-    if (g->launch[k].placed) g->into[g->plan->launch[k].in[0]] = k + 1, g->is.placed++;
-    else g->is.copies++;
-  }
+  for (uint32_t k = 0; s == MG_OK && k < g->plan->n_launches; k++)
+    if (g->plan->launch[k].kind != MG_LAUNCH_UPDATE) g->is.launches++, g->is.early += (uint32_t)g->launch[k].early;
   if (s == MG_OK) s = mgi_loaded_memory(g, e);
   if (s == MG_OK) s = mgi_loaded_fill(g, e);
   if (s == MG_OK) *out = g;
@@ -5841,7 +5890,8 @@ void mg_model_loaded_say(const mg_model_loaded *g, mg_model_loaded_info *i) { *i
 
 static mg_status mgi_loaded_shape(mg_model_loaded *g, uint32_t v, const int64_t *sym, mg_shape *shape, mg_error *e) {
   const mg_value *is = &g->l->value[v];
-  mg_status s = mg_value_shape(g->l, is, sym, shape, e);
+  mg_status s = mgi_symbols_fit(g->l->m, sym, e);
+  if (s == MG_OK) s = mg_value_shape(g->l, is, sym, shape, e);
   const size_t bytes = s == MG_OK ? (size_t)mg_shape_elements(shape) * (size_t)mg_dtype_bytes(is->type) : 0;
   if (s == MG_OK && is->kind != MG_VALUE_MADE && bytes > g->bytes[v])
     s = mg_fail(e, MG_BAD_INPUT, g->l->m->name, "'%s' has room for %zu bytes, found %zu", is->name, g->bytes[v], bytes);
@@ -5850,12 +5900,14 @@ static mg_status mgi_loaded_shape(mg_model_loaded *g, uint32_t v, const int64_t 
 mg_status mg_model_put(mg_model_loaded *g, uint32_t v, const int64_t *sym, const double *x, mg_error *e) {
   mg_shape shape;
   const mg_value *is = &g->l->value[v];
+  const int picks = is->kind == MG_VALUE_INPUT && is->type == MG_I32;
+  int64_t bound = 0;
   mg_status s = mgi_loaded_shape(g, v, sym, &shape, e);
-  for (int64_t k = 0; s == MG_OK && is->kind == MG_VALUE_INPUT && is->type == MG_I32 && k < mg_shape_elements(&shape);
-       k++)
-    if (!(x[k] >= 0 && x[k] < (double)g->bound[v]))
+  if (s == MG_OK && picks) s = mg_value_bound(g->l, v, sym, &bound, e);
+  for (int64_t k = 0; s == MG_OK && picks && k < mg_shape_elements(&shape); k++)
+    if (!(x[k] >= 0 && x[k] < (double)bound))
       s = mg_fail(e, MG_BAD_INPUT, g->l->m->name, "input '%s' element %lld: expected 0 to %lld, found %.17g", is->name,
-                  (long long)k, (long long)g->bound[v] - 1, x[k]);
+                  (long long)k, (long long)bound - 1, x[k]);
   return s == MG_OK ? mgi_loaded_move(g, v, &shape, x, NULL, e) : s;
 }
 mg_status mg_model_put_random(mg_model_loaded *g, const int64_t *sym, uint64_t seed, mg_error *e) {
@@ -5863,13 +5915,15 @@ mg_status mg_model_put_random(mg_model_loaded *g, const int64_t *sym, uint64_t s
   for (uint32_t v = 1; v < g->l->n_values && s == MG_OK; v++) {
     const mg_value *is = &g->l->value[v];
     mg_shape shape;
+    int64_t bound = 0;
     if (is->kind != MG_VALUE_INPUT || is->decl->table) continue;
-    s = mg_value_shape(g->l, is, sym, &shape, e);
+    s = mgi_loaded_shape(g, v, sym, &shape, e);
+    if (s == MG_OK && is->type == MG_I32) s = mg_value_bound(g->l, v, sym, &bound, e);
     if (s != MG_OK) break;
     double *x = (double *)malloc((size_t)mg_shape_elements(&shape) * sizeof *x);
     if (!x) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for '%s'", is->name);
     mgi_draw_all(x, mg_shape_elements(&shape), seed, g->l->whole ? mg_value_find(g->l->whole, is->name, -1) : v,
-                 is->type, g->bound[v]);
+                 is->type, bound);
     s = mg_model_put(g, v, sym, x, e);
     free(x);
   }
@@ -5886,13 +5940,6 @@ static unsigned char *mgi_loaded_at(const mg_model_loaded *g, uint32_t v) {
   const uint32_t u = g->into[v];
   return u ? g->at[g->plan->launch[u - 1].out[0]] + g->row[u - 1] : g->at[v];
 }
-/* The bytes of one index of the dimension that is outermost. */
-static size_t mgi_loaded_row(const mg_model_loaded *g, uint32_t v, const mg_shape *shape) {
-  size_t n = (size_t)mg_dtype_bytes(g->l->value[v].type);
-  for (int d = 0; d < shape->rank; d++)
-    if (d != g->l->value[v].outer) n *= (size_t)shape->dim[d];
-  return n;
-}
 /* An update that is a copy: lines of what lies in one in both. */
 static mg_status mgi_loaded_update(mg_model_loaded *g, const mg_launch *a, mg_error *e) {
   const uint32_t v = a->in[0], to = a->out[0];
@@ -5905,7 +5952,7 @@ static mg_status mgi_loaded_update(mg_model_loaded *g, const mg_launch *a, mg_er
   mg_status s = mgi_update_fits(&g->S, a, &at);
   const unsigned char *x = mgi_loaded_at(g, v);
   if (s != MG_OK) return s;
-  if (a->dim && a->dim == g->l->value[to].outer) { /* [lines, n, line] to [n, lines, line] */
+  if (g->l->value[to].outer) { /* [lines, n, line] to [n, lines, line] */
     unsigned char *row = g->at[to] + (size_t)at * lines * line;
     for (size_t k = 0; k < (n < lines ? n : lines) && s == MG_OK; k++)
       s = n < lines
@@ -5913,9 +5960,6 @@ static mg_status mgi_loaded_update(mg_model_loaded *g, const mg_launch *a, mg_er
               : mg_device_copy(g->d, MG_ON_DEVICE, row + k * line, lines * line, x + k * n * line, line, line, n, e);
     return s;
   }
-  if (g->l->value[to].outer)
-    return mgi_loaded_fail(g, e, MG_UNSUPPORTED, a, "'%.60s' is updated along another dimension than it grows",
-                           g->l->value[to].name);
   const size_t have = (size_t)whole->dim[a->dim] * line;
   return mg_device_copy(g->d, MG_ON_DEVICE, g->at[to] + (size_t)at * line, have, x, n * line, n * line, lines, e);
 }
@@ -5925,7 +5969,7 @@ static mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e) {
   const void *in[MG_MAX_IN];
   void *out[MG_MAX_OUT];
   size_t in_bytes[MG_MAX_IN], out_bytes[MG_MAX_OUT];
-  int64_t sym[MG_MODEL_MAX_SYMBOLS + MG_MAX_SYMBOLS];
+  int64_t sym[MG_MODEL_MAX_SYMBOLS];
   mg_device_call c;
   if (a->kind == MG_LAUNCH_UPDATE) return x->placed ? MG_OK : mgi_loaded_update(g, a, e);
   const mgi_loaded_file *f = &g->file[x->file];
@@ -5964,7 +6008,8 @@ static mg_status mgi_loaded_all(mg_model_loaded *g, mg_error *e) {
 static mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
   const mg_model_list *l = g->l;
   char text[64];
-  mg_status s = mgi_step_sizes(&g->S);
+  mg_status s = mgi_found_takes(g->f, g->S.sym, e);
+  if (s == MG_OK) s = mgi_step_sizes(&g->S);
   g->is.read = 0;
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     const mg_value *is = &l->value[v];
@@ -5985,7 +6030,7 @@ static mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
     int64_t at = 0;
     if (!g->launch[k].placed) continue;
     s = mgi_update_fits(&g->S, a, &at);
-    g->row[k] = at * (int64_t)mgi_loaded_row(g, a->out[0], &g->S.room[a->out[0]]);
+    g->row[k] = at * (int64_t)mgi_loaded_row(g, a->out[0]);
   }
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     if (l->value[v].kind != MG_VALUE_INPUT || !l->value[v].decl->table) continue;

@@ -1964,7 +1964,7 @@ static mg_status model_by_piece(mg_model_loaded *g, const mg_model_found *f, con
 }
 static mg_status model_timed(const options *o, mg_model_loaded *g, const mg_device *d, const mg_model_found *f, const int64_t *sym, double host, mg_error *e) {
   double us[MG_DEVICE_TIMES], all = 0, *predicted = (double *)calloc(f->l->n_pieces + 1, sizeof *predicted);
-  const int n = o->reps && o->reps < MG_DEVICE_TIMES ? (int)o->reps : 20;
+  const int n = o->reps ? (int)o->reps : 20;
   const mg_machine *m = o->machine ? o->machine : mg_machine_at(0);
   mg_model_loaded_info i;
   mg_status s = predicted ? MG_OK : mg_fail(e, MG_NO_MEMORY, f->l->m->name, "no memory for times");
@@ -2242,6 +2242,10 @@ static int do_model(const options *o) {
   if (o->gpu && o->emulated) return fault(MG_BAD_INPUT, "model", "--gpu and --emulated are two devices: expected one");
   if (device && !run && !check) return fault(MG_BAD_INPUT, "model", "--gpu and --emulated belong to model run and check");
   if ((o->timed || o->reps) && !(run && o->gpu)) return fault(MG_BAD_INPUT, "model", "--time and --reps belong to model run --gpu");
+  if (o->reps > MG_DEVICE_TIMES) {
+    snprintf(msg, sizeof msg, "--reps: expected at most %d replays, found %lld", (int)MG_DEVICE_TIMES, (long long)o->reps);
+    return fault(MG_BAD_INPUT, "model", msg);
+  }
   if (!found && !(run && device) && (o->out || o->arch || o->threads)) return fault(MG_BAD_INPUT, "model", "-o, --arch, --machine and --threads belong to model search, verify, emit and check");
   if (!search && (o->time_limit > 0 || o->cache)) return fault(MG_BAD_INPUT, "model", "--time-limit and --cache belong to model search");
   char *text = read_all(o->file[1], &n, &code);

@@ -235,6 +235,17 @@ static void test_refused(void **state) {
   const double far[3] = {1, 20, 2};
   assert_int_equal(mg_model_put(x.g, mg_value_find(q, "T", -1), room, far, &e), MG_BAD_INPUT);
   assert_non_null(strstr(e.msg, "element 1: expected 0 to 19, found 20"));
+  const int64_t past[2] = {5, 5}, more[2] = {room[0], room[1] - 1};
+  double got[5 * 32];
+  assert_int_equal(mg_model_get(x.g, q->output[0], past, got, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "n is in 1..4, found 5"));
+  mg_model_load_config other;
+  mg_model_loaded *none = NULL;
+  memset(&other, 0, sizeof other);
+  other.data = x.d;
+  assert_int_equal(mg_model_load(&found, dev, more, &other, &none, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "the data has room for p = 8, found 7"));
+  assert_null(none);
   unload(&x);
   static const struct { const char *text, *says; mg_status s;
   } models[] = {
@@ -252,6 +263,18 @@ static void test_refused(void **state) {
       {"model a sym p in 1..4 device input X : f16[4, 4] state K : f16[p, p] update K at p-1 = reshape(sum(X, dim=0), "
        "[1, 4]) Y = exp(X) output Y",
        "grows along several dimensions", MG_UNSUPPORTED},
+      {"model a sym p in 1..4 device sym m in 1..4 input X : f16[8, 1, 64] state K : f16[8, p, 64] state T : f16[8, m, "
+       "64] update K at p-1 = X update T at 0 = K Y = exp(X) output Y",
+       "'K' grows along dimension 1: it goes into a state only by what is made of it", MG_UNSUPPORTED},
+      {"model a sym p in 1..4 device input X : f16[8, p, 32] state K : f16[8, p, 64] update K at 0 = X Y = exp(X) "
+       "output Y",
+       "'K' is updated along another dimension than it grows", MG_UNSUPPORTED},
+      {"model a input W : f16[4, 4] state K : f16[4, 4] Y = exp(W) H = extern library \"cublas.matmul\" (K, W) : in K "
+       "output Y",
+       "cublas.matmul takes two operands, and makes one result", MG_BAD_INPUT},
+      {"model a input X : f16[4, 4] weight W : f16[4, 4] H = extern library \"cublas.matmul\" (X, W) : f16[4, 4] "
+       "G = extern library \"cublas.matmul\" (H, W) : in H output G",
+       "cublas.matmul takes two operands, and makes one result", MG_BAD_INPUT},
   };
   for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
     mg_model *b_m = NULL;
@@ -389,24 +412,155 @@ static void test_weights(void **state) {
       mg_model_partition(b_l, NULL, &b_q, &e) || mg_weights_of(file, 8 + HEAD + DATA, "w", &w, &e))
     fail_msg("%s: %s", e.where, e.msg);
   mg_model_found f = found_of(b_q);
-  c.weights = w;
-  if (mg_model_load(&f, dev, NULL, &c, &g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
-  for (uint32_t v = 1; v < b_q->n_values; v++) {
-    double want[300], got[300];
-    if (b_q->value[v].kind != MG_VALUE_WEIGHT) continue;
-    mg_weights_read(w, b_q, v, want);
-    if (mg_model_get(g, v, NULL, got, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
-    const int n = !strcmp(b_q->value[v].name, "A") ? 12 : !strcmp(b_q->value[v].name, "W") ? 280 : 140;
-    for (int k = 0; k < n; k++)
-      if (want[k] != got[k]) fail_msg("%s[%d]: expected %g, found %g", b_q->value[v].name, k, want[k], got[k]);
+  mg_model_data *data = NULL;
+  if (mg_model_data_open(b_l, NULL, w, &data, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  for (int of_data = 0; of_data < 2; of_data++) { /* of files, or of data that was opened from them */
+    c.weights = of_data ? NULL : w, c.data = of_data ? data : NULL;
+    if (mg_model_load(&f, dev, NULL, &c, &g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    for (uint32_t v = 1; v < b_q->n_values; v++) {
+      double want[300], got[300];
+      if (b_q->value[v].kind != MG_VALUE_WEIGHT) continue;
+      mg_weights_read(w, b_q, v, want);
+      if (mg_model_get(g, v, NULL, got, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+      const int n = !strcmp(b_q->value[v].name, "A") ? 12 : !strcmp(b_q->value[v].name, "W") ? 280 : 140;
+      for (int k = 0; k < n; k++)
+        if (want[k] != got[k]) fail_msg("%s[%d]: expected %g, found %g", b_q->value[v].name, k, want[k], got[k]);
+    }
+    mg_model_unload(g);
   }
-  mg_model_unload(g), mg_model_found_free(&f), mg_weights_close(w), free(file);
+  mg_model_data_free(data), mg_model_found_free(&f), mg_weights_close(w), free(file);
   mg_model_list_free(b_q), mg_model_list_free(b_l), mg_model_free(b_m);
+}
+
+/* A model of its own. */
+typedef struct whole { mg_model *m; mg_model_list *l, *q; mg_model_found f; } whole;
+static whole whole_of(const char *of, const int64_t *sized) {
+  whole x;
+  mg_error e;
+  mg_model_search_config c = mg_model_search_config_default();
+  memset(&x, 0, sizeof x);
+  c.no_search = 1, c.sym = sized;
+  if (mg_model_parse(of, strlen(of), "m", NULL, &x.m, &e) || mg_model_list_of(x.m, &x.l, &e) ||
+      mg_model_partition(x.l, NULL, &x.q, &e) || mg_model_search(x.q, &c, &x.f, &e))
+    fail_msg("%s: %s", e.where, e.msg);
+  return x;
+}
+static void whole_free(whole *x) {
+  mg_model_found_free(&x->f), mg_model_list_free(x->q), mg_model_list_free(x->l), mg_model_free(x->m);
+}
+
+/* Kernels that were found at sizes are launched at no others. */
+static void test_sized(void **state) {
+  static const char of[] = "model s sym n in 1..2 sym p in 1..16 device input X : f16[n, 32] state K : f16[n, p, 32] "
+                           "update K at p-1 = reshape(X, [n, 1, 32]) Y = reshape(sum(K, dim=1), [n, 32]) output Y";
+  static const char says[] = "it was searched for p = 7, found 8";
+  const int64_t at[2] = {1, 7}, next[2] = {1, 8}, most[2] = {1, 16};
+  mg_model_loaded *g = NULL;
+  mg_model_emulation r;
+  mg_device_counts a, b;
+  double us[64];
+  mg_error e;
+  (void)state;
+  whole x = whole_of(of, at);
+  if (mg_model_load(&x.f, dev, most, NULL, &g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_true(x.q->n_launches <= 64);
+  if (mg_model_launch(g, at, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  mg_device_count(dev, &a);
+  assert_int_equal(mg_model_launch(g, next, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, says));
+  assert_int_equal(mg_model_timeline(g, next, us, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, says));
+  mg_device_count(dev, &b);
+  assert_int_equal(a.launches, b.launches);
+  mg_model_unload(g);
+  for (int steps = 1; steps < 3; steps++) { /* of two steps the second is at other sizes */
+    assert_int_equal(mg_model_emulate(&x.f, steps == 1 ? next : at, steps, 5, NULL, &r, &e), MG_BAD_INPUT);
+    assert_non_null(strstr(e.msg, says));
+  }
+  whole_free(&x);
+}
+
+/* A row that begins at no multiple of 16 bytes: kernels take no such pointer, so that nothing is made there. */
+static void test_rows(void **state) {
+  static const char *const of[] = {
+      "model u sym p in 1..8 device input X : f32[1] state S : f32[p] A = add(X, X) update S at p-1 = A "
+      "Y = mul(S, S) output Y",
+      "model u sym p in 1..8 device input X : f16[1, 6] state S : f16[p, 6] A = add(X, X) update S at p-1 = A "
+      "Y = mul(S, S) output Y",
+      "model u sym p in 1..8 device input X : f16[1, 8] state S : f16[p, 8] A = add(X, X) update S at p-1 = A "
+      "Y = mul(S, S) output Y"};
+  const int64_t one[1] = {1}, four[1] = {4};
+  (void)state;
+  for (uint32_t k = 0; k < 3; k++) {
+    mg_model_loaded *g = NULL;
+    mg_model_loaded_info is;
+    mg_model_emulation r;
+    mg_error e;
+    whole x = whole_of(of[k], NULL);
+    if (mg_model_load(&x.f, dev, four, NULL, &g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    mg_model_loaded_say(g, &is);
+    assert_int_equal(is.placed, k == 2), assert_int_equal(is.copies, k != 2);
+    mg_model_unload(g);
+    if (mg_model_loaded_check(&x.f, dev, one, 4, 3, NULL, &r, &e) != MG_OK) fail_msg("%u: %s: %s", k, e.where, e.msg);
+    assert_int_equal(r.emulated.steps, 4);
+    whole_free(&x);
+  }
+}
+
+/* What picks rows of a state picks those that are there at the step's sizes, at random as in float64. */
+static void test_bounds(void **state) {
+  static const char of[] = "model b sym p in 1..8 device input T : i32[4, 1] input X : f16[1, 16] state E : f16[p, 16] "
+                           "update E at p-1 = X Y = reshape(gather(E, T), [4, 16]) output Y";
+  const int64_t most[1] = {8}, at[1] = {3};
+  const double good[4] = {0, 2, 1, 2}, bad[4] = {0, 2, 3, 1};
+  mg_model_loaded *g = NULL;
+  mg_model_data *d = NULL;
+  mg_error e;
+  (void)state;
+  whole x = whole_of(of, at);
+  if (mg_model_load(&x.f, dev, most, NULL, &g, &e) != MG_OK || mg_model_data_new(x.l, most, 7, &d, &e) != MG_OK)
+    fail_msg("%s: %s", e.where, e.msg);
+  const uint32_t v = mg_value_find(x.q, "T", -1);
+  assert_int_equal(mg_model_put(g, v, at, good, &e), MG_OK);
+  assert_int_equal(mg_model_put(g, v, at, bad, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "element 2: expected 0 to 2, found 3"));
+  assert_int_equal(mg_model_put(g, v, most, bad, &e), MG_OK);
+  for (uint64_t seed = 1; seed < 9; seed++) {
+    mg_model_config c;
+    double got[4];
+    memset(&c, 0, sizeof c);
+    c.inputs = seed;
+    assert_int_equal(mg_model_step(d, at, &c, &e), MG_OK);
+    assert_int_equal(mg_model_put_random(g, at, seed, &e), MG_OK);
+    assert_int_equal(mg_model_get(g, v, at, got, &e), MG_OK);
+    for (int k = 0; k < 4; k++) assert_true(got[k] == d->data[mg_value_find(x.l, "T", -1)][k]);
+  }
+  mg_model_unload(g), mg_model_data_free(d), whole_free(&x);
+}
+
+/* A file that cannot be opened cannot be at the second time either. */
+static void test_opened(void **state) {
+  const char *const of = "#include \"mirage_cuda.cuh\"\n", *const name = "none";
+  mg_emulated *files = NULL;
+  mg_check_config cfg;
+  mg_device_call c;
+  mg_error e;
+  size_t bytes;
+  (void)state;
+  memset(&cfg, 0, sizeof cfg), memset(&c, 0, sizeof c);
+  cfg.include_dir = ".";
+  if (mg_cuda_emulate(&of, &name, 1, &cfg, &files, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_null(mg_emulated_info(files, 0, &bytes, &e));
+  assert_int_equal(mg_emulated_call(files, 0, &c, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "expected the entry points none_launch"));
+  mg_emulated_free(files);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_failing),
                                      cmocka_unit_test(test_refused), cmocka_unit_test(test_mutants),
-                                     cmocka_unit_test(test_weights), cmocka_unit_test(test_check)};
+                                     cmocka_unit_test(test_weights), cmocka_unit_test(test_check),
+                                     cmocka_unit_test(test_sized), cmocka_unit_test(test_rows),
+                                     cmocka_unit_test(test_bounds), cmocka_unit_test(test_opened)};
   return cmocka_run_group_tests_name("a model on a device", tests, setup, teardown);
 }

@@ -138,6 +138,7 @@ has '^model w on the CPU, by emulation: ' "model run on a stand-in: says where i
 has ' first 5 4 5 4$' "model run on a stand-in: the files' weights, their product"
 status 3 "model run on a GPU and a stand-in" "$m" model run w.mgm --random 1 --sym n=2 --gpu --emulated
 status 3 "model run in float64 with times" "$m" model run w.mgm --random 1 --sym n=2 --time
+status 3 "model run with too many replays" "$m" model run w.mgm --random 1 --sym n=2 --gpu --reps 257
 status 3 "model eval on a stand-in" "$m" model eval w.mgm --sym n=2 --emulated
 status 3 "model run on a stand-in past a bound" "$m" model run $models/tiny.mgm --random 3 --steps 33 --sym n=1 --sym p=1 --emulated
 if ! nvidia-smi >/dev/null 2>&1; then
