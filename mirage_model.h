@@ -582,7 +582,8 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
    and states in its memory, the plan's arena at the bounds of all sizes, a workspace for each file.  A step is the list
    of launches; from the second on a recorded graph, which is changed when the symbols' values change, and never made
    for a value.  A kernel whose early inputs are weights alone is launched by NAME_launch_pdl.  What makes a value that
-   only an update reads, a row of the state that lies in one, makes it there: such an update is no copy.
+   only an update reads, a row of the state that lies in one, of a multiple of 16 bytes, makes it there: such an
+   update is no copy.
    Foreign kernels: `extern user "k" in "f.cu"`: that file, beside the model's or as it is named, has k_launch as
    emitted files have it (mirage_cuda.cuh, >>host), with the sizes given as `sym`, the scratch as its workspace;
    `extern library "cublas.matmul"`: the product of two operands. */
@@ -5463,7 +5464,7 @@ static mg_status mgi_loaded_product(const mg_model_loaded *g, const mg_launch *a
   mg_graph_free(program), mg_string_free(W.t.p);
   return W.s;
 }
-/* Of each launch, as those of one file differ in it. */
+/* What a library has, and what it takes: asked of each launch, as launches of one file differ in it. */
 static mg_status mgi_loaded_library(const mg_model_loaded *g, const mg_launch *a, mg_error *e) {
   const mg_step *x = a->from;
   if (strcmp(x->symbol, "cublas.matmul"))
