@@ -359,7 +359,7 @@ static void a_search_takes_its_bounds(void **state) {
   assert_true(r.n == 1 && r.range[0].least[0] == 3 && r.range[0].most[0] == 37);
   mg_family_result_free(&r);
   mg_graph_free(p);
-  p = parse("program b\ninput X : f16[4]\nsym n in 3..37\nof = silu(X)\noutput of\n");
+  p = parse("program b\ninput Y : f16[4]\nsym n in 3..37\nof = silu(Y)\ninput X : f16[n, 4]\nO = silu(X)\noutput of, O\n");
   assert_true(p->symbol[0].most == 37);
   mg_graph_free(p);
 }
