@@ -533,10 +533,13 @@ static mg_status covered(const mg_graph *a, mg_graph *const *range, int n, mg_er
   return MG_OK;
 }
 
-/* MG_OK if a certificate speaks of file[1] and file[2], in this order: of a range, where these have several. */
-static mg_status certificate_is_of(const char *text, size_t n, char **file, mg_error *e) {
-  mg_graph *of[2] = { NULL, NULL }, *range[MG_MAX_RANGES];
+/* MG_OK if a certificate speaks of file[1] and file[2], in this order.  The second file's graph covers the first's sizes, or is one
+   range of several: *of_range is its number then, from 1, and 0 else. */
+static mg_status certificate_is_of(const char *text, size_t n, char **file, int *of_range, mg_error *e) {
+  mg_graph *of[2] = { NULL, NULL }, *whole = NULL, *range[MG_MAX_RANGES];
+  *of_range = 0;
   mg_status s = mg_certificate_graphs(text, n, &of[0], &of[1], e);
+  if (s == MG_OK) s = mg_parse_file(file[1], NULL, &whole, e);
   for (int k = 0; k < 2 && s == MG_OK; k++) {
     int ranges = 0, is = 0, code = 0;
     size_t size;
@@ -544,13 +547,16 @@ static mg_status certificate_is_of(const char *text, size_t n, char **file, mg_e
     if (!source) s = mg_fail(e, MG_BAD_INPUT, file[k + 1], "it is not read");
     if (s == MG_OK) s = mg_parse_all(source, size, file[k + 1], NULL, MG_MAX_RANGES, range, &ranges, e);
     if (s == MG_OK && !k) s = within_bounds_of(of[k], &range[0], e);
-    for (int j = 0; j < ranges && s == MG_OK; j++) is |= mg_graph_equal(range[j], of[k]);
+    for (int j = 0; j < ranges && s == MG_OK && !is; j++)
+      if (mg_graph_equal(range[j], of[k])) is = j + 1;
     if (s == MG_OK && !is)
       s = mg_fail(e, MG_BAD_INPUT, file[0], "it is no certificate of %.80s: its %s graph is another (%.60s)", file[k + 1], k ? "second" : "first", of[k]->name);
+    if (s == MG_OK && k && ranges > 1) *of_range = is;
+    if (s == MG_OK && k && ranges == 1 && whole->n_symbols && range[0]->n_symbols == whole->n_symbols) s = covered(whole, range, 1, e);
     while (ranges > 0) mg_graph_free(range[--ranges]);
     free(source);
   }
-  mg_graph_free(of[0]), mg_graph_free(of[1]);
+  mg_graph_free(of[0]), mg_graph_free(of[1]), mg_graph_free(whole);
   return s;
 }
 
@@ -610,13 +616,17 @@ static int do_verify(const options *o) {
       return fault(MG_BAD_INPUT, o->file[0], o->n_files == 1 ? "one file is a certificate, and this is none; two are compared: mirage verify A B"
                                                              : "the first of three files is a certificate, and this is none: mirage verify CERT A B");
     }
-    mg_status s = o->n_files == 3 ? certificate_is_of(text, n, o->file, &e) : MG_OK;
+    int of_range = 0;
+    mg_status s = o->n_files == 3 ? certificate_is_of(text, n, o->file, &of_range, &e) : MG_OK;
     if (s == MG_OK) s = mg_certificate_recheck(text, n, &c, &r, &e);
     if (c.progress) fputs("\r\033[K", stderr);
     free(text);
     if (s != MG_OK) return report(s, &e);
     verdict_lines(lines, sizeof lines, &r, NULL, NULL);
-    code = write_all(NULL, lines, o->n_files == 3 ? "# the certificate holds, and is of these two files\n" : "# the certificate holds\n");
+    char holds[128] = "# the certificate holds\n";
+    if (of_range) snprintf(holds, sizeof holds, "# the certificate holds, and is of range %d of the second file, and of the first within it\n", of_range);
+    else if (o->n_files == 3) snprintf(holds, sizeof holds, "# the certificate holds, and is of these two files\n");
+    code = write_all(NULL, lines, holds);
     return code ? code : verdict_code(r.verdict);
   }
   mg_graph *whole = NULL, *range[MG_MAX_RANGES];

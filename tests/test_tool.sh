@@ -337,6 +337,14 @@ sed 's/3..37/1..37/' rows.mg >from1.mg
 status 0 "verify: ranges" "$m" verify from1.mg ranges.mg
 has '^# range 2: n in 5..40$' "verify: ranges: it says which"
 status 3 "verify: a certificate of ranges" "$m" verify from1.mg ranges.mg --certificate no.cert
+sed '/^program rows_2/,$d' ranges.mg >few.mg
+sed 's/n in [0-9.]*/n in 1..4/' from1.mg >to4.mg
+status 0 "verify: a certificate of a range" "$m" verify to4.mg few.mg --certificate range.cert
+status 0 "verify: it is of a program and its ranges" "$m" verify range.cert from1.mg ranges.mg
+has 'is of range 1 of the second file' "verify: it is of a program and its ranges: it says of which"
+status 0 "verify: it is of the program at those sizes" "$m" verify range.cert to4.mg few.mg
+status 3 "verify: it is not of the program at all sizes" "$m" verify range.cert from1.mg few.mg
+grep -q 'which a launch at n = 5 takes' err; ok $? "verify: it is not of the program at all sizes: it says where"
 sed 's/n in 5..40/n in 5..36/' ranges.mg >short.mg
 status 3 "verify: ranges that end before the program" "$m" verify from1.mg short.mg
 grep -q 'which a launch at n = 37 takes' err; ok $? "verify: ranges that end before the program: it says where"
