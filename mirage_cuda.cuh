@@ -6265,27 +6265,39 @@ MGI_FN int64_t mgi_cd_place(const mg_shape *s, const int64_t *stride, int64_t at
 /* ---- child processes */
 typedef struct mgi_child { int pid, fd; size_t n; char out[16384]; } mgi_child; /* keeps the first 16 KiB of what it says */
 
+/* Forks, with a pipe from the child.  In the parent: the child's number, or -1, and *fd to read from.  In the child: 0, and *fd to
+   write to.  What stdout and stderr hold is written before, so that it is not written twice. */
+MGI_FN int mgi_forked(int *fd) {
+  int p[2];
+  fflush(stdout), fflush(stderr);
+  if (pipe(p)) return -1;
+  const int pid = (int)fork();
+  *fd = p[!pid];
+  if (pid < 0) close(p[0]);
+  close(p[pid != 0]);
+  return pid;
+}
+/* In a forked child: a fault ends it, whatever its parent does about faults. */
+MGI_FN void mgi_child_signals(void) {
+  static const int all[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGPIPE, SIGTERM, SIGINT};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) signal(all[k], SIG_DFL);
+}
+/* In a forked child: nothing to read; standard output and error are the pipe. */
+MGI_FN void mgi_child_speaks(int fd) {
+  const int null = open("/dev/null", O_RDONLY);
+  if (null >= 0) dup2(null, 0);
+  dup2(fd, 1), dup2(fd, 2);
+  if (fd > 2) close(fd);
+}
+
 /* Starts argv[0] from the PATH, standard output and error to a pipe, killed after timeout_s; what it starts has as much
    processor time, and `bytes` of memory (0: any).  0 if it could not. */
 MGI_FN int mgi_child_limited(mgi_child *c, const char *const *argv, int timeout_s, int64_t bytes) {
-  int fd[2];
-  c->pid = -1;
   c->n = 0;
   c->out[0] = 0;
-  if (pipe(fd)) return 0;
-  c->pid = (int)fork();
-  if (c->pid < 0) {
-    close(fd[0]);
-    close(fd[1]);
-    return 0;
-  }
+  c->pid = mgi_forked(&c->fd);
   if (!c->pid) {
-    int null = open("/dev/null", O_RDONLY);
-    if (null >= 0) dup2(null, 0);
-    dup2(fd[1], 1);
-    dup2(fd[1], 2);
-    close(fd[0]);
-    if (fd[1] > 2) close(fd[1]);
+    mgi_child_speaks(c->fd);
     struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s}; /* its children hold the pipe, and no alarm ends them */
     setrlimit(RLIMIT_CPU, &most);
     most.rlim_cur = most.rlim_max = (rlim_t)bytes;
@@ -6294,16 +6306,9 @@ MGI_FN int mgi_child_limited(mgi_child *c, const char *const *argv, int timeout_
     execvp(argv[0], (char *const *)argv);
     _exit(127);
   }
-  close(fd[1]);
-  c->fd = fd[0];
-  return 1;
+  return c->pid > 0;
 }
 MGI_FN int mgi_child_start(mgi_child *c, const char *const *argv, int timeout_s) { return mgi_child_limited(c, argv, timeout_s, 0); }
-/* In a forked child: a fault ends it, whatever its parent does about faults. */
-MGI_FN void mgi_child_signals(void) {
-  static const int all[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGPIPE, SIGTERM, SIGINT};
-  for (size_t k = 0; k < sizeof all / sizeof *all; k++) signal(all[k], SIG_DFL);
-}
 /* Reads to its end.  Exit status, 127 if there is no such program, or 256 + the signal that ended it. */
 MGI_FN int mgi_child_wait(mgi_child *c) {
   char rest[4096];
@@ -8672,22 +8677,12 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
 /* Starts `body` in a child; the record that it fills, at most 16 KiB, comes through the pipe.  wall_s: after which it is ended; 0: 16
    times timeout_s, which is of processor time. */
 MGI_FN int mgi_check_fork(mgi_child *c, void (*body)(const void *task, void *record), const void *task, size_t bytes, int timeout_s, int wall_s) {
-  int fd[2];
   char *record = (char *)calloc(bytes + sizeof(mgi_check_sent), 1);
-  if (!record || pipe(fd)) {
-    free(record);
-    return 0;
-  }
-  c->pid = (int)fork();
-  if (c->pid < 0) {
-    close(fd[0]);
-    close(fd[1]);
-    free(record);
-    return 0;
-  }
+  if (!record) return 0;
+  c->n = 0;
+  c->pid = mgi_forked(&c->fd);
   if (!c->pid) {
-    close(fd[0]);
-    if (bytes == sizeof(mgi_check_record)) ((mgi_check_sent *)(void *)record)->fd = fd[1]; /* for one whose kernel faults */
+    if (bytes == sizeof(mgi_check_record)) ((mgi_check_sent *)(void *)record)->fd = c->fd; /* for one whose kernel faults */
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU}; /* the caller's handlers are not for us */
     for (int k = 0; k < 7; k++) signal(fatal[k], SIG_DFL);
     struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s + 5}; /* a kernel that does not end spins; what is slow may be the machine */
@@ -8695,17 +8690,14 @@ MGI_FN int mgi_check_fork(mgi_child *c, void (*body)(const void *task, void *rec
     alarm(wall_s > 0 ? (unsigned)wall_s : (unsigned)timeout_s < 1u << 26 ? 16u * (unsigned)timeout_s : 1u << 30);
     body(task, record);
     for (size_t n = 0; n < bytes;) {
-      ssize_t put = write(fd[1], record + n, bytes - n);
+      ssize_t put = write(c->fd, record + n, bytes - n);
       if (put <= 0) _exit(1);
       n += (size_t)put;
     }
     _exit(0);
   }
-  close(fd[1]);
   free(record);
-  c->fd = fd[0];
-  c->n = 0;
-  return 1;
+  return c->pid > 0;
 }
 MGI_FN void mgi_check_body(const void *task, void *record) {
   const mgi_check_task *t = (const mgi_check_task *)task;
@@ -10413,23 +10405,14 @@ MGI_FN mg_status mgi_build_nvcc(const mgi_tools *t, mgi_build *b, mg_error *e) {
   return MG_OK;
 }
 MGI_FN mg_status mgi_build_rtc(const mgi_tools *t, const char *text, mgi_build *b, mg_error *e) {
-  int fd[2];
   memset(&b->child, 0, sizeof b->child);
   b->by_rtc = 1;
-  fflush(stdout);
-  if (pipe(fd)) return mg_fail(e, MG_MACHINE, "NVRTC", "cannot start it: %s", strerror(errno));
-  b->child.pid = (int)fork();
-  if (b->child.pid < 0) {
-    close(fd[0]), close(fd[1]);
-    return mg_fail(e, MG_MACHINE, "NVRTC", "cannot start it: %s", strerror(errno));
-  }
+  b->child.pid = mgi_forked(&b->child.fd);
+  if (b->child.pid < 0) return mg_fail(e, MG_MACHINE, "NVRTC", "cannot start it: %s", strerror(errno));
   if (!b->child.pid) {
     char include[410], toolkit[320], lib[320], cubin[MG_SO_PATH + 80];
     const char *cxx = getenv("CXX");
-    int null = open("/dev/null", O_RDONLY);
-    if (null >= 0) dup2(null, 0);
-    dup2(fd[1], 1), dup2(fd[1], 2);
-    close(fd[0]);
+    mgi_child_speaks(b->child.fd);
     mgi_child_signals();
     alarm((unsigned)t->timeout_s);
     if (strpbrk(b->cubin, "\"\\") || !mgi_rtc_compile(&t->rtc, text, t->arch, t->headers, b->cubin)) _exit(1);
@@ -10442,8 +10425,6 @@ MGI_FN mg_status mgi_build_rtc(const mgi_tools *t, const char *text, mgi_build *
     execvp(argv[0], (char *const *)argv);
     _exit(127);
   }
-  close(fd[1]);
-  b->child.fd = fd[0];
   b->running = 1;
   return MG_OK;
 }
@@ -11017,24 +10998,15 @@ MGI_FN int mgi_whole_io(int fd, void *p, size_t n, int out) {
 /* The first record, k = -1, says whether there is a GPU, and its architecture in r.gpu; then those of the candidates from
    `from` on that are ready. */
 MGI_FN int mgi_measure_child(const mg_graph *const *g, int from, int n, const mg_run_config *cfg, mgi_tensors *x, const mg_run_report *r, const mg_status *status, int *fd) {
-  int p[2];
-  if (pipe(p)) return -1;
-  fflush(stdout), fflush(stderr);
-  int pid = (int)fork();
-  if (pid) {
-    close(p[1]);
-    *fd = p[0];
-    if (pid < 0) close(p[0]);
-    return pid;
-  }
+  const int pid = mgi_forked(fd);
+  if (pid) return pid;
   mgi_measured m;
-  close(p[0]);
   mgi_child_signals();
   memset(&m, 0, sizeof m);
   m.k = -1;
   alarm(MGI_MEASURE_S);
   m.s = mgi_run_arch(cfg->arch, m.r.gpu, sizeof m.r.gpu, &m.e);
-  if (!mgi_whole_io(p[1], &m, sizeof m, 1) || m.s != MG_OK) _exit(0);
+  if (!mgi_whole_io(*fd, &m, sizeof m, 1) || m.s != MG_OK) _exit(0);
   for (int k = from; k < n; k++) {
     if (status[k] != MG_OK) continue;
     memset(&m, 0, sizeof m);
@@ -11042,7 +11014,7 @@ MGI_FN int mgi_measure_child(const mg_graph *const *g, int from, int n, const mg
     m.r = r[k];
     alarm(MGI_MEASURE_S);
     m.s = mgi_run_compiled(g[k], cfg, &x[k], &m.r, &m.e);
-    if (!mgi_whole_io(p[1], &m, sizeof m, 1) || m.s == MG_MACHINE) _exit(0); /* the context may be broken */
+    if (!mgi_whole_io(*fd, &m, sizeof m, 1) || m.s == MG_MACHINE) _exit(0); /* the context may be broken */
   }
   _exit(0);
 }
@@ -11200,22 +11172,13 @@ MGI_FN mg_status mgi_measure_compile(const mg_run_config *cfg, const mg_measure_
 }
 /* Job k in a process of its own, which sends its times. */
 MGI_FN int mgi_measure_start(void *user, const mg_measure_job *job, int *fd) {
-  int p[2];
-  if (job->n > 128 || pipe(p)) return -1;
-  fflush(stdout), fflush(stderr);
-  const int pid = (int)fork();
-  if (pid) {
-    close(p[1]);
-    *fd = p[0];
-    if (pid < 0) close(p[0]);
-    return pid;
-  }
+  const int pid = job->n > 128 ? -1 : mgi_forked(fd);
+  if (pid) return pid;
   mgi_measure_sent out;
-  close(p[0]);
   mgi_child_signals();
   memset(&out, 0, sizeof out);
   out.s = mg_cuda_measure_us(user, job->program, job->g, job->n, out.us, &out.e);
-  _exit(!mgi_whole_io(p[1], &out, sizeof out, 1));
+  _exit(!mgi_whole_io(*fd, &out, sizeof out, 1));
 }
 mg_status mg_cuda_measure_all(void *user, const mg_measure_job *job, int n, mg_error *e) {
   mg_run_config c;
