@@ -11325,9 +11325,7 @@ MGI_FN mg_status mgi_device_begins(mg_device *d, const char *what, mg_error *e) 
   return mg_fail(e, MG_MACHINE, what, "this call of the stand-in is the one that fails");
 }
 MGI_FN mg_status mgi_device_driver(mg_device *d, mg_error *e) {
-  int major, minor;
-  mg_status s = mgi_run_device(&major, &minor, e);
-  if (s == MG_OK) s = mgi_run_arch(d->cfg.arch, d->arch, sizeof d->arch, e);
+  const mg_status s = mgi_run_arch(d->cfg.arch, d->arch, sizeof d->arch, e);
   if (s != MG_OK) return s;
   void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 #define MGI_F(field, name, parameters) \

@@ -719,13 +719,19 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
 
 /* The hook that times the candidates, and what it found of each: by the hash, as they are ranked anew behind it. */
 typedef struct timed { const char *arch; double *until; int n, quiet; uint64_t hash[100]; mg_status status[100]; mg_error why[100]; mg_run_report r[100]; } timed;
-static mg_status on_measure(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
-  timed *t = (timed *)user;
+/* What a measurement runs with; the line of progress. */
+static mg_run_config measure_begin(const timed *t, int n) {
   mg_run_config c;
   memset(&c, 0, sizeof c);
-  c.arch = t->arch, c.cold = 1;
-  if (n > 100) n = 100;
+  c.arch = t->arch;
   if (!t->quiet) progress_line("compiling and timing %d candidates", n);
+  return c;
+}
+static mg_status on_measure(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
+  timed *t = (timed *)user;
+  if (n > 100) n = 100;
+  mg_run_config c = measure_begin(t, n);
+  c.cold = 1;
   const double began = now();
   mg_status s = mg_cuda_measure(program, g, n, &c, t->r, t->status, t->why, e);
   if (*t->until > 0) *t->until += now() - began; /* the limit is not of the times */
@@ -736,12 +742,9 @@ static mg_status on_measure(void *user, const mg_graph *program, const mg_graph 
 }
 static mg_status on_measure_all(void *user, const mg_measure_job *job, int n, mg_error *e) {
   timed *t = (timed *)user;
-  mg_run_config c;
   int all = 0;
-  memset(&c, 0, sizeof c);
-  c.arch = t->arch;
   for (int k = 0; k < n; k++) all += job[k].n;
-  if (!t->quiet) progress_line("compiling and timing %d candidates", all);
+  mg_run_config c = measure_begin(t, all);
   const double began = now();
   const mg_status s = mg_cuda_measure_all(&c, job, n, e);
   if (*t->until > 0) *t->until += now() - began;
