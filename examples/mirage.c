@@ -83,6 +83,7 @@ static const char usage[] =
     "              [--gpu | --emulated] [-o DIR]    by the kernels of its pieces, as they are kept in DIR or as written, on the\n"
     "                                               GPU that is here, in a CUDA graph; or on a stand-in for it, emulated\n"
     "              [--time] [--reps N]              then the last step's median time of N (20) replays, next to the model's\n"
+    "              [--svg FILE]                     its time line as a picture, with what bounds each piece; of search: by the model\n"
     "       mirage model search FILE [-o DIR]       cuts it into pieces, searches each distinct one, prints a table of them\n"
     "              [--sym n=2 ..]                   at these sizes alone; without: each as a family, for all sizes\n"
     "              [--time-limit S]                 for everything together; 300 without it\n"
@@ -101,7 +102,7 @@ static const char usage[] =
 typedef struct options {
   const mg_machine *machine; /* of --machine: row.m; `arch` is its architecture then */
   mg_machine_file row;
-  const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program, *tokens;
+  const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program, *tokens, *svg;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps, steps;
   int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random, gpu, emulated, timed;
   uint64_t seed;
@@ -198,7 +199,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_GPU, O_EMULATED, O_TIMED, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_GPU, O_EMULATED, O_TIMED, O_SVG, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -212,7 +213,7 @@ static const struct option long_options[] = {
     {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
     {"machine", required_argument, NULL, O_MACHINE}, {"json", no_argument, NULL, O_JSON},
     {"sym", required_argument, NULL, O_SYM}, {"steps", required_argument, NULL, O_STEPS}, {"weights", required_argument, NULL, O_WEIGHTS}, {"random", required_argument, NULL, O_RANDOM}, {"tokens", required_argument, NULL, O_TOKENS},
-    {"gpu", no_argument, NULL, O_GPU}, {"emulated", no_argument, NULL, O_EMULATED}, {"time", no_argument, NULL, O_TIMED}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
+    {"gpu", no_argument, NULL, O_GPU}, {"emulated", no_argument, NULL, O_EMULATED}, {"time", no_argument, NULL, O_TIMED}, {"svg", required_argument, NULL, O_SVG}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -300,6 +301,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_GPU: o->gpu = 1; break;
       case O_EMULATED: o->emulated = 1; break;
       case O_TIMED: o->timed = 1; break;
+      case O_SVG: o->svg = optarg; break;
       case O_REPS: ok = number(optarg, 1, 100000, &o->reps, range); break;
       case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops, range); break;
       case O_CHECKPOINT: o->checkpoint = optarg; break;
@@ -1509,7 +1511,8 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
       const char *name = mg_op_row(o->code)->name;
       const double us = mg_library_us(g, o, m);
       const int renames = mg_renames(g, i);
-      if (json) fprintf(f, "{\"library\": \"%s\", \"makes\": \"%s\", \"us\": {\"total\": %.4f}", name, makes, us);
+      if (json && renames) fprintf(f, "{\"name\": \"%s\", \"of\": \"%s\"", makes, g->tensors[o->in[0].id].name);
+      else if (json) fprintf(f, "{\"library\": \"%s\", \"makes\": \"%s\", \"us\": {\"total\": %.4f}", name, makes, us);
       else if (renames) fprintf(f, "\n%s: another name of %s, and no kernel\n", makes, g->tensors[o->in[0].id].name);
       else fprintf(f, "\n%s, makes %s: a library kernel over whole tensors, %.2f us by the model\n", name, makes, us);
       if (!renames) explain_call(f, json, r, call++);
@@ -1957,45 +1960,170 @@ static int by_value(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return x < y ? -1 : x > y;
 }
+/* ---- a step's time line, as a picture (SVG): a row for each piece, and one for what is none.  In a row, above: its launches as they
+   were measured, one after the other; below: by the model, in the same order. */
+enum { SVG_LEFT = 430, SVG_WIDTH = 760, SVG_TOP = 64, SVG_ROW = 34, SVG_BAR = 12 };
+
+static void svg_text(FILE *f, int x, int y, const char *class, const char *text) { fprintf(f, "<text x='%d' y='%d' class='%s'>%s</text>\n", x, y, class, text); }
+static void svg_bar(FILE *f, double from, double us, double all, int y, const char *class) {
+  fprintf(f, "<rect x='%.2f' y='%d' width='%.2f' height='%d' class='%s'/>\n", SVG_LEFT + from / all * SVG_WIDTH, y, us / all * SVG_WIDTH, SVG_BAR, class);
+}
+/* Ticks at 1, 2 or 5 times a power of ten, at most ten of them. */
+static void svg_axis(FILE *f, double all, int y) {
+  double tick = pow(10, floor(log10(all / 10)));
+  while (all / tick > 10) tick *= all / tick > 20 ? 5 : 2;
+  for (double at = 0; at <= all; at += tick) {
+    const int x = (int)(SVG_LEFT + at / all * SVG_WIDTH);
+    char text[32];
+    snprintf(text, sizeof text, "%g us", at);
+    fprintf(f, "<path d='M%d %dV%d' class='tick'/>\n", x, SVG_TOP - 6, y);
+    svg_text(f, x + 3, y, "small", text);
+  }
+}
+/* What bounds the longest kernel of a piece, by the model. */
+static const char *longest_bound(const mg_graph *u, const mg_machine *m) {
+  static const char *const library = "a library kernel";
+  const char *by = "";
+  double most = 0;
+  for (uint32_t i = 1; i < u->n_ops; i++) {
+    mg_kernel_facts p;
+    const int kernel = u->ops[i].code == MG_OP_GRAPH && mg_kernel_facts_of(u, i, m, &p);
+    const double us = kernel ? p.cost.total_us : u->ops[i].code == MG_OP_GRAPH ? 0 : mg_library_us(u, &u->ops[i], m);
+    if (us > most) most = us, by = kernel ? bound_by(&p.cost) : library;
+  }
+  return by;
+}
+/* What a step is drawn from, in microseconds.  us: by launch, and sum: by piece, measured, or NULL; predicted: by piece. */
+typedef struct step_times {
+  const mg_model_found *found;
+  const mg_machine *m;
+  const int64_t *sym;
+  const char *device;
+  double graph;
+  const double *us, *sum, *predicted;
+} step_times;
+
+static void svg_label(FILE *f, const step_times *t, uint32_t k, const mg_graph *u, int y) {
+  const mg_piece *p = &t->found->l->piece[k];
+  const double launches = t->found->piece[k].launches;
+  char ops[80] = "", line[200];
+  for (uint32_t j = 0, n = 0; j < p->n_nodes && n + 16 < sizeof ops; j++) n += (uint32_t)snprintf(ops + n, sizeof ops - n, "%s%.12s", j ? ", " : "", p->node[j].op->name);
+  if (strlen(ops) > 52) snprintf(ops + 52, 3, "..");
+  snprintf(line, sizeof line, "piece %u: %s", k, ops);
+  svg_text(f, 8, y + 11, "name", line);
+  int n = snprintf(line, sizeof line, "%.0f x ", launches);
+  if (t->sum) n += snprintf(line + n, sizeof line - (size_t)n, "%.1f us; ", t->sum[k] / launches);
+  snprintf(line + n, sizeof line - (size_t)n, "%.1f us by the model: %s", t->predicted[k] / launches, longest_bound(u, t->m));
+  svg_text(f, 8, y + 24, "small", line);
+}
+static void svg_head(FILE *f, const step_times *t, double all, double model, int bottom) {
+  const mg_model *m = t->found->l->m;
+  char line[400];
+  fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' font-family='sans-serif'>\n", SVG_LEFT + SVG_WIDTH + 60, bottom + 12);
+  fputs("<style>.title{font-size:15px;font-weight:bold}.name{font-size:11px}.small{font-size:10px;fill:#555}\n.measured{fill:#2b6cb0}.model{fill:#f0a75a}.tick{stroke:#ddd}</style>\n", f);
+  fprintf(f, "<rect width='%d' height='%d' fill='white'/>\n", SVG_LEFT + SVG_WIDTH + 60, bottom + 12);
+  int n = snprintf(line, sizeof line, "%.60s, a step%s", m->name, m->n_symbols ? " at" : "");
+  for (int k = 0; k < m->n_symbols; k++) n += snprintf(line + n, sizeof line - (size_t)n, "%s %.24s = %lld", k ? "," : "", m->symbol[k].name, (long long)t->sym[k]);
+  svg_text(f, 8, 20, "title", line);
+  n = 0;
+  if (t->us) n = snprintf(line, sizeof line, "%.60s: in its graph %.0f us; launch by launch %.0f us, each with what launching it takes (blue); ", t->device, t->graph, all);
+  snprintf(line + n, sizeof line - (size_t)n, "by the model on %.60s %.0f us (orange)", t->m->name, model);
+  svg_text(f, 8, 40, "small", line);
+}
+static mg_status model_svg(const char *path, const step_times *t, mg_error *e) {
+  const mg_model_list *q = t->found->l;
+  const int bottom = SVG_TOP + ((int)q->n_pieces + 1) * SVG_ROW;
+  double all = 0, model = 0, at = 0, foretold = 0;
+  FILE *f = fopen(path, "wb");
+  if (!f) return mg_fail(e, MG_MACHINE, path, "cannot be written: %s", strerror(errno));
+  for (uint32_t k = 0; k < q->n_launches && t->us; k++) all += t->us[k];
+  for (uint32_t k = 0; k < q->n_pieces; k++) model += t->predicted[k];
+  const double span = fmax(fmax(all, model), 1e-3);
+  svg_head(f, t, all, model, bottom);
+  svg_axis(f, span, bottom);
+  mg_status s = MG_OK;
+  for (uint32_t k = 0; k < q->n_pieces && s == MG_OK; k++) {
+    mg_graph *u = NULL;
+    s = mg_model_found_at(t->found, k, t->sym, &u, e);
+    if (s == MG_OK) svg_label(f, t, k, u, SVG_TOP + (int)k * SVG_ROW);
+    mg_graph_free(u);
+  }
+  svg_text(f, 8, SVG_TOP + (int)q->n_pieces * SVG_ROW + 11, "name", "updates and foreign kernels");
+  for (uint32_t k = 0; k < q->n_launches; k++) {
+    const mg_launch *a = &q->launch[k];
+    const int piece = a->kind == MG_LAUNCH_PIECE, y = SVG_TOP + (int)(piece ? a->piece : q->n_pieces) * SVG_ROW;
+    const double would = piece ? t->predicted[a->piece] / t->found->piece[a->piece].launches : 0;
+    if (t->us) svg_bar(f, at, t->us[k], span, y, "measured");
+    if (piece) svg_bar(f, foretold, would, span, y + SVG_BAR + 2, "model");
+    at += t->us ? t->us[k] : 0, foretold += would;
+  }
+  fputs("</svg>\n", f);
+  const int bad = ferror(f);
+  if ((fclose(f) || bad) && s == MG_OK) s = mg_fail(e, MG_MACHINE, path, "cannot be written: %s", strerror(errno));
+  return s;
+}
+/* By piece, what the model says of a step at these sizes; the sum in *all.  Free it. */
+static mg_status model_predicted(const mg_model_found *f, const int64_t *sym, const mg_machine *m, double **predicted, double *all, mg_error *e) {
+  double *us = *predicted = (double *)calloc(f->l->n_pieces + 1, sizeof *us);
+  mg_status s = us ? MG_OK : mg_fail(e, MG_NO_MEMORY, f->l->m->name, "no memory for times");
+  *all = 0;
+  for (uint32_t k = 0; k < f->l->n_pieces && s == MG_OK; k++) {
+    mg_graph *u = NULL;
+    s = mg_model_found_at(f, k, sym, &u, e);
+    if (s == MG_OK) *all += us[k] = mg_predict_us(u, m) * f->piece[k].launches;
+    mg_graph_free(u);
+  }
+  return s;
+}
+/* --svg of a search: by the model alone, at the sizes given, or at the symbols' least. */
+static mg_status model_svg_found(const options *o, const mg_model_found *found, mg_error *e) {
+  double *predicted = NULL, all;
+  step_times t;
+  memset(&t, 0, sizeof t);
+  t.found = found, t.sym = found->at[0], t.m = o->machine ? o->machine : mg_machine_at(0);
+  mg_status s = model_predicted(found, t.sym, t.m, &predicted, &all, e);
+  t.predicted = predicted;
+  if (s == MG_OK) s = model_svg(o->svg, &t, e);
+  free(predicted);
+  return s;
+}
+
 /* The least of some runs of each launch, in microseconds, by piece; what is not a piece together. */
-static mg_status model_by_piece(mg_model_loaded *g, const mg_model_found *f, const int64_t *sym, const double *predicted, mg_error *e) {
+static mg_status model_by_piece(const char *svg, mg_model_loaded *g, step_times *t, mg_error *e) {
   enum { RUNS = 5 };
-  const mg_model_list *q = f->l;
+  const mg_model_list *q = t->found->l;
   double *us = (double *)calloc(2 * (size_t)q->n_launches + q->n_pieces + 2, sizeof *us), *least = us + q->n_launches, *sum = least + q->n_launches;
   mg_status s = us ? MG_OK : mg_fail(e, MG_NO_MEMORY, q->m->name, "no memory for times");
   for (int run = 0; run < RUNS && s == MG_OK; run++) {
-    s = mg_model_timeline(g, sym, us, e);
+    s = mg_model_timeline(g, t->sym, us, e);
     for (uint32_t k = 0; k < q->n_launches && s == MG_OK; k++) least[k] = !run || us[k] < least[k] ? us[k] : least[k];
   }
   for (uint32_t k = 0; k < q->n_launches && s == MG_OK; k++) sum[q->launch[k].kind == MG_LAUNCH_PIECE ? q->launch[k].piece : q->n_pieces] += least[k];
-  for (uint32_t k = 0; k <= q->n_pieces && s == MG_OK; k++) {
-    if (k == q->n_pieces) printf("others: %.1f us a step, launch by launch\n", sum[k]);
-    else printf("piece %u: %u launches, %.1f us a step, launch by launch, each with what launching it takes; %.1f by the model\n", k, f->piece[k].launches, sum[k], predicted[k]);
-  }
+  for (uint32_t k = 0; k < q->n_pieces && s == MG_OK; k++)
+    printf("piece %u: %u launches, %.1f us a step, launch by launch, each with what launching it takes; %.1f by the model\n", k, t->found->piece[k].launches, sum[k], t->predicted[k]);
+  if (s == MG_OK) printf("others: %.1f us a step, launch by launch\n", sum[q->n_pieces]);
+  t->us = least, t->sum = sum;
+  if (s == MG_OK && svg) s = model_svg(svg, t, e);
   free(us);
   return s;
 }
 static mg_status model_timed(const options *o, mg_model_loaded *g, const mg_device *d, const mg_model_found *f, const int64_t *sym, double host, mg_error *e) {
-  double us[MG_DEVICE_TIMES], all = 0, *predicted = (double *)calloc(f->l->n_pieces + 1, sizeof *predicted);
+  double us[MG_DEVICE_TIMES], all = 0, *predicted = NULL;
   const int n = o->reps ? (int)o->reps : 20;
   const mg_machine *m = o->machine ? o->machine : mg_machine_at(0);
   mg_model_loaded_info i;
-  mg_status s = predicted ? MG_OK : mg_fail(e, MG_NO_MEMORY, f->l->m->name, "no memory for times");
+  mg_status s = MG_OK;
   for (int k = 0; k < 3 && s == MG_OK; k++) s = mg_model_launch(g, sym, e); /* the same step: it is recorded now */
   if (s == MG_OK) s = mg_model_time(g, n, us, e);
-  for (uint32_t k = 0; k < f->l->n_pieces && s == MG_OK; k++) {
-    mg_graph *u = NULL;
-    s = mg_model_found_at(f, k, sym, &u, e);
-    if (s == MG_OK) all += predicted[k] = mg_predict_us(u, m) * f->piece[k].launches;
-    mg_graph_free(u);
-  }
+  if (s == MG_OK) s = model_predicted(f, sym, m, &predicted, &all, e);
   if (s == MG_OK) {
     qsort(us, (size_t)n, sizeof *us, by_value);
     mg_model_loaded_say(g, &i);
     printf("time: %.1f us a step in its graph on %s, median of %d replays, least %.1f; %.1f us by the model on %s, without what is foreign; the host takes %.1f us a step\n", us[n / 2], mg_device_name(d), n,
            us[0], all, m->name, host);
     printf("read: %llu bytes of weights and states a step, %.3f TB/s\n", (unsigned long long)i.read, us[n / 2] > 0 ? (double)i.read / us[n / 2] / 1e6 : 0);
-    s = model_by_piece(g, f, sym, predicted, e);
+    step_times t = { f, m, sym, mg_device_name(d), us[n / 2], NULL, NULL, predicted };
+    s = model_by_piece(o->svg, g, &t, e);
   }
   free(predicted);
   return s;
@@ -2224,6 +2352,7 @@ static int model_search(const options *o, const mg_model_list *l) {
   if (s == MG_OK && verify) s = mg_model_chain_print(&found, &equal, &text, &e);
   if (s == MG_OK && search) s = mg_model_found_print(&found, &text, &e);
   code = s != MG_OK ? report(s, &e) : emit ? model_emit(o, &found) : !check ? write_all(NULL, NULL, text) : o->gpu || o->emulated ? model_loaded_check(o, &found, sym) : model_emulate(o, &found, sym);
+  if (!code && search && o->svg && model_svg_found(o, &found, &e) != MG_OK) code = report(e.status, &e);
   if (!code && verify) code = model_alike(l, q, &found);
   if (!code && verify && !equal) code = fault(MG_UNSUPPORTED, "model", "not every piece is EQUAL");
   mg_string_free(text);
@@ -2255,6 +2384,7 @@ static int do_model(const options *o) {
   if (o->gpu && o->emulated) return fault(MG_BAD_INPUT, "model", "--gpu and --emulated are two devices: expected one");
   if (device && !run && !check) return fault(MG_BAD_INPUT, "model", "--gpu and --emulated belong to model run and check");
   if ((o->timed || o->reps) && !(run && o->gpu)) return fault(MG_BAD_INPUT, "model", "--time and --reps belong to model run --gpu");
+  if (o->svg && !search && !(run && o->timed)) return fault(MG_BAD_INPUT, "model", "--svg belongs to model search and to model run --gpu --time");
   if (o->reps > MG_DEVICE_TIMES) {
     snprintf(msg, sizeof msg, "--reps: expected at most %d replays, found %lld", (int)MG_DEVICE_TIMES, (long long)o->reps);
     return fault(MG_BAD_INPUT, "model", msg);
@@ -2329,7 +2459,7 @@ int main(int argc, char **argv) {
       {"run", 1, 200, 1, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, 1, "o", do_calibrate},
       {"import", 1, 1, 0, "o", do_import},
-      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache gpu emulated time reps", do_model},
+      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache gpu emulated time reps svg", do_model},
   };
   options o;
   if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);

@@ -148,8 +148,12 @@ status 3 "model run of a directory without weights" "$m" model run w.mgm --weigh
 status 3 "model run of others' weights" "$m" model run $models/tiny.mgm --weights w.safetensors --sym n=1 --sym p=1
 grep -q "tiny.mgm:9:8: weight 'E': no tensor of the files is named 'model.embed_tokens.weight'" err; ok $? "model run of others' weights: which is missing"
 status 2 "model run of foreign kernels" "$m" model run ../../tests/corpus/model/foreign.mgm --random 1 --sym n=1 --sym p=1
-status 0 "model search" "$m" model search $models/tiny.mgm --sym n=2 --sym p=3 --time-limit 3 -o found
+status 0 "model search" "$m" model search $models/tiny.mgm --sym n=2 --sym p=3 --time-limit 3 -o found --svg line.svg
 has '^  all .* a step, without updates and foreign kernels' "model search: a table and its sum"
+[ "$(grep -c "class='model'/>" line.svg)" = "$(awk '$1 ~ /^[0-9]+$/ {n += $2} END {print n}' out)" ]; ok $? "model search: a picture has a bar for each launch"
+python3 -c "import sys, xml.dom.minidom; xml.dom.minidom.parse('line.svg')" 2>err; ok $? "model search: a picture is XML"
+status 3 "model plan with a picture" "$m" model plan $models/tiny.mgm --svg no.svg
+status 4 "model search with a picture nowhere" "$m" model search $models/tiny.mgm --sym n=2 --sym p=3 --time-limit 3 -o found --svg none/line.svg
 status 0 "model verify" "$m" model verify $models/tiny.mgm --sym n=2 --sym p=3 -o found
 has '^whole: EQUAL.*; at n=2 p=3$' "model verify: the chain of the whole"
 has '^run in float64, .* off by [0-9.e-]* at most$' "model verify: and a run"
