@@ -5382,23 +5382,27 @@ MG_DEV void mg_first_of(mg_num &top, uint32_t &at, mg_num other, uint32_t where)
   const int same = where < at && !mg_above(top, other);
   if (above || same) top = other, at = where;
 }
-/* One block of 256 threads an element: out(e, the first k < extent where f(e, k) is largest).  A thread has eight under way. */
+/* The larger of (top, at) and f(e, k), f(e, k + 256) .., A of them, all under way at once. */
+template<int A, class F> MG_DEV void mg_argmax_step(const F &f, int64_t e, int64_t k, int64_t extent, mg_num &top, uint32_t &at) {
+  mg_num v[A];
+  MG_UNROLL
+  for (int j = 0; j < A; j++) v[j] = f(e, k + j * 256 < extent ? k + j * 256 : extent - 1);
+  MG_UNROLL
+  for (int j = 0; j < A; j++)
+    if (k + j * 256 < extent && (at == 0xFFFFFFFFu || mg_above(v[j], top))) top = v[j], at = (uint32_t)(k + j * 256);
+}
+/* One block of 256 threads an element: out(e, the first k < extent where f(e, k) is largest).  A row of logits is read by few
+   blocks: its time is that of the loads which one has under way. */
 template<class F, class O> MG_DEV void mg_each_argmax(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
-  enum { AHEAD = 8 };
-  const uint32_t none = 0xFFFFFFFFu;
+  enum { FEW = 8, MANY = 32 };
   mg_f32 *const tops = (mg_f32 *)mg_shared();
   uint32_t *const places = (uint32_t *)(mg_shared() + MG_ARGMAX_SHARED / 2);
   for (int64_t e = mg_bid(0); e < n; e += blocks) {
     mg_num top = mg_neg_inf();
-    uint32_t at = none;
-    for (int64_t k = mg_tid(); k < extent; k += AHEAD * 256) {
-      mg_num v[AHEAD];
-      MG_UNROLL
-      for (int j = 0; j < AHEAD; j++) v[j] = f(e, k + j * 256 < extent ? k + j * 256 : extent - 1);
-      MG_UNROLL
-      for (int j = 0; j < AHEAD; j++)
-        if (k + j * 256 < extent && (at == none || mg_above(v[j], top))) top = v[j], at = (uint32_t)(k + j * 256);
-    }
+    uint32_t at = 0xFFFFFFFFu;
+    int64_t k = mg_tid();
+    for (; k + (MANY - 1) * 256 < extent; k += MANY * 256) mg_argmax_step<MANY>(f, e, k, extent, top, at);
+    for (; k < extent; k += FEW * 256) mg_argmax_step<FEW>(f, e, k, extent, top, at);
     MG_UNROLL
     for (int m = 16; m > 0; m /= 2) {
       const mg_num other = mg_shfl_xor(top, m);

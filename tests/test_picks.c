@@ -278,7 +278,7 @@ static void emitted(void **state) {
     free(wrong);
   }
   mg_string_free(cu), mg_graph_free(g);
-  g = parse("program p\ninput V : f16[2, 2100]\nP = argmax(V, dim=1)\noutput P\n"); /* more than a block has under way at once */
+  g = parse("program p\ninput V : f16[2, 10300]\nP = argmax(V, dim=1)\noutput P\n"); /* more than a block has under way at once, in many and in few */
   if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK || mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%s: %s: %s", e.where, e.msg, c.difference);
   mg_string_free(cu), mg_graph_free(g);
 }
