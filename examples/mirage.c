@@ -88,9 +88,10 @@ static const char usage[] =
     "              [--sym n=2 ..]                   at these sizes alone; without: each as a family, for all sizes\n"
     "              [--time-limit S]                 for everything together; 300 without it\n"
     "              [--arch, --machine, --threads, --seed, --cache as in search]  DIR: what is found is kept there, and taken again\n"
-    "       mirage model verify FILE [-o DIR] [--sym ..]\n"
+    "       mirage model verify FILE [-o DIR] [--sym ..] [--link2]\n"
     "                                               the chain of trust: of the pieces, as they are kept in DIR or as written, of\n"
-    "                                               the cut, and of the whole; runs it in float64 in the plan's poisoned memory\n"
+    "                                               the cut, and of the whole; runs it in float64 in the plan's poisoned memory;\n"
+    "                                               --link2: of each piece's file, too, as `check` does, a minute each at most\n"
     "       mirage model emit FILE -o DIR [--sym ..] a .cu file of each distinct piece, as it is kept in DIR or as written, to DIR\n"
     "       mirage model check FILE --sym n=2 .. [-o DIR] [--steps K] [--seed N]\n"
     "                                               K steps by these files, compiled for the CPU and emulated, against float64;\n"
@@ -104,7 +105,7 @@ typedef struct options {
   mg_machine_file row;
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program, *tokens, *svg;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps, steps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random, gpu, emulated, timed;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random, gpu, emulated, timed, link2;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_syms;
@@ -199,7 +200,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_GPU, O_EMULATED, O_TIMED, O_SVG, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_GPU, O_EMULATED, O_TIMED, O_SVG, O_LINK2, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -213,7 +214,7 @@ static const struct option long_options[] = {
     {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
     {"machine", required_argument, NULL, O_MACHINE}, {"json", no_argument, NULL, O_JSON},
     {"sym", required_argument, NULL, O_SYM}, {"steps", required_argument, NULL, O_STEPS}, {"weights", required_argument, NULL, O_WEIGHTS}, {"random", required_argument, NULL, O_RANDOM}, {"tokens", required_argument, NULL, O_TOKENS},
-    {"gpu", no_argument, NULL, O_GPU}, {"emulated", no_argument, NULL, O_EMULATED}, {"time", no_argument, NULL, O_TIMED}, {"svg", required_argument, NULL, O_SVG}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
+    {"gpu", no_argument, NULL, O_GPU}, {"emulated", no_argument, NULL, O_EMULATED}, {"time", no_argument, NULL, O_TIMED}, {"svg", required_argument, NULL, O_SVG}, {"link2", no_argument, NULL, O_LINK2}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -302,6 +303,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_EMULATED: o->emulated = 1; break;
       case O_TIMED: o->timed = 1; break;
       case O_SVG: o->svg = optarg; break;
+      case O_LINK2: o->link2 = 1; break;
       case O_REPS: ok = number(optarg, 1, 100000, &o->reps, range); break;
       case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops, range); break;
       case O_CHECKPOINT: o->checkpoint = optarg; break;
@@ -2290,6 +2292,24 @@ static int model_emit(const options *o, const mg_model_found *f) {
   }
   return code;
 }
+/* Link 2 of each distinct piece: the file that is emitted of it, against its µGraphs. */
+static int model_link2(const options *o, const mg_model_found *f) {
+  mg_emit_config c;
+  mg_check_report r;
+  mg_error e;
+  int code = 0;
+  memset(&c, 0, sizeof c);
+  c.arch = o->arch;
+  for (uint32_t k = 0; k < f->l->n_pieces && !code; k++) {
+    char *text = NULL;
+    memset(&r, 0, sizeof r);
+    const mg_status s = mg_model_emit(f, k, &c, &text, &e);
+    printf("piece %u: ", k), fflush(stdout);
+    code = s != MG_OK ? report(s, &e) : check_and_print(o, f->piece[k].n == 1 ? f->piece[k].graph[0] : NULL, text, &r, stdout);
+    mg_string_free(text);
+  }
+  return code;
+}
 /* Steps by the emitted kernels, emulated. */
 static int model_emulate(const options *o, const mg_model_found *f, const int64_t *sym) {
   mg_model_emulation r;
@@ -2353,6 +2373,8 @@ static int model_search(const options *o, const mg_model_list *l) {
   if (s == MG_OK && search) s = mg_model_found_print(&found, &text, &e);
   code = s != MG_OK ? report(s, &e) : emit ? model_emit(o, &found) : !check ? write_all(NULL, NULL, text) : o->gpu || o->emulated ? model_loaded_check(o, &found, sym) : model_emulate(o, &found, sym);
   if (!code && search && o->svg && model_svg_found(o, &found, &e) != MG_OK) code = report(e.status, &e);
+  if (!code && verify && o->link2) code = model_link2(o, &found);
+  else if (!code && verify) printf("link 2 of the pieces' files: not run (--link2)\n");
   if (!code && verify) code = model_alike(l, q, &found);
   if (!code && verify && !equal) code = fault(MG_UNSUPPORTED, "model", "not every piece is EQUAL");
   mg_string_free(text);
@@ -2384,6 +2406,7 @@ static int do_model(const options *o) {
   if (o->gpu && o->emulated) return fault(MG_BAD_INPUT, "model", "--gpu and --emulated are two devices: expected one");
   if (device && !run && !check) return fault(MG_BAD_INPUT, "model", "--gpu and --emulated belong to model run and check");
   if ((o->timed || o->reps) && !(run && o->gpu)) return fault(MG_BAD_INPUT, "model", "--time and --reps belong to model run --gpu");
+  if (o->link2 && strcmp(what, "verify")) return fault(MG_BAD_INPUT, "model", "--link2 belongs to model verify");
   if (o->svg && !search && !(run && o->timed)) return fault(MG_BAD_INPUT, "model", "--svg belongs to model search and to model run --gpu --time");
   if (o->reps > MG_DEVICE_TIMES) {
     snprintf(msg, sizeof msg, "--reps: expected at most %d replays, found %lld", (int)MG_DEVICE_TIMES, (long long)o->reps);
@@ -2459,7 +2482,7 @@ int main(int argc, char **argv) {
       {"run", 1, 200, 1, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, 1, "o", do_calibrate},
       {"import", 1, 1, 0, "o", do_import},
-      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache gpu emulated time reps svg", do_model},
+      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache gpu emulated time reps svg link2", do_model},
   };
   options o;
   if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);

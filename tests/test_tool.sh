@@ -157,6 +157,10 @@ status 4 "model search with a picture nowhere" "$m" model search $models/tiny.mg
 status 0 "model verify" "$m" model verify $models/tiny.mgm --sym n=2 --sym p=3 -o found
 has '^whole: EQUAL.*; at n=2 p=3$' "model verify: the chain of the whole"
 has '^run in float64, .* off by [0-9.e-]* at most$' "model verify: and a run"
+has "^link 2 of the pieces' files: not run" "model verify: what was not run"
+status 0 "model verify with link 2" "$m" model verify w.mgm --link2
+n=$(grep -c '^piece .*: link 2: SAME over ' out); [ "$n" -gt 0 ] && [ "$n" = "$(grep -c '^piece .* launch' out)" ]; ok $? "model verify with link 2: of each piece"
+status 3 "model emit with link 2" "$m" model emit $models/tiny.mgm --sym n=2 --sym p=3 -o found --link2
 status 0 "model emit" "$m" model emit $models/tiny.mgm --sym n=2 --sym p=3 -o found
 grep -q 'tiny_p1_launch' found/tiny_p1.cu; ok $? "model emit: a file a piece"
 status 3 "model check without sizes" "$m" model check $models/tiny.mgm -o found
