@@ -472,8 +472,14 @@ mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_con
 /* Runs a list and another of the same model, which may have a plan and hooks of its own, for some steps on random
    weights and inputs of `seed`, with room for the last.  Symbols that live in device memory grow by one a step.  off is
    the largest relative error of an output or a state, by Frobenius norms; 0: the same bits.  of: the name of that.  Of
-   i32 it is counted which are others. */
-typedef struct mg_model_distance { double off; const char *of; int steps; int64_t indices; } mg_model_distance;
+   i32 it is counted which are others; and, where an output is the argmax of another one by a statement of its own,
+   which of the second list's say no argmax of what that list itself gives there. */
+typedef struct mg_model_distance {
+  double off;
+  const char *of;
+  int steps;
+  int64_t indices, misplaced;
+} mg_model_distance;
 mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const int64_t *sym, int steps, uint64_t seed,
                            const mg_model_config *of_a, const mg_model_config *of_b, mg_model_distance *d, mg_error *e);
 
@@ -572,8 +578,8 @@ typedef struct mg_model_emulation {
   uint32_t kernels, evaluated;       /* distinct pieces that were emulated; that were not */
   uint32_t launches;
 } mg_model_emulation;
-/* MG_OK: off by at most 1.5 times what the yardstick is off by.  MG_NOT_FOUND: by more, or a kernel faults.  Of cfg
-   count include_dir, work_dir, cxx, timeout_s, and jobs: compilers at a time; it may be NULL. */
+/* MG_OK: off by at most 1.5 times what the yardstick is off by, no index misplaced.  MG_NOT_FOUND: else, or a kernel
+   faults.  Of cfg count include_dir, work_dir, cxx, timeout_s, and jobs: compilers at a time; it may be NULL. */
 mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int steps, uint64_t seed,
                            const mg_check_config *cfg, mg_model_emulation *r, mg_error *e);
 
@@ -4582,9 +4588,51 @@ static void mgi_model_off(const double *a, const double *b, int64_t n, const mg_
   if (!(off < 1e300)) off = 1e300; /* something is no number */
   if (off > d->off) d->off = off, d->of = v->name;
 }
+/* The index of the output whose argmax output k is, by a statement of its own; -1: none.  *launch: that statement's. */
+static int mgi_output_argmax(const mg_model_list *l, int k, const mg_launch **launch) {
+  for (uint32_t j = 0; j < l->n_launches; j++) {
+    const mg_launch *a = &l->launch[j];
+    if (a->kind != MG_LAUNCH_PIECE || a->out[0] != l->output[k]) continue;
+    const mg_piece *p = &l->piece[a->piece];
+    if (p->n_nodes != 1 || strcmp(p->node[0].op->name, "argmax")) return -1;
+    *launch = a;
+    for (int o = 0; o < l->m->n_outputs; o++)
+      if (l->output[o] == a->in[0]) return o;
+  }
+  return -1;
+}
+/* Of x[k], the outputs of one step of list l, adds to *n the indices that do not say where the first of the largest
+   elements is. */
+static mg_status mgi_model_misplaced(const mg_model_list *l, const int64_t *sym, const double *const *x, int64_t *n,
+                                     mg_error *e) {
+  mg_status s = MG_OK;
+  for (int k = 0; k < l->m->n_outputs && s == MG_OK; k++) {
+    const mg_launch *a;
+    mg_graph *g = NULL;
+    const int of = mgi_output_argmax(l, k, &a);
+    if (of < 0) continue;
+    s = mg_piece_at(l, a->piece, sym, &g, e);
+    if (s != MG_OK) break;
+    const mg_shape *shape = &mg_tensor_of(g, g->in[0])->shape;
+    const int dim = mg_op_of(g, mg_tensor_of(g, g->out[0])->op)->attr.dim;
+    const int64_t extent = shape->dim[dim], all = mg_shape_elements(shape);
+    int64_t inner = 1;
+    for (int d = dim + 1; d < shape->rank; d++) inner *= shape->dim[d];
+    for (int64_t i = 0; i < all / extent; i++) {
+      const double *row = x[of] + i / inner * inner * extent + i % inner;
+      int64_t top = 0;
+      for (int64_t j = 1; j < extent; j++)
+        if (row[j * inner] > row[top * inner]) top = j;
+      *n += x[k][i] != (double)top;
+    }
+    mg_graph_free(g);
+  }
+  return s;
+}
 mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const int64_t *sym, int steps, uint64_t seed,
                            const mg_model_config *of_a, const mg_model_config *of_b, mg_model_distance *out,
                            mg_error *e) {
+  const double *x[MG_MAX_OUT];
   const mg_model_list *const l[2] = {a, b};
   const mg_model_config *const of[2] = {of_a, of_b};
   int64_t at[MG_MODEL_MAX_SYMBOLS], room[MG_MODEL_MAX_SYMBOLS];
@@ -4609,7 +4657,9 @@ mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const
       if (s == MG_OK)
         mgi_model_off(d[0]->data[a->output[k]], d[1]->data[b->output[k]], mg_shape_elements(&shape),
                       &a->value[a->output[k]], out);
+      x[k] = d[1]->data[b->output[k]];
     }
+    if (s == MG_OK) s = mgi_model_misplaced(a, at, x, &out->misplaced, e);
     for (int k = 0; k < a->m->n_symbols; k++) at[k] += a->m->symbol[k].device;
   }
   for (uint32_t v = 1; v < a->n_values && s == MG_OK; v++) {
@@ -5293,6 +5343,16 @@ static mg_status mgi_emulated_piece(void *user, uint32_t piece, const mg_graph *
   mgi_found_values(E->f->l, program, sym, value);
   return mg_emulated_launch(E->files, (int)piece, g, program->n_symbols ? value : NULL, in, out, e);
 }
+static mg_status mgi_emulation_verdict(const mg_model_list *l, const mg_model_emulation *r, mg_error *e) {
+  const mg_model_distance *d = &r->emulated;
+  if (d->misplaced)
+    return mg_fail(e, MG_NOT_FOUND, l->m->name, "%lld indices do not say where the largest element is",
+                   (long long)d->misplaced);
+  if (d->off <= 1.5 * r->eager.off) return MG_OK;
+  return mg_fail(e, MG_NOT_FOUND, l->m->name,
+                 "'%s' is off from float64 by %.3g, operator by operator in its types by %.3g", d->of ? d->of : "?",
+                 d->off, r->eager.off);
+}
 /* In a process of its own. */
 static void mgi_emulate_body(const void *task, void *record) {
   const mgi_emulating *E = (const mgi_emulating *)task;
@@ -5357,10 +5417,7 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
     r->launches += l->launch[k].kind == MG_LAUNCH_PIECE && E.text && E.text[l->launch[k].piece];
   for (uint32_t k = 0; E.text && k < l->n_pieces; k++) mg_string_free(E.text[k]);
   mg_emulated_free(E.files), free(E.text), mg_model_plan_free(plan), mg_model_list_free(eager);
-  if (s == MG_OK && !(r->emulated.off <= 1.5 * r->eager.off))
-    s = mg_fail(e, MG_NOT_FOUND, l->m->name, "'%s' is off by %.3g from float64, operator by operator by %.3g",
-                r->emulated.of, r->emulated.off, r->eager.off);
-  return s;
+  return s == MG_OK ? mgi_emulation_verdict(l, r, e) : s;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>loaded
@@ -6111,17 +6168,19 @@ mg_status mg_model_loaded_check(const mg_model_found *f, mg_device *d, const int
       if (l->value[v].kind == MG_VALUE_INPUT && !l->value[v].decl->table)
         s = mg_model_put(g, v, at, data->data[mg_value_find(whole, l->value[v].name, -1)], e);
     if (s == MG_OK) s = mg_model_launch(g, at, e);
+    double *x[MG_MAX_OUT] = {NULL};
     for (int k = 0; k < l->m->n_outputs && s == MG_OK; k++) {
       const uint32_t v = l->output[k];
       mg_shape shape;
       s = mg_value_shape(l, &l->value[v], at, &shape, e);
       const int64_t n = s == MG_OK ? mg_shape_elements(&shape) : 0;
-      double *x = (double *)malloc((size_t)n * sizeof *x + 1);
-      if (s == MG_OK && !x) s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for an output");
-      if (s == MG_OK) s = mg_model_get(g, v, at, x, e);
-      if (s == MG_OK) mgi_model_off(data->data[whole->output[k]], x, n, &l->value[v], &r->emulated);
-      free(x);
+      x[k] = (double *)malloc((size_t)n * sizeof **x + 1);
+      if (s == MG_OK && !x[k]) s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for an output");
+      if (s == MG_OK) s = mg_model_get(g, v, at, x[k], e);
+      if (s == MG_OK) mgi_model_off(data->data[whole->output[k]], x[k], n, &l->value[v], &r->emulated);
     }
+    if (s == MG_OK) s = mgi_model_misplaced(whole, at, (const double *const *)x, &r->emulated.misplaced, e);
+    for (int k = 0; k < l->m->n_outputs; k++) free(x[k]);
     for (int k = 0; k < l->m->n_symbols; k++) at[k] += l->m->symbol[k].device;
   }
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
@@ -6136,11 +6195,7 @@ mg_status mg_model_loaded_check(const mg_model_found *f, mg_device *d, const int
   }
   if (g) r->kernels = g->is.files, r->launches = g->is.launches;
   mg_model_unload(g), mg_model_data_free(data), mg_model_list_free(single);
-  if (s == MG_OK && r->emulated.off > 1.5 * r->eager.off)
-    s = mg_fail(e, MG_NOT_FOUND, l->m->name,
-                "'%s' is off from float64 by %.3g, operator by operator in its types by %.3g",
-                r->emulated.of ? r->emulated.of : "?", r->emulated.off, r->eager.off);
-  return s;
+  return s == MG_OK ? mgi_emulation_verdict(l, r, e) : s;
 }
 #endif /* MIRAGE_CUDA_CUH */
 #endif /* MIRAGE_SEARCH_H */

@@ -359,7 +359,8 @@ static void test_check(void **state) {
   static const char plain[] =
       "model plain sym n in 1..2 sym p in 1..6 device input X : bf16[n, 32] weight W : bf16[32, 32] state K : bf16[n, "
       "p, 32]\n"
-      "A = matmul(X, W) update K at p-1 = reshape(A, [n, 1, 32]) Y = add(reshape(sum(K, dim=1), [n, 32]), X) output Y";
+      "A = matmul(X, W) update K at p-1 = reshape(A, [n, 1, 32]) Y = add(reshape(sum(K, dim=1), [n, 32]), X) "
+      "N = argmax(Y, dim=1) output Y, N";
   (void)state;
   mg_model *b_m = NULL;
   mg_model_list *b_l = NULL, *b_q = NULL;
@@ -374,6 +375,23 @@ static void test_check(void **state) {
   print_message("off by %.3g, operator by operator by %.3g\n", r.emulated.off, r.eager.off);
   assert_true(r.emulated.steps == 4 && r.eager.off > 1e-4 && r.emulated.off > 1e-5 &&
               r.emulated.off < 1.5 * r.eager.off);
+  int turned = 0; /* where the least element is */
+  for (uint32_t k = 0; k < b_q->n_pieces; k++) {
+    mg_graph *own = f.piece[k].graph[0];
+    char *s = NULL, *at, text[600];
+    assert_int_equal(mg_print(own, &s, &e), MG_OK);
+    if ((at = strstr(s, "argmax(")) != NULL) {
+      const char *end = strchr(at, ',');
+      snprintf(text, sizeof text, "%.*sargmax(neg(%.*s)%s", (int)(at - s), s, (int)(end - at) - 7, at + 7, end);
+      assert_int_equal(mg_parse(text, strlen(text), "m", NULL, &f.piece[k].graph[0], &e), MG_OK);
+      assert_int_equal(mg_model_loaded_check(&f, dev, sym, 4, 3, NULL, &r, &e), MG_NOT_FOUND);
+      assert_non_null(strstr(e.msg, "indices do not say where the largest element is"));
+      assert_true(r.emulated.misplaced > 0 && r.eager.misplaced == 0);
+      mg_graph_free(own), turned++;
+    }
+    mg_string_free(s);
+  }
+  assert_int_equal(turned, 1);
   mg_model_found_free(&f);
   mg_model_list_free(b_q), mg_model_list_free(b_l), mg_model_free(b_m);
 }
