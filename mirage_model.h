@@ -515,13 +515,15 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e);
    The search of a partition's pieces, each once; this is there where mirage_search.h was included before.  A piece is
    searched as a family of its symbols, for all sizes, or at sizes that are given, and for these alone.  Nothing but
    what mirage_verify.h says EQUAL of is a result; a piece that has none stands as it is written, each operator a
-   kernel.  Time is divided over the pieces, what one leaves goes to those behind it. */
+   kernel.  Time is divided over the pieces, what one leaves goes to those behind it; what hooks that measure take is
+   not of it. */
 
 typedef struct mg_found_piece {
   mg_graph *program;         /* what was searched; NULL: the piece is no family, and no sizes are given */
   int n;                     /* its ranges (mg_range_of); 1 where it has no symbols */
   mg_graph *graph[MG_MAX_RANGES];
   mg_verify_report report[MG_MAX_RANGES];
+  double timed_us[MG_MAX_RANGES][2]; /* at the least and the greatest size priced, where the search measured; else 0 */
   uint32_t launches;         /* of it in a step */
   int kernels[2];            /* of one launch, and microseconds by the model, at the sizes priced */
   double us[2];
@@ -4885,6 +4887,23 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
 
 enum { MGI_KEPT_S = 300 }; /* in which what is kept is verified, where there is no limit */
 static double mgi_found_seconds(void) { return mgi_seconds(); }
+/* The caller's hooks that measure, and what they took: the limit is put off by it. */
+typedef struct mgi_found_timer { const mg_search_config *search; double seconds; } mgi_found_timer;
+static mg_status mgi_found_measure(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us,
+                                   mg_error *e) {
+  mgi_found_timer *t = (mgi_found_timer *)user;
+  const double began = mgi_found_seconds();
+  const mg_status s = t->search->measure(t->search->measure_user, program, g, n, us, e);
+  t->seconds += mgi_found_seconds() - began;
+  return s;
+}
+static mg_status mgi_found_measure_all(void *user, const mg_measure_job *job, int n, mg_error *e) {
+  mgi_found_timer *t = (mgi_found_timer *)user;
+  const double began = mgi_found_seconds();
+  const mg_status s = t->search->measure_all(t->search->measure_user, job, n, e);
+  t->seconds += mgi_found_seconds() - began;
+  return s;
+}
 static int mgi_found_stopped(const mg_search_config *c) { return c->stop && *c->stop; }
 mg_model_search_config mg_model_search_config_default(void) {
   mg_model_search_config c;
@@ -4902,6 +4921,7 @@ void mg_model_found_free(mg_model_found *f) {
   f->piece = NULL;
 }
 static void mgi_found_drop(mg_found_piece *p) {
+  memset(p->timed_us, 0, sizeof p->timed_us);
   while (p->n > 0) mg_graph_free(p->graph[--p->n]);
 }
 /* The values of a program's symbols, by name, out of the model's. */
@@ -4997,6 +5017,7 @@ static void mgi_found_keep(mg_found_piece *p, const mg_model_search_config *c) {
   for (int k = 0; k < p->n && !t.bad; k++) {
     char *text = NULL;
     mgi_putf(&t, "# verdict: %s\n", mg_verdict_name(p->report[k].verdict));
+    if (p->timed_us[k][0] > 0) mgi_putf(&t, "# timed: %.2f us, %.2f us\n", p->timed_us[k][0], p->timed_us[k][1]);
     if (mg_print(p->graph[k], &text, NULL) != MG_OK) t.bad = 1;
     else mgi_puts(&t, text);
     mg_string_free(text);
@@ -5023,6 +5044,7 @@ static mg_status mgi_found_search(mg_found_piece *p, const mg_search_config *c, 
     if (s != MG_OK) return s;
     for (p->n = 0; p->n < family.n; p->n++) {
       p->graph[p->n] = family.range[p->n].graph, p->report[p->n] = family.range[p->n].report;
+      memcpy(p->timed_us[p->n], family.range[p->n].timed_us, sizeof p->timed_us[p->n]);
       family.range[p->n].graph = NULL;
     }
     p->complete = family.complete;
@@ -5033,6 +5055,7 @@ static mg_status mgi_found_search(mg_found_piece *p, const mg_search_config *c, 
     if (s == MG_OK) s = mg_search_certify(p->program, c, v, 1, &r, &undecided, why, e);
     if (s == MG_OK) {
       p->n = 1, p->graph[0] = r.graph[0], p->report[0] = r.report[0], p->complete = r.stats.complete;
+      p->timed_us[0][0] = p->timed_us[0][1] = r.measured_us[0];
       r.graph[0] = NULL;
     }
     mg_search_result_free(&r);
@@ -5098,7 +5121,8 @@ static mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_s
 }
 /* Those of few symbols and operators first, as they leave time to the others; then, while there is time, once more
    those that stand as they are written. */
-static mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *c, double end, mg_error *e) {
+static mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *c, double end,
+                               const mgi_found_timer *timer, mg_error *e) {
   const uint32_t n = f->l->n_pieces;
   uint32_t *order = (uint32_t *)malloc((n + 1) * sizeof *order), *effort = (uint32_t *)malloc((n + 1) * sizeof *effort);
   mg_status s = order && effort ? MG_OK : mg_fail(e, MG_NO_MEMORY, f->l->m->name, "no memory for the search");
@@ -5115,7 +5139,7 @@ static mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *
     for (uint32_t j = 0; j < n; j++) left += !again || f->piece[order[j]].written;
     for (uint32_t j = 0; j < n && s == MG_OK; j++) {
       mg_found_piece *p = &f->piece[order[j]];
-      const double seconds = end > 0 ? (end - mgi_found_seconds()) / left : 0;
+      const double seconds = end > 0 ? (end + timer->seconds - mgi_found_seconds()) / left : 0;
       if (again && (!p->written || !p->program || end <= 0 || c->no_search || seconds < 1)) continue;
       if (c->progress) c->progress(c->user, f, order[j]);
       left--;
@@ -5130,9 +5154,13 @@ static mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *
 mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *cfg, mg_model_found *out, mg_error *e) {
   mg_model_search_config c = cfg ? *cfg : mg_model_search_config_default();
   const double began = mgi_found_seconds(), end = c.search.time_limit_s > 0 ? began + c.search.time_limit_s : 0;
+  mgi_found_timer timer = {cfg ? &cfg->search : NULL, 0};
   mg_status s = MG_OK;
   memset(out, 0, sizeof *out);
   if (!c.search.machine) c.search.machine = mg_machine_at(0);
+  c.search.measure_user = &timer;
+  if (c.search.measure) c.search.measure = mgi_found_measure;
+  if (c.search.measure_all) c.search.measure_all = mgi_found_measure_all;
   out->l = l, out->sized = c.sym != NULL, out->n_at = c.sym || !l->m->n_symbols ? 1 : 2;
   if (c.sym && (s = mgi_symbols_fit(l->m, c.sym, e)) != MG_OK) return s;
   for (int k = 0; k < l->m->n_symbols; k++)
@@ -5141,7 +5169,7 @@ mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *
   if (!out->piece) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the search");
   for (uint32_t k = 0; k < l->n_launches; k++)
     if (l->launch[k].kind == MG_LAUNCH_PIECE) out->piece[l->launch[k].piece].launches++;
-  s = mgi_found_all(out, &c, end, e);
+  s = mgi_found_all(out, &c, end, &timer, e);
   out->seconds = mgi_found_seconds() - began;
   if (s != MG_OK) mg_model_found_free(out);
   return s;
@@ -5197,6 +5225,8 @@ mg_status mg_model_found_print(const mg_model_found *f, char **out, mg_error *e)
     for (int j = 0; j < 2; j++) mgi_putf(&t, j < f->n_at ? "%4d" : "    ", p->kernels[j]);
     for (int j = 0; j < 2; j++) mgi_putf(&t, j < f->n_at ? " %10.2f" : "           ", p->us[j]);
     mgi_puts(&t, "  "), mgi_found_put_verdict(&t, f, p);
+    if (p->n > 1) mgi_putf(&t, ", %d ranges", p->n);
+    if (p->timed_us[0][0] > 0) mgi_puts(&t, ", by times");
     mgi_putf(&t, "%s%s: ", p->kept ? ", kept" : "", p->complete || p->written ? "" : ", cut short");
     mgi_found_put_ops(&t, &l->piece[k]);
     if (p->why[0]) mgi_putf(&t, " (%s)", p->why);

@@ -261,6 +261,8 @@ typedef struct mg_search_config {
                                         mg_cuda_measure_us of mirage_cuda.cuh is one */
   mg_status (*measure_all)(void *user, const mg_measure_job *job, int n, mg_error *e); /* may be NULL: the same of several calls, so that
                                         they can be prepared side by side; mg_search_family asks it.  With measure_user */
+  double timed_loss;                 /* of mg_search_family: what a range may lose by times; 0: MG_RANGE_LOSS_TIMED */
+  int measure_few;                   /* 0, or of mg_search_family: at a size so many of what was found there are timed, and of others as many */
   int (*wary)(void *user, const mg_graph *g); /* may be NULL; with `user`; 1: whatever its time, measured or predicted, g is ranked
                                         behind those that are 0: one that overflows where these do not, say; and a form with its rows'
                                         maxima taken off exponentials is tried beside it.  By the caller's thread */
@@ -325,7 +327,7 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
    with one µGraph each: the fewest that, at every size that was priced, are by the model within MG_RANGE_LOSS of the best that was
    found there; of two symbols, at every pair of sizes, as intervals of the first, cut each into intervals of the second.
    With the hook `measure` what was found at a size that was searched, and the best few of the others, are timed there, and at sizes
-   between, and MG_RANGE_LOSS_TIMED is what they may lose by these times.
+   between, and MG_RANGE_LOSS_TIMED is what they may lose by these times (timed_loss of mg_search_config says other).
    Where a symbol is contracted (mg_contracted), reports are of values of it (r->at), and what sums in f16 is as safe as
    written at the greatest of the range. */
 
@@ -10823,13 +10825,15 @@ static double mgi_range_known(const mgi_ranges *R, const mgi_range_family *f, in
 /* The families to time at point q: those found there; or else, of those near the best, the best few that have no end, and the best of
    each other length; how many. */
 static int mgi_range_near(const mgi_ranges *R, int q, int found, int which[MGI_RANGE_TIMED]) {
+  const int few = R->cfg->measure_few, kept = few && few < MGI_RANGE_KEPT ? few : MGI_RANGE_KEPT;
+  const int others = few && few < MGI_RANGE_OTHERS ? few : MGI_RANGE_OTHERS;
   int n = 0;
   double top = 0;
   for (int f = 0; f < R->n; f++) {
     const mgi_range_family *x = &R->family[f];
     const double us = mgi_range_known(R, x, q);
     if (us > 0 && (top == 0 || us < top)) top = us;
-    if (found && us > 0 && !x->own && x->like < 0 && x->point == q && n < MGI_RANGE_KEPT) which[n++] = f;
+    if (found && us > 0 && !x->own && x->like < 0 && x->point == q && n < kept) which[n++] = f;
   }
   while (!found && n < MGI_RANGE_TIMED) {
     int next = -1;
@@ -10840,7 +10844,7 @@ static int mgi_range_near(const mgi_ranges *R, int q, int found, int which[MGI_R
       int alike = 0, had = x->factor[q] != 0, ends = 0;
       for (int v = 0; v < MG_MAX_SYMBOLS; v++) ends |= x->most[v] > 0;
       for (int j = 0; j < n; j++) alike += !memcmp(R->family[which[j]].most, x->most, sizeof x->most), had |= which[j] == f;
-      if (!had && alike < (ends ? 1 : MGI_RANGE_OTHERS) && us > 0 && us < least) next = f, least = us;
+      if (!had && alike < (ends ? 1 : others) && us > 0 && us < least) next = f, least = us;
     }
     if (next < 0) break;
     which[n++] = next;
@@ -11161,7 +11165,7 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   const double until = vc.time_limit_s <= 0 ? 0 : vc.time_limit_s + (end > 0 ? end + mgi_se_seconds() - asked : mgi_se_seconds());
   vc.tier = MG_TIER_FULL;
   for (int again = s == MG_OK; again && s == MG_OK;) {
-    double loss = out->timed ? MG_RANGE_LOSS_TIMED : MG_RANGE_LOSS;
+    double loss = !out->timed ? MG_RANGE_LOSS : c.timed_loss > 0 ? c.timed_loss : MG_RANGE_LOSS_TIMED;
     for (int k = 0; k < R->n && until > 0 && mgi_se_seconds() > until; k++) /* what was shown, and the program itself */
       dropped[k] |= !R->family[k].own && !R->family[k].made.graph;
     mgi_range_tops(R, dropped);

@@ -86,7 +86,8 @@ static const char usage[] =
     "              [--svg FILE]                     its time line as a picture, with what bounds each piece; of search: by the model\n"
     "       mirage model search FILE [-o DIR]       cuts it into pieces, searches each distinct one, prints a table of them\n"
     "              [--sym n=2 ..]                   at these sizes alone; without: each as a family, for all sizes\n"
-    "              [--time-limit S]                 for everything together; 300 without it\n"
+    "              [--time-limit S]                 for everything together; 300 without it; what timing takes is not of it\n"
+    "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
     "              [--arch, --machine, --threads, --seed, --cache as in search]  DIR: what is found is kept there, and taken again\n"
     "       mirage model verify FILE [-o DIR] [--sym ..] [--link2]\n"
     "                                               the chain of trust: of the pieces, as they are kept in DIR or as written, of\n"
@@ -118,6 +119,8 @@ typedef struct options {
 
 enum { SEARCH_S = 60, MODEL_S = 300 }; /* the time limit of a search that is given none, of a program and of a model */
 enum { PAST_S = 3 };
+enum { MODEL_TIMED = 3 }; /* of a model's pieces as many are timed at a size, and of others as many */
+#define MODEL_LOSS 0.03   /* what a range of a piece may lose by these times: it runs in every layer of every step */
 
 /* ---- errors: one line on standard error, the exit status back */
 
@@ -2348,6 +2351,8 @@ static int model_search(const options *o, const mg_model_list *l) {
   mg_error e;
   int64_t sym[MG_MODEL_MAX_SYMBOLS];
   char *text = NULL;
+  static timed times;
+  double none = 0;
   int code = search_machine(o, "model", &c.search.machine), equal = 0;
   memset(&found, 0, sizeof found), memset(&cut, 0, sizeof cut);
   mg_status s = code || (!o->n_syms && !check) ? MG_OK : model_sizes(o, l->m, sym, &e);
@@ -2364,6 +2369,9 @@ static int model_search(const options *o, const mg_model_list *l) {
   c.search.user = (void *)(uintptr_t)c.search.machine->arch;
   c.search.emittable = may_emit, c.search.wary = on_wary;
   c.search.stop = &interrupted, c.verify.stop = &interrupted;
+  times.arch = c.search.machine->arch, times.until = &none, times.quiet = !isatty(2);
+  if (search && !o->no_measure)
+    c.search.measure = on_measure, c.search.measure_all = on_measure_all, c.search.measure_user = &times, c.search.measure_few = MODEL_TIMED, c.search.timed_loss = MODEL_LOSS;
   if (isatty(2)) c.progress = on_piece, c.search.progress = on_progress;
   signal(SIGINT, on_interrupt), signal(SIGTERM, on_interrupt);
   s = mg_model_partition(l, &cut, &q, &e);
@@ -2413,7 +2421,7 @@ static int do_model(const options *o) {
     return fault(MG_BAD_INPUT, "model", msg);
   }
   if (!found && !(run && device) && (o->out || o->arch || o->threads)) return fault(MG_BAD_INPUT, "model", "-o, --arch, --machine and --threads belong to model search, verify, emit and check");
-  if (!search && (o->time_limit > 0 || o->cache)) return fault(MG_BAD_INPUT, "model", "--time-limit and --cache belong to model search");
+  if (!search && (o->time_limit > 0 || o->cache || o->no_measure)) return fault(MG_BAD_INPUT, "model", "--time-limit, --cache and --no-measure belong to model search");
   char *text = read_all(o->file[1], &n, &code);
   if (!text) return code;
   mg_status s = mg_model_parse(text, n, o->file[1], NULL, &m, &e);
@@ -2482,7 +2490,7 @@ int main(int argc, char **argv) {
       {"run", 1, 200, 1, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, 1, "o", do_calibrate},
       {"import", 1, 1, 0, "o", do_import},
-      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache gpu emulated time reps svg link2", do_model},
+      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache no-measure gpu emulated time reps svg link2", do_model},
   };
   options o;
   if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);

@@ -556,6 +556,74 @@ static void test_bounds(void **state) {
   mg_model_unload(g), mg_model_data_free(d), whole_free(&x);
 }
 
+/* Two ranges of a piece, of one kernel and of two: steps cross the border between them, there and back.  Ranges that
+   leave out a size are not taken. */
+static const char ranges[] =
+    "program a\nsym n in 1..%d\ninput X : f16[n, 32]\ninput W : f16[32, 32]\n"
+    "Y = kernel grid=(x=2) threads=32 {\n  a = load X {x->*}\n  b = load W {x->1}\n  c = matmul(a, b)\n"
+    "  d = silu(c)\n  store d {x->1}\n}\noutput Y\n"
+    "program b\nsym n in 3..4\ninput X : f16[n, 32]\ninput W : f16[32, 32]\nP = matmul(X, W)\nY = silu(P)\noutput Y\n";
+static void test_ranges(void **state) {
+  static const char of[] = "model r sym n in 1..4 input X : f16[n, 32] weight W : f16[32, 32] Y = silu(matmul(X, W)) "
+                           "output Y";
+  static const int64_t size[] = {2, 3, 4, 1, 1, 3, 5};
+  const int64_t most[1] = {4};
+  mg_model_search_config c = mg_model_search_config_default();
+  mg_model_load_config how;
+  mg_error e;
+  char path[1024], *s;
+  int equal;
+  (void)state;
+  whole x = whole_of(of, NULL);
+  assert_int_equal(x.q->n_pieces, 1);
+  mgi_found_path(dir, x.f.piece[0].program, "", path, sizeof path);
+  c.no_search = 1, c.keep = dir;
+  for (int last = 1; last < 3; last++) {
+    FILE *file = fopen(path, "w");
+    assert_true(file && fprintf(file, ranges, last) > 0 && !fclose(file));
+    mg_model_found_free(&x.f);
+    if (mg_model_search(x.q, &c, &x.f, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_int_equal(x.f.piece[0].kept, last == 2);
+    assert_int_equal(strstr(x.f.piece[0].why, "leaves out sizes") != NULL, last == 1);
+  }
+  remove(path);
+  assert_int_equal(mg_model_chain_print(&x.f, &equal, &s, &e), MG_OK);
+  assert_true(equal && strstr(s, "range n in 1..2\n") && strstr(s, "range n in 3..4\n"));
+  mg_string_free(s);
+  for (int no_graph = 0; no_graph < 2; no_graph++) {
+    mg_model_loaded *g = NULL;
+    mg_model_data *d = NULL;
+    mg_device_counts a, b;
+    memset(&how, 0, sizeof how);
+    if (mg_model_data_new(x.l, most, 7, &d, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    how.data = d, how.no_graph = no_graph;
+    if (mg_model_load(&x.f, dev, most, &how, &g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    mg_device_count(dev, &a);
+    for (size_t t = 0; t < sizeof size / sizeof *size; t++) {
+      mg_model_config step;
+      double got[4 * 32];
+      memset(&step, 0, sizeof step);
+      step.inputs = 3 + t;
+      if (size[t] > most[0]) {
+        assert_int_equal(mg_model_launch(g, &size[t], &e), MG_BAD_INPUT);
+        assert_non_null(strstr(e.msg, "n is in 1..4, found 5"));
+        continue;
+      }
+      assert_int_equal(mg_model_step(d, &size[t], &step, &e), MG_OK);
+      assert_int_equal(mg_model_put(g, mg_value_find(x.q, "X", -1), &size[t], d->data[mg_value_find(x.l, "X", -1)], &e),
+                       MG_OK);
+      if (mg_model_launch(g, &size[t], &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+      assert_int_equal(mg_model_get(g, x.q->output[0], &size[t], got, &e), MG_OK);
+      assert_true(off_of(d->data[x.l->output[0]], got, size[t] * 32) < 0.01);
+    }
+    mg_device_count(dev, &b);
+    assert_int_equal(b.recorded - a.recorded, !no_graph); /* the second step's, and changed for 4, 1, 3 rows */
+    assert_int_equal(b.changed - a.changed, no_graph ? 0 : 3);
+    mg_model_unload(g), mg_model_data_free(d);
+  }
+  whole_free(&x);
+}
+
 /* A file that cannot be opened cannot be at the second time either. */
 static void test_opened(void **state) {
   const char *const of = "#include \"mirage_cuda.cuh\"\n", *const name = "none";
@@ -579,6 +647,7 @@ int main(void) {
                                      cmocka_unit_test(test_refused), cmocka_unit_test(test_mutants),
                                      cmocka_unit_test(test_weights), cmocka_unit_test(test_check),
                                      cmocka_unit_test(test_sized), cmocka_unit_test(test_rows),
-                                     cmocka_unit_test(test_bounds), cmocka_unit_test(test_opened)};
+                                     cmocka_unit_test(test_bounds), cmocka_unit_test(test_ranges),
+                                     cmocka_unit_test(test_opened)};
   return cmocka_run_group_tests_name("a model on a device", tests, setup, teardown);
 }

@@ -257,9 +257,66 @@ static void test_stopped(void **state) {
   assert_non_null(strstr(e.msg, "n is in 1..4, found 5"));
 }
 
+/* A device on which what is of one row takes 1 us, and all else 9. */
+typedef struct fake { int calls, most, refuses; } fake;
+static mg_status times(void *user, const mg_measure_job *job, int n, mg_error *e) {
+  fake *x = (fake *)user;
+  x->calls++;
+  if (x->refuses) return mg_fail(e, MG_MACHINE, "fake", "there is no device");
+  for (int k = 0; k < n; k++) {
+    if (job[k].n > x->most) x->most = job[k].n;
+    for (int j = 0; j < job[k].n; j++)
+      job[k].us[j] = mg_tensor_of(job[k].g[j], job[k].g[j]->in[0])->shape.dim[0] == 1 ? 1 : 9;
+  }
+  return MG_OK;
+}
+static mg_status time_one(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us,
+                          mg_error *e) {
+  const mg_measure_job job = {program, g, n, us};
+  return times(user, &job, 1, e);
+}
+/* Where the search measures, one row has kernels of its own, which by the model all sizes share. */
+static void test_times(void **state) {
+  mg_model_search_config c = config(20);
+  fake x;
+  mg_error e;
+  char *s = NULL;
+  int timed[2] = {0, 0};
+  (void)state;
+  for (int refuses = 0; refuses < 2; refuses++) {
+    memset(&x, 0, sizeof x);
+    x.refuses = refuses;
+    c.search.measure = time_one, c.search.measure_all = times, c.search.measure_user = &x, c.search.measure_few = 2;
+    empty_dir();
+    c.keep = dir;
+    mg_model_found f = found_of(&c);
+    assert_true(x.calls > 0 && x.most <= 4); /* of what was found, and of others, two each */
+    for (uint32_t k = 0; k < q->n_pieces; k++) {
+      const mg_found_piece *p = &f.piece[k];
+      if (p->written || p->program->n_symbols != 1) continue;
+      for (int j = 0; j < p->n; j++) assert_int_equal(p->report[j].verdict, MG_EQUAL);
+      if (p->timed_us[0][0] <= 0) continue;
+      timed[refuses]++;
+      assert_true(p->n >= 2 && p->graph[0]->symbol[0].last == 1 && p->graph[1]->symbol[0].least == 2);
+      assert_true(p->timed_us[0][0] == 1 && p->timed_us[0][1] == 1 && p->timed_us[p->n - 1][1] == 9);
+    }
+    assert_int_equal(mg_model_found_print(&f, &s, &e), MG_OK);
+    assert_int_equal(strstr(s, " ranges, by times") != NULL, !refuses);
+    mg_string_free(s);
+    assert_true(off_of(&f, 1, 1, 8) < 1e-12 && off_of(&f, 4, 5, 4) < 1e-12);
+    mg_model_found_free(&f);
+    c.no_search = 1, c.search.measure = NULL, c.search.measure_all = NULL; /* what is kept is taken, times and all */
+    f = found_of(&c);
+    for (uint32_t k = 0; k < q->n_pieces; k++) assert_true(f.piece[k].kept || f.piece[k].written);
+    mg_model_found_free(&f);
+    c.no_search = 0;
+  }
+  assert_true(timed[0] > 0 && !timed[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_kept),
                                      cmocka_unit_test(test_exchanged), cmocka_unit_test(test_emulated),
-                                     cmocka_unit_test(test_stopped)};
+                                     cmocka_unit_test(test_stopped), cmocka_unit_test(test_times)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }
