@@ -5382,14 +5382,18 @@ MG_DEV void mg_first_of(mg_num &top, uint32_t &at, mg_num other, uint32_t where)
   const int same = where < at && !mg_above(top, other);
   if (above || same) top = other, at = where;
 }
-/* The larger of (top, at) and f(e, k), f(e, k + 256) .., A of them, all under way at once. */
-template<int A, class F> MG_DEV void mg_argmax_step(const F &f, int64_t e, int64_t k, int64_t extent, mg_num &top, uint32_t &at) {
+/* The larger of (top, at) and f(e, k), f(e, k + 256) .., A of them, all under way at once: nothing branches here, as behind a branch a
+   load would wait for the one before it.  WHOLE: all of them are there. */
+template<int A, int WHOLE, class F> MG_DEV void mg_argmax_step(const F &f, int64_t e, int64_t k, int64_t extent, mg_num &top, uint32_t &at) {
   mg_num v[A];
   MG_UNROLL
-  for (int j = 0; j < A; j++) v[j] = f(e, k + j * 256 < extent ? k + j * 256 : extent - 1);
+  for (int j = 0; j < A; j++) v[j] = f(e, WHOLE || k + j * 256 < extent ? k + j * 256 : extent - 1);
   MG_UNROLL
-  for (int j = 0; j < A; j++)
-    if (k + j * 256 < extent && (at == 0xFFFFFFFFu || mg_above(v[j], top))) top = v[j], at = (uint32_t)(k + j * 256);
+  for (int j = 0; j < A; j++) {
+    const int there = WHOLE || k + j * 256 < extent, above = (at == 0xFFFFFFFFu) | mg_above(v[j], top);
+    top = there & above ? v[j] : top;
+    at = there & above ? (uint32_t)(k + j * 256) : at;
+  }
 }
 /* One block of 256 threads an element: out(e, the first k < extent where f(e, k) is largest).  A row of logits is read by few
    blocks: its time is that of the loads which one has under way. */
@@ -5401,8 +5405,8 @@ template<class F, class O> MG_DEV void mg_each_argmax(int64_t n, int64_t extent,
     mg_num top = mg_neg_inf();
     uint32_t at = 0xFFFFFFFFu;
     int64_t k = mg_tid();
-    for (; k + (MANY - 1) * 256 < extent; k += MANY * 256) mg_argmax_step<MANY>(f, e, k, extent, top, at);
-    for (; k < extent; k += FEW * 256) mg_argmax_step<FEW>(f, e, k, extent, top, at);
+    for (; k + (MANY - 1) * 256 < extent; k += MANY * 256) mg_argmax_step<MANY, 1>(f, e, k, extent, top, at);
+    for (; k < extent; k += FEW * 256) mg_argmax_step<FEW, 0>(f, e, k, extent, top, at);
     MG_UNROLL
     for (int m = 16; m > 0; m /= 2) {
       const mg_num other = mg_shfl_xor(top, m);
