@@ -3,7 +3,8 @@
 usage: best.py [FILE.mg ..] --ours DIR [--tune] [--runs N] [--budget S] [--only REGEX] [--modes LIST] [--out STEM] [--jobs N]
        best.py FILE.mg .. --check          every peer's values at these sizes on the CPU, by Triton's interpreter
 
-Ours are the shared objects DIR/PROGRAM.*.so, each an emitted file compiled by nvcc; the fastest counts.  Peers are
+Without FILEs the programs of examples/programs and tests/bench/programs, by groups, the anchor before each and at the end.
+Ours are the shared objects DIR/PROGRAM.*.so that objects.py makes; the fastest counts.  Peers are
   triton     the fused kernels of fused.py by the stages of kinds.py; a pair of products also as one kernel
   library    products by cuBLASLt, the best of what its heuristic lists and of these in parts; stages of rows between them,
              bias, relu and residual by its epilogues
@@ -14,10 +15,11 @@ Every output of each is checked against float64 before it is timed.  --tune time
 over cold sets and writes the best five of a stage to tuned.json; without it these five are timed again.
 
 Times are microseconds a call in a replayed CUDA graph, as in peers.py: hot, and cold over sets that exceed four times the
-L2 cache; pdl: with programmatic dependent launch, ours and Triton's.  The anchor, the first program, is timed again after
-every group of programs and at the end.  A line of JSON a program; STEM.json and STEM.txt hold all.
+L2 cache; pdl: with programmatic dependent launch, ours and Triton's.  A program that is named again is an anchor: its times
+then are beside the first ones.  STEM.json and STEM.txt hold all, STEM-tuned.json what --tune found.
 """
 import argparse, concurrent.futures, ctypes, datetime, glob, json, math, os, re, select, subprocess, sys, time
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHECK = "--check" in sys.argv
 if CHECK:
@@ -25,8 +27,10 @@ if CHECK:
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
-import fused, kinds, peers
+import fused, kinds, peers, table as tables
 
+ROOT = os.path.dirname(os.path.dirname(HERE))
+ANCHOR = "rmsnorm_linear_m16_k4096_n4096"
 TUNED = os.path.join(HERE, "tuned.json")
 DEVICE = "cpu" if CHECK else "cuda"
 KEPT = 5
@@ -397,7 +401,7 @@ def measured(path, args, tuned, say):
             if args.build:
                 for s in stages:
                     for k, c in enumerate(grid_of(m, q, s) if args.tune and key_of(q, s) not in tuned else [c for c, _ in tuned.get(key_of(q, s), [])]):
-                        if k % args.shares == args.share:
+                        if hash_of(key_of(q, s) + str(k)) % args.shares == args.share:
                             build(q, s, c)
                 continue
             tune(m, q, stages, tuned, say)
@@ -594,11 +598,23 @@ def table(head, rows):
     return "\n".join(out) + "\n"
 
 
+def programs():
+    """All programs by the groups of table.py, the anchor before each group and at the end."""
+    paths = sorted(glob.glob(os.path.join(ROOT, "examples", "programs", "*.mg"))) + sorted(glob.glob(os.path.join(ROOT, "tests", "bench", "programs", "*.mg")))
+    paths = [p for p in paths if not os.path.basename(p).startswith("mirage_")]
+    anchor = [p for p in paths if os.path.basename(p) == ANCHOR + ".mg"]
+    groups = [[] for _ in tables.GROUPS]
+    for p in paths:
+        if p not in anchor:
+            groups[tables.group({"program": os.path.basename(p)[:-3]})].append(p)
+    return sum((anchor + g for g in groups), []) + anchor
+
+
 def lead(args, more):
     """Runs the programs in a process that is begun again, without the program at hand, where it dies or hangs."""
     begun, rows, log, tuned_new = time.time(), [], [], {}
     tuned = json.load(open(args.tuned)) if os.path.exists(args.tuned) else {}
-    head = {"date": str(datetime.date.today()), "command": "tests/bench/best.py " + " ".join(a if len(a) < 60 else a[:57] + ".." for a in sys.argv[1:]),
+    head = {"date": str(datetime.date.today()), "command": "tests/bench/best.py " + " ".join(sys.argv[1:]),
             "gpu": last(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]), "nvcc": last(["nvcc", "--version"]), "torch": torch.__version__, "triton": fused.triton.__version__}
     files = list(args.files)
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -625,7 +641,8 @@ def lead(args, more):
         if tuned_new:
             tuned.setdefault(head["gpu"].split(",")[0], {}).update(tuned_new)
             with open(args.out + "-tuned.json", "w") as f:
-                json.dump(tuned, f, indent=0)
+                f.write("{" + ",\n".join("%s: {\n%s\n}" % (json.dumps(gpu), ",\n".join(" %s: %s" % (json.dumps(k), json.dumps(v, separators=(",", ":"))) for k, v in sorted(of.items())))
+                                         for gpu, of in tuned.items()) + "}\n")
         return table(h, rows)
     anchors, seen = [], set()
     while files and time.time() - begun < args.budget:
@@ -664,7 +681,7 @@ def lead(args, more):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("files", nargs="+", metavar="FILE.mg")
+    ap.add_argument("files", nargs="*", metavar="FILE.mg")
     ap.add_argument("--ours", help="directory of shared objects")
     ap.add_argument("--only", default=".")
     ap.add_argument("--modes", default="triton,library,eager,sdpa,compile")
@@ -683,7 +700,7 @@ def main():
     for hidden in ("--share", "--shares"):
         ap.add_argument(hidden, type=int, default=1, help=argparse.SUPPRESS)
     args = ap.parse_args()
-    args.files = [f for f in args.files if re.search(args.only, os.path.basename(f)[:-3])]
+    args.files = [f for f in args.files or programs() if re.search(args.only, os.path.basename(f)[:-3])]
     if args.work or CHECK:
         return work(args)
     more = ["--modes", args.modes, "--tuned", args.tuned, "--runs", str(args.runs), "--most", str(args.most)] + (["--ours", args.ours] if args.ours else []) + (["--tune"] if args.tune else [])

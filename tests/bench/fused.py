@@ -169,7 +169,7 @@ def product_source(p, s):
         return "".join(" " * indent + line + "\n" for line in lines) + ending(p, s, dict(zip(s.made, accs)), "row", "column", "inside", indent)
 
     def sums(load, size):
-        out = ["for other in range(SK):", "    from_ = first + other * (%s)" % size]
+        out = ["for other in tl.static_range(SK):", "    from_ = first + other * (%s)" % size]
         begin = ["%s_t = %s * 0.0" % (name, name) for name, _ in load]
         return begin + out + ["    %s_t += %s" % (name, text) for name, text in load] + ["%s = %s_t" % (name, name) for name, _ in load]
     values = [(a, "R", "C") for a in accs] + ([("squares", "BM", "1")] if s.norm else [])
@@ -206,11 +206,10 @@ def attention_source(p, s):
     most = tl.full((BM,), float('-inf'), tl.float32)
     total = tl.zeros((BM,), tl.float32)
 """.format(q=s.q, qz=qz, qr=qr)
-    by_row = ""
     if s.qeps is not None:
         t += "    squares = tl.sum(q.to(tl.float32) * q.to(tl.float32), 1)\n    if DB:\n        squares += tl.sum(q2.to(tl.float32) * q2.to(tl.float32), 1)\n"
-        t += "    by_row = 1.0 / tl.sqrt(squares / D + %r)\n" % float(s.qeps)
-        by_row = " * by_row[:, None]"
+        t += "    by_row = 1.0 / tl.sqrt(squares / D + %r)\n    q = (q * by_row[:, None]).to(q.dtype)\n" % float(s.qeps)
+        t += "    if DB:\n        q2 = (q2 * by_row[:, None]).to(q2.dtype)\n"
     t += "    for step in range(0, %s, BN):\n" % ("tl.minimum(N, (pid + 1) * BM + N - M)" if s.causal else "N // SK")
     t += """        n = part * (N // SK) + step
         rn = n + tl.arange(0, BN)
@@ -224,17 +223,19 @@ def attention_source(p, s):
             s = tl.dot(q2, tl.trans(k2), s)
 """.format(k=s.k, kz=kz, kr=kr, kc=kc)
     if s.keps is not None:
-        t += "        squares = tl.sum(k.to(tl.float32) * k.to(tl.float32), 1)\n        if DB:\n            squares += tl.sum(k2.to(tl.float32) * k2.to(tl.float32), 1)\n"
-        t += "        s = s * (1.0 / tl.sqrt(squares / D + %r))[None, :]\n" % float(s.keps)
-    t += "        s = s * %r%s\n" % (float(s.scale) * 1.4426950408889634, by_row)
+        t += "        of_keys = tl.sum(k.to(tl.float32) * k.to(tl.float32), 1)\n        if DB:\n            of_keys += tl.sum(k2.to(tl.float32) * k2.to(tl.float32), 1)\n"
+        t += "        s = s * (1.0 / tl.sqrt(of_keys / D + %r))[None, :]\n" % float(s.keps)
+    by = repr(float(s.scale) * 1.4426950408889634)
     if s.bias:
-        t += "        s += tl.load(%s, mask=rm[:, None] < M, other=0).to(tl.float32) * 1.4426950408889634\n" % at(p, s.bias, "rm[:, None]", "rn[None, :]")
+        t += "        s = s * %s + tl.load(%s, mask=rm[:, None] < M, other=0).to(tl.float32) * 1.4426950408889634\n" % (by, at(p, s.bias, "rm[:, None]", "rn[None, :]"))
+        by = "1.0"
     if s.causal:
         t += "        s = tl.where(rn[None, :] <= rm[:, None] + (N - M), s, float('-inf'))\n"
-    t += """        higher = tl.maximum(most, tl.max(s, 1))
-        e = tl.exp2(s - higher[:, None])
+    t += """        higher = tl.maximum(most, tl.max(s, 1) * {by})
+        e = tl.exp2(s * {by} - higher[:, None])
         by = tl.exp2(most - higher)
-        total = total * by + tl.sum(e, 1)
+""".format(by=by)
+    t += """        total = total * by + tl.sum(e, 1)
         most = higher
         if TMA:
             v = V_d.load([z * N + n, 0])
@@ -255,9 +256,9 @@ def attention_source(p, s):
 
     def sums(load, size):
         texts = dict(load)
-        out = ["all = tl.full((BM,), float('-inf'), tl.float32)", "for other in range(SK):", "    from_ = first + other * (%s)" % size,
+        out = ["all = tl.full((BM,), float('-inf'), tl.float32)", "for other in tl.static_range(SK):", "    from_ = first + other * (%s)" % size,
                "    all = tl.maximum(all, %s)" % texts["most"], "total = total * 0.0", "accumulated = accumulated * 0.0",
-               "for other in range(SK):", "    from_ = first + other * (%s)" % size, "    by = tl.exp2(%s - all)" % texts["most"],
+               "for other in tl.static_range(SK):", "    from_ = first + other * (%s)" % size, "    by = tl.exp2(%s - all)" % texts["most"],
                "    total += by * %s" % texts["total"], "    accumulated += by[:, None] * %s" % texts["accumulated"]]
         return out
     values = [("accumulated", "BM", "DA"), ("most", "BM", "1"), ("total", "BM", "1")]
@@ -328,17 +329,12 @@ SOURCES = {"product": product_source, "attention": attention_source, "pair": pai
 
 
 def configurations(p, s, sms=132, most=24):
-    """The grid that a stage is tuned over: of all below the `most` that fill the machine best, parts counted against it."""
-    if s.kind == "rows":
-        return every(p, s, sms)
-    batch, m, n = flat(p.nodes[s.q].shape if s.kind == "attention" else s.shape)
-
-    def idle(c):
-        columns = {"product": lambda: n // c["BN"], "pair": lambda: n // c["BH"], "attention": lambda: 1}[s.kind]()
-        waves = -(-m // c["BM"]) * batch * columns * c.get("SK", 1) / sms
-        return math.ceil(waves) / waves * (1 + 0.15 * math.log2(c.get("SK", 1)))
-    out = every(p, s, sms)
-    return [out[k] for k in sorted(sorted(range(len(out)), key=lambda k: idle(out[k]))[:most])]
+    """The grid that a stage is tuned over: at most `most` of all below, each number of parts having its share."""
+    found, by_parts = every(p, s, sms), {}
+    for c in found:
+        by_parts.setdefault(c.get("SK", 1), []).append(c)
+    turns = [c for together in itertools.zip_longest(*by_parts.values()) for c in together if c]
+    return turns[:most]
 
 
 def every(p, s, sms):

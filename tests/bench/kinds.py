@@ -194,7 +194,7 @@ def attention_of(p, n):
                 return None
             bias = s.args[1]
         user, at = at, s.args[0]
-    if p.nodes[at].op != "matmul" or not p.inner(at, user):
+    if p.nodes[at].op != "matmul" or not p.inner(at, user) or scale <= 0:
         return None
     inside.append(at)
     q, k = p.nodes[at].args
