@@ -86,7 +86,7 @@ demo:
 test:
 	@tests/deps.sh
 	@$(MAKE) --no-print-directory test-build
-	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_compile.sh tests/test_tool.sh tests/test_examples.sh \
+	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_peers.sh tests/test_compile.sh tests/test_tool.sh tests/test_examples.sh \
 	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%) $(THREADED)
 
 test-build: $(THREADED) build/mirage build/san/mirage build/rmsnorm build/user_op build/model $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
@@ -109,6 +109,11 @@ gpu-test: build/mirage
 # Needs a GPU, nvcc and PyTorch.
 bench: build/mirage
 	python3 tests/bench/bench.py $(BENCH)
+
+# The same against the strongest peers, ours as stored and first found: BENCH='--only REGEX --tune --runs N --out STEM'.
+bench-best: build/mirage
+	python3 tests/bench/objects.py examples/programs/[!m]*.mg tests/bench/programs/*.mg --out build/ours
+	python3 tests/bench/best.py --ours build/ours --jobs $$(nproc) $(BENCH)
 
 # Needs a GPU, and nvcc or NVRTC: three files of a machine in DIR (build/calibrate), side by side.
 calibrate: build/mirage
@@ -148,4 +153,4 @@ torch-soak:
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-search calibrate fuzz soak install torch-test torch-soak clean
+.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-best bench-search calibrate fuzz soak install torch-test torch-soak clean

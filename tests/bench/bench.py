@@ -65,14 +65,14 @@ def search(a, path, tmp):
     return row, ([] if rc else [os.path.join(out, "program.mg")]) + unlike(sorted(glob.glob(os.path.join(out, "[0-9][0-9].mg"))), a.top)
 
 
-def unlike(files, most):
-    """The first `most` of ranked candidates, at most two of the same grids, loops and plans: they take the same time."""
+def unlike(files, most, alike=2):
+    """The first `most` of ranked candidates, at most `alike` of the same grids, loops and plans: they take the same time."""
     seen, kept = {}, []
     for path in files:
         with open(path) as f:
             shape = tuple(re.findall(r"grid=\([^)]*\)|=\d+ \{|plan \{[^}]*\}", re.sub(r"(?m)^#.*$", "", f.read())))
         seen[shape] = seen.get(shape, 0) + 1
-        if seen[shape] <= 2 and len(kept) < most:
+        if seen[shape] <= alike and len(kept) < most:
             kept.append(path)
     return kept
 
@@ -359,4 +359,5 @@ def main():
     return 1 if any("error" in r for r in rows) or left_out else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -153,20 +153,28 @@ OPS = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 
 
-def from_text(path):
-    """{name: (inputs, function, None)} of FILE's text, whose lines are Python's; a second time, as name_wt, where matrices that
-    products take on their right are inputs: then these are stored as [N, K]."""
+def read(path):
+    """Of FILE's text, whose lines are Python's: its inputs (name, type, dimensions, order or ""), the names of its outputs, and
+    function(matmul), which gives the program as a function of its inputs."""
     with open(path) as f:
         text = re.sub(r"#.*", "", f.read()).replace("from=", "start=")  # from is a word of Python's
     inputs = [(n, TYPES[t], [int(v) for v in d.split(",")], o and [int(v) for v in o.split(",")]) for n, t, d, o in
               re.findall(r"^\s*input\s+(\w+)\s*:\s*(\w+)\s*\[([\d, ]+)\]\s*(?:@\s*\[([\d, ]+)\])?", text, re.M)]
     lines = ["%s = %s" % m for m in re.findall(r"^\s*(\w+)\s*=\s*(.+)$", text, re.M)]
-    source = "def value(%s):\n  %s\n  return %s\n" % (", ".join(i[0] for i in inputs), "\n  ".join(lines), re.search(r"^\s*output\s+(.+)$", text, re.M).group(1))
+    outputs = [o.strip() for line in re.findall(r"^\s*output\s+(.+)$", text, re.M) for o in line.split(",")]
+    source = "def value(%s):\n  %s\n  return %s\n" % (", ".join(i[0] for i in inputs), "\n  ".join(lines), ", ".join(outputs))
 
     def function(matmul):
         scope = {**OPS, **TYPES, "matmul": matmul}
         exec(compile(source, path, "exec"), scope)
         return scope["value"]
+    return inputs, outputs, function
+
+
+def from_text(path):
+    """{name: (inputs, function, None)} of FILE's text; a second time, as name_wt, where matrices that products take on their
+    right are inputs: then these are stored as [N, K]."""
+    inputs, _, function = read(path)
     right = set()
     given = [torch.empty(d, dtype=t, device="meta") for _, t, d, _ in inputs]
     function(lambda a, b: (right.add(id(b)), a @ b)[1])(*given)
@@ -304,5 +312,6 @@ def main():
         emit(measured(name, all_[name], args) if name in all_ else {"name": name, "err": "no such workload"})
 
 
-with torch.no_grad():
-    main()
+if __name__ == "__main__":
+    with torch.no_grad():
+        main()

@@ -40,13 +40,13 @@ def machine(head):
 
 
 def ratios(rows, k):
-    """Of a group, cold: (its rows, the best peer's time over ours of each, the same with dependent launches); where there are
-    rows of an earlier run, without them and with them."""
+    """Of a group, cold: (its rows, the best peer's time over ours of each, the same with dependent launches, the peer's too where
+    it was timed with them); where there are rows of an earlier run, without them and with them."""
     every = [r for r in rows if "error" not in r and group(r) == k and r.get("best_peer_us_cold")]
     for got in [[r for r in every if not r["of"]]] + ([every] if any(r["of"] for r in every) else []):
         if got:
             yield (got, [r["best_peer_us_cold"] / r["ours_us_cold"] for r in got],
-                   [r["best_peer_us_cold"] / min(r.get("ours_pdl_us_cold") or 1e30, r["ours_us_cold"]) for r in got])
+                   [r.get("best_peer_pdl_us_cold", r["best_peer_us_cold"]) / min(r.get("ours_pdl_us_cold") or 1e30, r["ours_us_cold"]) for r in got])
 
 
 def summary(runs, rows):
@@ -73,16 +73,18 @@ def section(runs, rows):
         if p:
             out.append("Rank correlation of predicted and measured times, %d candidates: %.2f." % (p["candidates"], p["spearman"]))
         if h.get("not_run"):
-            out.append("Not run within the budget: %s." % ", ".join(h["not_run"]))
+            left = [n for n in h["not_run"] if n not in {r["program"] for r in rows}]
+            out += ["Not run within the budget: %s." % ", ".join(left)] if left else []
     out += ["", "| program | hot | cold | pdl, hot | pdl, cold | best peer, hot | cold | cold, against it | pdl | floor, cold | relative error | best peer, cold |", "|---|" + "---|" * 11]
     for r in rows:
         if "error" in r:
             out.append("| %s | %s |%s" % (r["program"], r["error"].replace("|", "/")[:80], " |" * 10))
             continue
         peer, pdl = r.get("best_peer_us_cold"), r.get("ours_pdl_us_cold")
+        dependent = r.get("best_peer_pdl_us_cold", peer)
         out.append("| %s%s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |" % (
             r["program"], r["of"], number(r["ours_us_hot"]), number(r["ours_us_cold"]), number(r.get("ours_pdl_us_hot")), number(pdl), number(r.get("best_peer_us_hot")), number(peer),
-            number(peer and peer / r["ours_us_cold"], "%.2fx"), number(peer and pdl and peer / pdl, "%.2fx"), number(r.get("floor_us")), "%.1e" % r["relative_error"], r.get("best_peer", "-")))
+            number(peer and peer / r["ours_us_cold"], "%.2fx"), number(dependent and pdl and dependent / min(pdl, r["ours_us_cold"]), "%.2fx"), number(r.get("floor_us")), "%.1e" % r["relative_error"], r.get("best_peer", "-")))
     return "\n".join(out) + "\n\n" + summary(runs, rows)
 
 
@@ -109,4 +111,5 @@ def main():
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
