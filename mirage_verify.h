@@ -5580,6 +5580,7 @@ typedef struct mgi_prover {
   double deadline;
   const volatile int *stop;
   uint64_t steps, most;      /* taken, and 0 or the most: a limit that is no clock */
+  uint64_t asked;            /* terms that were asked for */
   int depth;                 /* of mgi_pv_element */
   uint32_t key[MGI_PV_KEY_WORDS];
   uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
@@ -5593,9 +5594,12 @@ static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
   P->bad = 1;
   return MGI_PV_ZERO;
 }
+static void mgi_pv_clock(mgi_prover *P) {
+  if (!P->bad && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
+}
 static int mgi_pv_over(mgi_prover *P) {
   if (P->most && (P->steps > P->most || P->n > MGI_PV_NODES)) mgi_pv_fail(P, "too large: it takes too many steps");
-  if (!P->bad && (P->steps++ & 1023) == 0 && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
+  if ((P->steps++ & 1023) == 0) mgi_pv_clock(P);
   return P->bad;
 }
 static uint32_t mgi_pv_word(const mgi_prover *P, uint32_t id, uint32_t k) { return P->w[P->node[id].off + k]; }
@@ -5643,6 +5647,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
 /* The id of the node with these words; 0 if memory is out. */
 static uint32_t mgi_pv_intern(mgi_prover *P, const uint32_t *w, uint32_t n) {
   uint64_t h = n;
+  if ((P->asked++ & 8191) == 0) mgi_pv_clock(P); /* a step may take many terms: maxima inside each other do */
   if (P->bad) return MGI_PV_ZERO;
   for (uint32_t k = 0; k < n; k++) h = mgi_ff_mix(h ^ w[k]);
   if (2 * (size_t)P->n + 2 >= P->slots) {
