@@ -1920,12 +1920,14 @@ static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
                         of FF_OPAQUE_NONZERO is 0 nowhere.
      any other use      two points that the field column cannot tell apart, whatever the functions are (four that are drawn,
                         of unlike sign and size, stand for all), must not differ in the real column.  So too where there is a maximum, which may hide it.
-   Those look at points on a grid of few binary digits, where arguments that are equal are so in floats too.
+   Those look at points on a grid of few binary digits, where arguments that are equal are so in floats too.  All else is
+   asked at points drawn over all exponents of f32 as well, near 1 most.  A constant of the row is asked at those values
+   that the graphs give it, and at few others.
    Requirement 1: a row whose columns are one function is never refused.  What either column leaves undefined, or beyond
    double, is skipped (>>defined answers for domains); a difference counts if it is more than rounding explains: that of
    the terms on the way in the field column, and, in the real one, what long double makes of the same text. */
 
-enum { MGI_COLUMN_GRID = 11, MGI_COLUMN_VALUES = 17, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_DRAWN = 64 };
+enum { MGI_COLUMN_GRID = 17, MGI_COLUMN_VALUES = 23, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_GIVEN = 60, MGI_COLUMN_DRAWN = 4096 };
 
 /* A value of the field column, and the largest magnitude on the way to it. */
 typedef struct mgi_column { double v, size; } mgi_column;
@@ -2124,7 +2126,7 @@ static mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_p
     if (m != 0) {
       p->key[0] = F.x, p->key[1] = F.y, p->key[2] = F.c;
       p->want = (p->real - k) / m, p->loose = p->slack / fabs(m) + 1e-6 * fabs(p->want);
-      if (F.nonzero && k == 0 && p->real == 0 && exact == 0)
+      if (F.nonzero && k == 0 && p->real == 0 && exact == 0 && fabs(p->at[0]) <= 4) /* beyond, exp comes to 0 in floats */
         return mg_fail(
             e, MG_BAD_INPUT, row->name,
             "the row's columns are two functions: FF_OPAQUE_NONZERO is nowhere 0, but the real column is at %s",
@@ -2139,14 +2141,19 @@ static mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_p
   return MG_OK;
 }
 
-static mg_status mgi_column_check(int op, mg_error *e) {
+/* Number `draw` for operand d: one in two within 2^-10 .. 2^17, where 16-bit types live most, the others within f32. */
+static double mgi_column_drawn(int draw, int d) {
+  const uint64_t h = mgi_ff_hash((uint64_t)draw, (uint64_t)d, 40), wide = h >> 1 & 1;
+  const int exponent = wide ? (int)(h >> 2 & 0xff) - 127 : (int)((h >> 2 & 0xff) * 27 / 256) - 10;
+  return (h & 1 ? -1 : 1) * ldexp(1 + ldexp((double)(h >> 12), -52), exponent);
+}
+/* The row's columns, its constant being one of these (0 alone where it has none). */
+static mg_status mgi_column_check(int op, const double *constant, int n_c, mg_error *e) {
   static const double value[MGI_COLUMN_VALUES] = {
-      0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4,
+      0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4, 7, -7, 24, -24, 96, -96,
       /* not of the grid; the last two no f16 holds */ 0x1p-30, -0x1p-30, 1000, -1000, 0x1p17, -0x1p17};
-  static const double constant[MGI_COLUMN_CONSTANTS] = {0.5, -3, 0, 2};
   const mg_op_info *row = mg_op_row((mg_opcode)op);
-  const int n_b = row->n_in > 1 ? MGI_COLUMN_VALUES : 1, n_c = row->attr == MG_ATTR_RAT ? MGI_COLUMN_CONSTANTS : 1;
-  const int all = MGI_COLUMN_VALUES * n_b * n_c;
+  const int n_b = row->n_in > 1 ? MGI_COLUMN_VALUES : 1, all = MGI_COLUMN_VALUES * n_b * n_c;
   mgi_column_point *kept = (mgi_column_point *)malloc((size_t)all * sizeof *kept);
   int n = 0, affine = 1, keep;
   mg_status s = MG_OK;
@@ -2156,11 +2163,8 @@ static mg_status mgi_column_check(int op, mg_error *e) {
     mgi_column_point p;
     memset(&p, 0, sizeof p);
     p.at[0] = value[i], p.at[1] = n_b > 1 ? value[j] : 0;
-    for (int d = 0; drawn && d < row->n_in; d++) {
-      uint64_t h = mgi_ff_hash((uint64_t)k, (uint64_t)d, 40);
-      p.at[d] = (h & 1 ? -1 : 1) * ldexp(1 + ldexp((double)(h >> 12), -52), (int)(h >> 1 & 7) - 5);
-    }
-    p.at[2] = n_c > 1 ? constant[k / MGI_COLUMN_VALUES / n_b % n_c] : 0;
+    for (int d = 0; drawn && d < row->n_in; d++) p.at[d] = mgi_column_drawn(k - all, d);
+    p.at[2] = constant[k / MGI_COLUMN_VALUES / n_b % n_c];
     s = mgi_column_point_of(op, !drawn && i < MGI_COLUMN_GRID && j < MGI_COLUMN_GRID, &affine, &p, &keep, e);
     if (s == MG_OK && keep) kept[n++] = p;
   }
@@ -2193,19 +2197,35 @@ static mg_status mgi_column_check(int op, mg_error *e) {
   return s;
 }
 
-static void mgi_column_mark(const mg_graph *g, uint8_t *used) {
+/* The constants that g gives row op, after the first *n: at most MGI_COLUMN_GIVEN in all; 0: it has more.  *used: 1: it has op. */
+static int mgi_column_constants(const mg_graph *g, int op, double *constant, int *n, int *used) {
   for (uint32_t k = 1; k < g->n_ops; k++) {
-    if (g->ops[k].sub) mgi_column_mark(g->ops[k].sub, used);
-    else used[g->ops[k].code] = 1;
+    const mg_op_node *o = &g->ops[k];
+    if (o->sub && !mgi_column_constants(o->sub, op, constant, n, used)) return 0;
+    if (o->sub || (int)o->code != op) continue;
+    *used = 1;
+    if (mg_op_row(o->code)->attr != MG_ATTR_RAT) continue;
+    const double c = (double)o->attr.c.num / (double)o->attr.c.den;
+    int at = 0;
+    while (at < *n && constant[at] != c) at++;
+    if (at < *n) continue;
+    if (*n == MGI_COLUMN_GIVEN) return 0;
+    constant[(*n)++] = c;
   }
+  return 1;
 }
 mg_status mg_verify_rows(const mg_graph *g, mg_error *e) {
-  uint8_t used[MG_OP_COUNT] = {0};
   mg_status s = MG_OK;
-  mgi_column_mark(g, used);
-  for (int op = 1; op < MG_OP_TABLE_END && s == MG_OK; op++)
-    if (used[op] && mg_op_row((mg_opcode)op)->user && mg_op_row((mg_opcode)op)->elementwise)
-      s = mgi_column_check(op, e);
+  for (int op = 1; op < MG_OP_TABLE_END && s == MG_OK; op++) {
+    const mg_op_info *row = mg_op_row((mg_opcode)op);
+    double constant[MGI_COLUMN_GIVEN] = {0.5, -3, 0, 2};
+    int n = row->attr == MG_ATTR_RAT ? MGI_COLUMN_CONSTANTS : 0, used = 0;
+    if (!row->user || !row->elementwise) continue;
+    if (!mgi_column_constants(g, op, constant, &n, &used))
+      return mg_fail(e, MG_LIMIT, row->name, "more than %d constants of a row from outside", MGI_COLUMN_GIVEN - MGI_COLUMN_CONSTANTS);
+    if (!n) constant[n++] = 0;
+    if (used) s = mgi_column_check(op, constant, n, e);
+  }
   return s;
 }
 
