@@ -1606,7 +1606,7 @@ static int check_and_print(const options *o, const mg_graph *g, const char *cu, 
   if (r->products) fprintf(f, "  cuBLAS: %d product%s by definition: what the library computes is not seen; link 3 (mirage run) is required\n", r->products, r->products == 1 ? "" : "s");
   if (r->float_checked) {
     fprintf(f, "  floats: ");
-    if (!r->apart) fprintf(f, "%d fiber orders, %d families of inputs; ", r->float_seeds, r->families);
+    if (!r->apart) fprintf(f, "%d fiber orders, %d families of inputs%s; ", r->float_seeds, r->families, r->at_last ? " at the last of a range's sizes" : "");
     fprintf(f, "relative error %.3g against float64, tolerance %.3g\n", r->float_error, r->tolerance);
   }
   return 0;
