@@ -73,7 +73,7 @@ def _facts(number, c):
         "emitted kernels, emulated on the CPU thread by thread" if f.options.on_cpu == "emulate" else \
         "evaluated by the library over float64 on the CPU, results rounded to their types: no kernel is launched"
     return {"number": number, "text": f.text, "state": state, "ready": f.ready, "ranges": p.facts() if f.ready else [],
-            "written_us": p.written_us, "machine": f.options.machine or "H200", "notes": notes, "runs": how,
+            "written_us": p.written_us, "machine": f.machine or "H200", "notes": notes, "runs": how,
             "measured": "no: not timed; link 2 not run: `mirage check` runs it", "calls": dict(c.calls), "seconds": p.seconds, "cached": p.cached}
 
 
