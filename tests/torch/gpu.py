@@ -147,13 +147,13 @@ def test_module(name, kind):
     dtype = getattr(torch, kind)
     case, model, inputs = module_case(name, dtype)
     exact, report = copy.deepcopy(model).double(), mirage_torch.Report()
-    run = compiled(model, report)
+    run, plain = compiled(model, report), torch.compile(model, backend="eager")
     marked(case, inputs)
     calls = [inputs] + ([[placed(x, dtype) for x in case.again()]] if case.again else [])
     doubled = lambda xs: [x.double() if x.is_floating_point() else x for x in xs]
     for given in calls:
         before = [x.clone() for x in given]
-        held_against(run(*given), model(*given), exact(*doubled(given)), NEAR[kind])
+        held_against(run(*given), plain(*given), exact(*doubled(given)), NEAR[kind])
         assert all(torch.equal(a, b) for a, b in zip(given, before))  # inputs are as they were
     assert report.graphs == 1, str(report)
     taken_by_programs(report, len(calls))
@@ -166,7 +166,7 @@ def test_module(name, kind):
     again = flat(run(*inputs))
     for k, (a, b) in enumerate(zip(out, again)):
         assert torch.equal(a, b), f"replay and call differ in result {k} by {distance(a, b.double()):.2e}"
-    held_against(again, model(*inputs), exact(*doubled(inputs)), NEAR[kind], "other values:")
+    held_against(again, plain(*inputs), exact(*doubled(inputs)), NEAR[kind], "other values:")
 
 
 def norm_linear(x, g, w):
@@ -371,6 +371,13 @@ def one_function():
 
 
 @test
+def explain_times():
+    text = str(mirage_torch.explain(norm_linear, *three(), options=options()))
+    us = re.search(r"measured: ([0-9.]+) us a call on NVIDIA", text)
+    assert us and 0.5 < float(us.group(1)) < 500, text
+
+
+@test
 def fast_is_eager_until_it_is_ready():
     report, xs, gate = mirage_torch.Report(), three(16), threading.Event()
     search = execute.Found.search
@@ -429,6 +436,24 @@ def nothing_waits_and_nothing_grows():
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert torch.cuda.memory_allocated() == had
+
+
+@test
+def products_of_float32():
+    """Kernels have them as tf32: theirs where PyTorch may, too."""
+    xs = three(dtype=torch.float32)
+    exact = norm_linear(*[x.double() for x in xs])
+    report = mirage_torch.Report()
+    near(compiled(norm_linear, report)(*xs), exact, 1e-5)
+    assert any("is 'highest'" in why for *_, why in report.nodes), str(report)
+    torch._dynamo.reset()
+    torch.set_float32_matmul_precision("high")
+    try:
+        report = mirage_torch.Report()
+        near(compiled(norm_linear, report)(*xs), exact, 5e-3)
+        taken_by_programs(report, 1)
+    finally:
+        torch.set_float32_matmul_precision("highest")
 
 
 @test
@@ -529,7 +554,12 @@ def run_test(name):
     m = name.split()
     with torch.set_grad_enabled(False), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        test_module(*m) if len(m) == 2 else TESTS[name]()
+        if m[0] == "build":
+            build(name[6:])
+        elif len(m) == 2:
+            test_module(*m)
+        else:
+            TESTS[name]()
     torch.cuda.synchronize()
 
 
@@ -551,7 +581,7 @@ def serve():
 
 class Child:
     def __init__(self):
-        self.p = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve", "--kept", A.kept], stdin=subprocess.PIPE,
+        self.p = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve", "--kept", A.kept, "--modes", A.modes], stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def ask(self, name):
@@ -572,7 +602,7 @@ class Child:
 def test_all():
     todo, done, lock = queue.Queue(), [], threading.Lock()
     chosen = [n for n in names() if re.search(A.only, n)]
-    for n in sorted(chosen, key=lambda n: " " in n):
+    for n in sorted(chosen, key=lambda n: (" " in n, not n.startswith("hugging"))):  # what takes longest first
         todo.put(n)
 
     def work():
@@ -602,6 +632,176 @@ def test_all():
     print("slowest: " + ", ".join(f"{n} {s:.1f} s" for n, _, s in slow))
     print(f"{sum(not said for _, said, _ in done)} passed, {failed} failed")
     return failed
+
+
+# ---- times: a decode step's modules of Llama-3-8B, bf16, each with weights of its own
+
+HIDDEN, MIDDLE, HEADS, GROUPS, WIDTH, CONTEXT = 4096, 14336, 32, 8, 128, 1024
+APART = 256 << 20  # bytes that a call's weights and another's lie apart: four times the L2 cache
+
+
+def timed_modules():
+    class NormLinear(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.norm, self.linear = nn.RMSNorm(HIDDEN, eps=1e-5), nn.Linear(HIDDEN, (HEADS + 2 * GROUPS) * WIDTH, bias=False)
+
+        def forward(self, x):
+            return self.linear(self.norm(x))
+
+    class MLP(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.norm, self.gate, self.up = nn.RMSNorm(HIDDEN, eps=1e-5), nn.Linear(HIDDEN, MIDDLE, bias=False), nn.Linear(HIDDEN, MIDDLE, bias=False)
+            self.down = nn.Linear(MIDDLE, HIDDEN, bias=False)
+
+        def forward(self, x):
+            h = self.norm(x)
+            return x + self.down(F.silu(self.gate(h)) * self.up(h))
+
+    class Attention(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.register_buffer("keys", torch.randn(n, GROUPS, CONTEXT, WIDTH))
+            self.register_buffer("values", torch.randn(n, GROUPS, CONTEXT, WIDTH))
+
+        def forward(self, x):
+            q = x.view(-1, HEADS, 1, WIDTH)
+            return F.scaled_dot_product_attention(q, self.keys, self.values, enable_gqa=True).view(-1, HIDDEN)
+
+    class Block(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.first, self.attention, self.out, self.mlp = NormLinear(n), Attention(n), nn.Linear(HIDDEN, HIDDEN, bias=False), MLP(n)
+            angle = (CONTEXT - 1) * 5e5 ** (-2 * torch.arange(WIDTH // 2) / WIDTH)
+            self.register_buffer("c", angle.cos().repeat(2)), self.register_buffer("s", angle.sin().repeat(2))
+            self.register_buffer("place", torch.tensor([CONTEXT - 1]))
+
+        def turned(self, x):
+            a, b = x.chunk(2, -1)
+            return x * self.c + torch.cat((-b, a), -1) * self.s
+
+        def forward(self, x):
+            q, k, v = self.first(x).split((HEADS * WIDTH, GROUPS * WIDTH, GROUPS * WIDTH), -1)
+            self.attention.keys.index_copy_(2, self.place, self.turned(k.view(-1, GROUPS, 1, WIDTH)))
+            self.attention.values.index_copy_(2, self.place, v.view(-1, GROUPS, 1, WIDTH))
+            x = x + self.out(self.attention(self.turned(q.view(-1, HEADS, 1, WIDTH)).flatten(1)))
+            return self.mlp(x)
+    return {"norm_linear": NormLinear, "attention": Attention, "mlp": MLP, "block": Block}
+
+
+def weights(model):
+    return sum(t.nbytes for t in [*model.parameters(), *model.buffers()])
+
+
+def timed_set(name):
+    """Modules of one kind, enough of them that a call's weights have left the L2 cache, and their input."""
+    kind, n = name.split()
+    make, n = timed_modules()[kind], int(n)
+    torch.manual_seed(1)
+    with torch.device("cuda"):
+        layers = [make(n)]
+        layers += [make(n) for _ in range(-(-APART // weights(layers[0]) // 2))]
+    return [m.bfloat16().eval() for m in layers], torch.randn(n, HIDDEN, device="cuda").bfloat16()
+
+
+def timed_names():
+    return [f"{k} {n}" for k in ("norm_linear", "attention", "mlp", "block") for n in (1, 8)]
+
+
+def runner(mode, report):
+    f = lambda m, x: m(x)
+    if mode == "eager":
+        return f
+    if mode == "mirage":
+        return compiled(f, report, limit=20.0, threads=4)
+    return torch.compile(f, mode={"compile": None, "overhead": "reduce-overhead", "autotune": "max-autotune-no-cudagraphs"}[mode])
+
+
+def build(name):
+    """Leaves what compilers keep: the timed process finds it."""
+    layers, x = timed_set(name)
+    for mode in A.modes.split(","):
+        torch._dynamo.reset()
+        runner(mode, mirage_torch.Report())(layers[0], x)
+
+
+def microseconds(go, reps, calls):
+    """Medians a call."""
+    stream = torch.cuda.current_stream()
+    for _ in range(3):
+        go()
+    e = [torch.cuda.Event(enable_timing=True) for _ in range(reps + 1)]
+    torch.cuda.synchronize()
+    e[0].record(stream)
+    for k in range(reps):
+        go()
+        e[k + 1].record(stream)
+    torch.cuda.synchronize()
+    return 1000 * sorted(e[k].elapsed_time(e[k + 1]) for k in range(reps))[reps // 2] / calls
+
+
+def timed(name, mode):
+    torch._dynamo.reset()
+    layers, x = timed_set(name)
+    report, began = mirage_torch.Report(), time.time()
+    f = runner(mode, report)
+    torch.cuda.synchronize()
+    out = f(layers[0], x).clone()
+    torch.cuda.synchronize()
+    row = {"module": name, "mode": mode, "ready_s": round(time.time() - began, 1), "layers": len(layers)}
+    exact = copy.deepcopy(layers[0]).double()(x.double())
+    row["error"], row["eager_error"] = distance(out, exact), distance(layers[0](x), exact)
+    assert row["error"] <= NEAR["bfloat16"] + 2 * row["eager_error"], row
+    del exact
+
+    def all_layers():
+        for m in layers:
+            f(m, x)
+    row["call_us"] = microseconds(all_layers, 20, len(layers))
+    if mode != "overhead":  # that is a graph already
+        g, _ = graphed(lambda: [f(m, x) for m in layers], ())
+        row["graph_us"] = microseconds(g.replay, 20, len(layers))
+    if mode == "mirage":
+        row["programs"] = [{"text": p["text"], "state": p["state"], "calls": p["calls"], "ranges": p["ranges"], "found": c.found.program.found() if p["ready"] else ""}
+                           for p, c in zip(report.programs, report.calls)]
+    return row
+
+
+def time_all():
+    """First all compilations, side by side; then the times, one after the other."""
+    began, rows = time.time(), []
+    chosen = [n for n in timed_names() if re.search(A.only, n)]
+    children = [threading.Thread(target=lambda n=n: print_failure(Child().ask("build " + n))) for n in chosen]
+    [c.start() for c in children], [c.join() for c in children]
+    print(f"compiled in {time.time() - began:.0f} s", flush=True)
+    load()
+    print(f"# gpu: {torch.cuda.get_device_name()}, torch {torch.__version__}; bf16, {CONTEXT} tokens in the cache; microseconds a call, medians of 20")
+    with torch.set_grad_enabled(False), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in chosen:
+            line = f"{n:<14}"
+            for mode in A.modes.split(","):
+                if time.time() - began > A.limit:
+                    line += f"  {mode} left out"
+                    continue
+                try:
+                    rows.append(timed(n, mode))
+                except Exception as e:
+                    print("\n".join(traceback.format_exc().splitlines()[-8:]))
+                    rows.append({"module": n, "mode": mode, "failed": str(e)[:300]})
+                    continue
+                r = rows[-1]
+                line += f"  {mode} " + (f"{r['graph_us']:.1f} in a graph, " if "graph_us" in r else "") + f"{r['call_us']:.1f} called, {r['ready_s']} s, {r['error']:.1e};"
+            print(line, flush=True)
+            with open(A.out, "w", encoding="utf-8") as f:
+                json.dump(rows, f, indent=1)
+    print(f"all in {time.time() - began:.0f} s")
+
+
+def print_failure(result):
+    if result[1]:
+        print(f"not built - {result[0]}\n" + "\n".join(result[1].splitlines()[-10:]))
 
 
 # ---- without a GPU: what the modules become, searched and compiled
@@ -634,7 +834,7 @@ def prepare():
                 print(f"  {p['state']}\n{p['text']}")
         return report
     for name in names():
-        if " " not in name or not re.search(A.only, name):
+        if A.time or " " not in name or not re.search(A.only, name):
             continue
         torch._dynamo.reset()
         torch.manual_seed(1)
@@ -642,6 +842,15 @@ def prepare():
         model, inputs = case.make()
         report = made(model.eval(), inputs, getattr(torch, name.split()[1]), case.dynamic, 1.0)
         print(f"{name}: {len(report.calls)} programs, {time.time() - began:.1f} s", flush=True)
+    for name in timed_names():
+        if not A.time or not re.search(A.only, name):
+            continue
+        torch._dynamo.reset()
+        began, (kind, n) = time.time(), name.split()
+        with torch.device("meta"):
+            model = timed_modules()[kind](int(n))
+        report = made(model.eval(), [torch.empty(int(n), HIDDEN, device="meta")], torch.bfloat16, (), A.limit if A.limit < 1e9 else 20.0)
+        print(f"{name}: {time.time() - began:.1f} s\n{report}", flush=True)
 
 
 def main():
@@ -649,6 +858,8 @@ def main():
         return serve()
     if A.prepare:
         return prepare()
+    if A.time:
+        return time_all()
     return test_all() > 0
 
 

@@ -223,46 +223,53 @@ def forget():
 
 def call(program, tensors, sizes, found=None):
     """Runs it on tensors that stand in its inputs' order, None for what is filled; a tensor for each output."""
-    device = next(t.device for t in tensors if t is not None)
-    shapes = [program.output_shape(k, sizes) for k in range(program.n_out)]
-    if device.type == "cpu":
-        return _evaluate(program, tensors, sizes, shapes)
-    return _launch(program, tensors, sizes, shapes, device, found)
+    if next(t.device for t in tensors if t is not None).type == "cpu":
+        return _evaluate(program, tensors, sizes)
+    return _launch(program, [t if t is None else dense(program, k, t) for k, t in enumerate(tensors)], sizes, found)
 
 
-def _evaluate(program, tensors, sizes, shapes):
+def _evaluate(program, tensors, sizes):
     """Without a GPU: over float64, each result rounded to its type; or by emulated kernels."""
     held = []
     for t, kind in zip(tensors, program.input_types):
         held.append(None if t is None else t.to(torch.int32 if kind == "i32" else torch.float64).contiguous())
     out = [torch.empty(s, dtype=torch.int32 if kind == "i32" else torch.float64)
-           for s, kind in zip(shapes, program.output_types)]
+           for s, kind in _results(program, sizes)]
     program.evaluate([0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out], sizes)
     return [t.to(TORCH[kind]) for t, kind in zip(out, program.output_types)]
 
 
-def _launch(program, tensors, sizes, shapes, device, found):
+def _results(program, sizes):
+    return [(program.output_shape(k, sizes), kind) for k, kind in enumerate(program.output_types)]
+
+
+def dense(program, k, t):
+    """What a kernel reads as input k: dense in its memory order, at an address that it may load 16 bytes from."""
+    t, order = t.to(TORCH[program.input_types[k]]), program.orders[k]
+    t = (t if order is None else t.permute(order[:t.dim()])).contiguous()
+    return t.clone() if t.data_ptr() % 16 else t
+
+
+def _launch(program, held, sizes, found):
     """On the current stream of the tensors' device; nothing else happens there, so that a CUDA graph may capture it."""
-    held = []
-    for t, kind, order in zip(tensors, program.input_types, program.orders):
-        if t is None:
-            held.append(None)
-            continue
-        t = t.to(TORCH[kind])
-        perm = list(range(t.dim())) if order is None else order[:t.dim()]
-        t = t.permute(perm).contiguous()  # dense in its memory order: a view where it is so already
-        held.append(t.clone() if t.data_ptr() % 16 else t)
-    out = [torch.empty(s, dtype=TORCH[kind], device=device) for s, kind in zip(shapes, program.output_types)]
-    with torch.cuda.device(device):
-        found.on_device(device)
-        stream = torch.cuda.current_stream(device).cuda_stream
-        room = found.workspace(device, stream)
-        given = [0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out]
-        if room is None:
-            program.launch(*given, None, stream, sizes)
-        else:
-            with found.launching:  # kernels of two threads in one workspace do not mix
-                program.launch(*given, room.data_ptr(), stream, sizes)
+    device = next(t.device for t in held if t is not None)
+    out = [torch.empty(s, dtype=TORCH[kind], device=device) for s, kind in _results(program, sizes)]
+    if device.index != torch.cuda.current_device():
+        with torch.cuda.device(device):
+            return _launched(program, held, out, sizes, found, device)
+    return _launched(program, held, out, sizes, found, device)
+
+
+def _launched(program, held, out, sizes, found, device):
+    found.on_device(device)
+    stream = torch.cuda.current_stream(device).cuda_stream
+    room = found.workspace(device, stream)
+    given = [0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out]
+    if room is None:
+        program.launch(*given, None, stream, sizes)
+    else:
+        with found.launching:  # kernels of two threads in one workspace do not mix
+            program.launch(*given, room.data_ptr(), stream, sizes)
     return out
 
 
@@ -273,7 +280,7 @@ _number = itertools.count()
 class Call(torch.nn.Module):
     """One run within a graph: the program, where it is ready and takes these sizes; else PyTorch's own operators."""
 
-    def __init__(self, run, taken, eager, options):
+    def __init__(self, run, taken, eager, options, watched=False):
         super().__init__()
         low = run.lowered
         self.eager, self.options, self.text = eager, options, low.text
@@ -288,6 +295,7 @@ class Call(torch.nn.Module):
                         for n, v in low.outputs]
         self.calls = {"program": 0, "eager": 0}
         self.why_eager, self.untested, self.constants = None, None, {}
+        self.watched, self.last, self.measured = watched, None, None  # what explain times
 
     def split(self, operands):
         """Arguments of torch.ops.mirage.call: its number, the tensors, the sizes."""
@@ -314,8 +322,17 @@ class Call(torch.nn.Module):
             views = [[(what, how if what == "permute" else _resolved(how, known)) for what, how in i.prep] for i in self.inputs]
             results = [(k, _resolved(shape, known), dtype, strides and tuple(_size(d, known) for d in strides))
                        for k, shape, dtype, strides in self.results]
-            self.known[key] = sizes, self.outside(sizes), views, results
+            direct = [self.direct(k, known) for k in range(len(self.inputs))]
+            self.known[key] = sizes, self.outside(sizes), views, results, direct
         return self.known[key]
+
+    def direct(self, k, known):
+        """The strides at which what is passed lies as the kernel reads it, whatever its views: no copy, nothing to ask; else None."""
+        i = self.inputs[k]
+        if i.constant is not None or i.copied or not i.fake.is_cuda:
+            return None
+        fake = self.fakes[self.sources[k]]
+        return tuple(_size(d, known) for d in _extents(fake.stride())) if TORCH.get(i.dtype) == fake.dtype else None
 
     def outside(self, sizes):
         for v, (least, most), e in zip(sizes, self.found.program.bounds, self.symbols):
@@ -333,7 +350,7 @@ class Call(torch.nn.Module):
             first = next(a for a in args if isinstance(a, torch.Tensor))
             reason = self.found.elsewhere(first.device)
         if reason is None:
-            sizes, reason, views, results = self.at(args)
+            sizes, reason, views, results, direct = self.at(args)
         if reason is None and sizes:
             reason = self.beyond(sizes)
         if reason is not None:
@@ -343,11 +360,21 @@ class Call(torch.nn.Module):
             self.calls["eager"] += 1
             return self.eager(*args)
         self.calls["program"] += 1
-        tensors = [self.tensor(k, args, views[k], first) for k in range(len(self.inputs))]
-        whole = iter(tensors)
         program = self.found.program
-        given = [None if filled else next(whole) for filled in program.filled]
-        made = call(program, given, sizes, self.found)
+        given, k = [], 0
+        for place, filled in enumerate(program.filled):
+            if filled:
+                given.append(None)
+                continue
+            t = args[self.sources[k]] if direct[k] is not None else None
+            if t is None or t.stride() != direct[k] or t.data_ptr() % 16:
+                t = self.tensor(k, args, views[k], first)
+                t = dense(program, place, t) if t.is_cuda else t
+            given.append(t)
+            k += 1
+        if self.watched:
+            self.last = given, sizes
+        made = _launch(program, given, sizes, self.found) if first.is_cuda else _evaluate(program, given, sizes)
         out = []
         for k, shape, dtype, strides in results:
             t = made[k] if made[k].shape == shape else made[k].view(shape)
@@ -356,6 +383,25 @@ class Call(torch.nn.Module):
                 t = torch.empty_strided(t.shape, strides, dtype=dtype, device=t.device).copy_(t)
             out.append(t)
         return tuple(out)
+
+    def measure(self):
+        """Microseconds a call on a GPU, of a CUDA graph of 20 on what the last call took; None where nothing runs on one."""
+        if self.last is None or not self.found.ready or not self.found.program.compiled:
+            return
+        def run():
+            for _ in range(20):
+                _launch(self.found.program, *self.last, self.found)
+        device = next(t.device for t in self.last[0] if t is not None)
+        with torch.cuda.device(device), torch.no_grad():
+            run()
+            graph, begin, end = torch.cuda.CUDAGraph(), *(torch.cuda.Event(enable_timing=True) for _ in range(2))
+            with torch.cuda.graph(graph):
+                run()
+            graph.replay()
+            begin.record(), graph.replay(), end.record()
+            end.synchronize()
+        self.measured = 1000 * begin.elapsed_time(end) / 20, torch.cuda.get_device_name(device)
+        self.last = None
 
     def beyond(self, sizes):
         """Why sizes that the certificate does not list are left to PyTorch; else a warning says it, once."""
@@ -387,17 +433,20 @@ class Call(torch.nn.Module):
 
 def _expressions(fakes):
     """Where a call's sizes stand: the tensor, its dimension, and the expression that it is; of a number no dimension."""
-    from .lower import extents
     for k, fake in enumerate(fakes):
         if isinstance(fake, torch.Tensor):
-            yield from ((k, d, e) for d, e in enumerate(extents(fake.shape)) if not isinstance(e, int))
+            yield from ((k, d, e) for d, e in enumerate(_extents(fake.shape)) if not isinstance(e, int))
         elif isinstance(fake, torch.SymInt):
-            yield from ((k, None, e) for e in extents((fake,)) if not isinstance(e, int))
+            yield from ((k, None, e) for e in _extents((fake,)) if not isinstance(e, int))
+
+
+def _extents(sizes):
+    from .lower import extents
+    return extents(sizes)
 
 
 def _strides(fake):
-    from .lower import extents
-    return None if fake.is_contiguous() else extents(fake.stride())
+    return None if fake.is_contiguous() else _extents(fake.stride())
 
 
 def _size(e, known):
