@@ -7,8 +7,8 @@ eager in float64; streams, threads, graphs, memory that changes, sizes that come
   tests/torch/gpu.py --time [--only REGEX] [--kept DIR] [--modes eager,compile,overhead,autotune,mirage] [--out FILE] [--limit S]
 DIR (build/torch-gpu) holds what was found, by certificates, and compiled; what is not there is searched and compiled first."""
 import argparse
-import collections
 import copy
+import gc
 import json
 import os
 import queue
@@ -101,7 +101,8 @@ def held_against(got, eager, exact, near, what=""):
     got, eager, exact = flat(got), flat(eager), flat(exact)
     assert len(got) == len(eager) == len(exact)
     for k, (g, e, x) in enumerate(zip(got, eager, exact)):
-        assert g.dtype == e.dtype and g.shape == e.shape and g.stride() == e.stride(), f"{what} result {k}: {g.dtype} {g.stride()}, eager has {e.dtype} {e.stride()}"
+        assert g.dtype == e.dtype and g.shape == e.shape and g.stride() == e.stride(), \
+            f"{what} result {k}: {g.dtype} {g.stride()}, eager has {e.dtype} {e.stride()}"
         if not x.is_floating_point():
             assert torch.equal(g, x) or torch.equal(g, e), f"{what} result {k}: other indices"
             continue
@@ -112,7 +113,7 @@ def held_against(got, eager, exact, near, what=""):
 def taken_by_programs(report, calls):
     assert not report.declined and report.calls, str(report)
     for p, c in zip(report.programs, report.calls):
-        assert p["ready"] and p["calls"] == {"program": calls, "eager": 0}, p["state"] + str(p["calls"]) + "\n".join(p["notes"])
+        assert p["ready"] and p["calls"] == {"program": calls, "eager": 0}, str(report)
         assert all(r["verdict"] == "EQUAL" for r in p["ranges"]), str(report)
         assert p["runs"] == "emitted kernels on the tensors' device"
         assert c.found.program.compiled
@@ -300,8 +301,10 @@ def memory_as_it_lies():
     """Transposed, in steps, spread, at an address that is no multiple of 16 bytes."""
     base = torch.randn(40, 300, device="cuda").half()
     g, w = torch.randn(256, device="cuda").half(), torch.randn(256, 128, device="cuda").half()
-    w_turned, w_odd = torch.randn(128, 256, device="cuda").half().t(), torch.randn(256 * 128 + 1, device="cuda").half()[1:].view(256, 128)
-    for x in (base[:8, 1:257], base[3:11, 3:259], base[::5, :256], base[0, :256].expand(8, 256), torch.randn(256, 8, device="cuda").half().t()):
+    w_turned = torch.randn(128, 256, device="cuda").half().t()
+    w_odd = torch.randn(256 * 128 + 1, device="cuda").half()[1:].view(256, 128)
+    for x in (base[:8, 1:257], base[3:11, 3:259], base[::5, :256], base[0, :256].expand(8, 256),
+              torch.randn(256, 8, device="cuda").half().t()):
         for v in (w, w_turned, w_odd):
             torch._dynamo.reset()
             report = mirage_torch.Report()
@@ -409,7 +412,8 @@ def inductor_runs_the_rest():
 
 @test
 def autocast_and_inference_mode():
-    m, x, report = nn.Sequential(nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 64)).cuda(), torch.randn(8, 64, device="cuda"), mirage_torch.Report()
+    m, report = nn.Sequential(nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 64)).cuda(), mirage_torch.Report()
+    x = torch.randn(8, 64, device="cuda")
     with torch.autocast("cuda", dtype=torch.bfloat16):
         got, want = compiled(m, report)(x), m(x)
     assert got.dtype == want.dtype
@@ -463,7 +467,6 @@ def kernels_outlive_their_program():
     g, out = graphed(compiled(norm_linear, report), xs)
     torch._dynamo.reset(), mirage_torch.forget()
     report = None
-    import gc
     gc.collect()
     xs[0].normal_()
     g.replay()
@@ -508,12 +511,14 @@ SMALL = dict(vocab_size=96, hidden_size=64, intermediate_size=128, num_hidden_la
 
 @test
 def hugging_llama():
-    hugging(lambda t: t.LlamaForCausalLM(t.LlamaConfig(**SMALL, num_key_value_heads=2)), {"input_ids": words(), "use_cache": False})
+    hugging(lambda t: t.LlamaForCausalLM(t.LlamaConfig(**SMALL, num_key_value_heads=2)),
+            {"input_ids": words(), "use_cache": False})
 
 
 @test
 def hugging_qwen3():
-    hugging(lambda t: t.Qwen3ForCausalLM(t.Qwen3Config(**SMALL, num_key_value_heads=2, head_dim=16)), {"input_ids": words(), "use_cache": False})
+    hugging(lambda t: t.Qwen3ForCausalLM(t.Qwen3Config(**SMALL, num_key_value_heads=2, head_dim=16)),
+            {"input_ids": words(), "use_cache": False})
 
 
 @test
@@ -524,7 +529,8 @@ def hugging_bert():
 @test
 def hugging_vit():
     own = {k: v for k, v in SMALL.items() if k != "vocab_size"}
-    hugging(lambda t: t.ViTModel(t.ViTConfig(**own, image_size=32, patch_size=8)), {"pixel_values": torch.randn(2, 3, 32, 32, device="cuda").half()})
+    hugging(lambda t: t.ViTModel(t.ViTConfig(**own, image_size=32, patch_size=8)),
+            {"pixel_values": torch.randn(2, 3, 32, 32, device="cuda").half()})
 
 
 @test
@@ -581,8 +587,8 @@ def serve():
 
 class Child:
     def __init__(self):
-        self.p = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--serve", "--kept", A.kept, "--modes", A.modes], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        command = [sys.executable, os.path.abspath(__file__), "--serve", "--kept", A.kept, "--modes", A.modes]
+        self.p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def ask(self, name):
         late = threading.Timer(240, self.p.kill)
@@ -637,14 +643,15 @@ def test_all():
 # ---- times: a decode step's modules of Llama-3-8B, bf16, each with weights of its own
 
 HIDDEN, MIDDLE, HEADS, GROUPS, WIDTH, CONTEXT = 4096, 14336, 32, 8, 128, 1024
-APART = 256 << 20  # bytes that a call's weights and another's lie apart: four times the L2 cache
+APART = 256 << 20  # bytes that are read before a call reads the same weights again: four times the L2 cache
 
 
 def timed_modules():
     class NormLinear(nn.Module):
         def __init__(self, n):
             super().__init__()
-            self.norm, self.linear = nn.RMSNorm(HIDDEN, eps=1e-5), nn.Linear(HIDDEN, (HEADS + 2 * GROUPS) * WIDTH, bias=False)
+            self.norm = nn.RMSNorm(HIDDEN, eps=1e-5)
+            self.linear = nn.Linear(HIDDEN, (HEADS + 2 * GROUPS) * WIDTH, bias=False)
 
         def forward(self, x):
             return self.linear(self.norm(x))
@@ -652,8 +659,8 @@ def timed_modules():
     class MLP(nn.Module):
         def __init__(self, n):
             super().__init__()
-            self.norm, self.gate, self.up = nn.RMSNorm(HIDDEN, eps=1e-5), nn.Linear(HIDDEN, MIDDLE, bias=False), nn.Linear(HIDDEN, MIDDLE, bias=False)
-            self.down = nn.Linear(MIDDLE, HIDDEN, bias=False)
+            self.norm, self.down = nn.RMSNorm(HIDDEN, eps=1e-5), nn.Linear(MIDDLE, HIDDEN, bias=False)
+            self.gate, self.up = nn.Linear(HIDDEN, MIDDLE, bias=False), nn.Linear(HIDDEN, MIDDLE, bias=False)
 
         def forward(self, x):
             h = self.norm(x)
@@ -672,7 +679,8 @@ def timed_modules():
     class Block(nn.Module):
         def __init__(self, n):
             super().__init__()
-            self.first, self.attention, self.out, self.mlp = NormLinear(n), Attention(n), nn.Linear(HIDDEN, HIDDEN, bias=False), MLP(n)
+            self.first, self.attention, self.mlp = NormLinear(n), Attention(n), MLP(n)
+            self.out = nn.Linear(HIDDEN, HIDDEN, bias=False)
             angle = (CONTEXT - 1) * 5e5 ** (-2 * torch.arange(WIDTH // 2) / WIDTH)
             self.register_buffer("c", angle.cos().repeat(2)), self.register_buffer("s", angle.sin().repeat(2))
             self.register_buffer("place", torch.tensor([CONTEXT - 1]))
@@ -700,13 +708,13 @@ def timed_set(name):
     make, n = timed_modules()[kind], int(n)
     torch.manual_seed(1)
     with torch.device("cuda"):
-        layers = [make(n)]
-        layers += [make(n) for _ in range(-(-APART // weights(layers[0]) // 2))]
-    return [m.bfloat16().eval() for m in layers], torch.randn(n, HIDDEN, device="cuda").bfloat16()
+        layers = [make(n).bfloat16().eval()]
+        layers += [make(n).bfloat16().eval() for _ in range(-(-APART // weights(layers[0])))]
+    return layers, torch.randn(n, HIDDEN, device="cuda").bfloat16()
 
 
 def timed_names():
-    return [f"{k} {n}" for k in ("norm_linear", "attention", "mlp", "block") for n in (1, 8)]
+    return [f"{k} {n}" for k in ("block", "mlp", "attention", "norm_linear") for n in (1, 8)]
 
 
 def runner(mode, report):
@@ -715,7 +723,8 @@ def runner(mode, report):
         return f
     if mode == "mirage":
         return compiled(f, report, limit=20.0, threads=4)
-    return torch.compile(f, mode={"compile": None, "overhead": "reduce-overhead", "autotune": "max-autotune-no-cudagraphs"}[mode])
+    how = {"compile": None, "overhead": "reduce-overhead", "autotune": "max-autotune-no-cudagraphs"}
+    return torch.compile(f, mode=how[mode])
 
 
 def build(name):
@@ -763,7 +772,8 @@ def timed(name, mode):
         g, _ = graphed(lambda: [f(m, x) for m in layers], ())
         row["graph_us"] = microseconds(g.replay, 20, len(layers))
     if mode == "mirage":
-        row["programs"] = [{"text": p["text"], "state": p["state"], "calls": p["calls"], "ranges": p["ranges"], "found": c.found.program.found() if p["ready"] else ""}
+        row["programs"] = [{**{k: p[k] for k in ("text", "state", "calls", "ranges")},
+                            "found": c.found.program.found() if p["ready"] else ""}
                            for p, c in zip(report.programs, report.calls)]
     return row
 
@@ -776,7 +786,8 @@ def time_all():
     [c.start() for c in children], [c.join() for c in children]
     print(f"compiled in {time.time() - began:.0f} s", flush=True)
     load()
-    print(f"# gpu: {torch.cuda.get_device_name()}, torch {torch.__version__}; bf16, {CONTEXT} tokens in the cache; microseconds a call, medians of 20")
+    print(f"# gpu: {torch.cuda.get_device_name()}, torch {torch.__version__}; bf16, {CONTEXT} tokens in the cache; "
+          "microseconds a call, medians of 20")
     with torch.set_grad_enabled(False), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for n in chosen:
@@ -792,7 +803,8 @@ def time_all():
                     rows.append({"module": n, "mode": mode, "failed": str(e)[:300]})
                     continue
                 r = rows[-1]
-                line += f"  {mode} " + (f"{r['graph_us']:.1f} in a graph, " if "graph_us" in r else "") + f"{r['call_us']:.1f} called, {r['ready_s']} s, {r['error']:.1e};"
+                in_graph = f"{r['graph_us']:.1f} in a graph, " if "graph_us" in r else ""
+                line += f"  {mode} {in_graph}{r['call_us']:.1f} called, {r['ready_s']} s, {r['error']:.1e};"
             print(line, flush=True)
             with open(A.out, "w", encoding="utf-8") as f:
                 json.dump(rows, f, indent=1)
@@ -810,7 +822,8 @@ def prepare():
     """On fake tensors of a GPU: their programs are what they are on one."""
     load()
     from torch._subclasses.fake_tensor import FakeTensorMode
-    torch.cuda.get_device_capability, torch.cuda.get_device_name = lambda device=None: (9, 0), lambda device=None: "NVIDIA H200"
+    torch.cuda.get_device_capability = lambda device=None: (9, 0)
+    torch.cuda.get_device_name = lambda device=None: "NVIDIA H200"
 
     def fake(t, dtype=None):
         dtype = dtype if dtype and t.is_floating_point() else t.dtype
@@ -821,10 +834,10 @@ def prepare():
         with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for m in model.modules():
-                for held in (m._parameters, m._buffers):
-                    for k, p in list(held.items()):
-                        if p is not None:
-                            held[k] = nn.Parameter(fake(p, dtype), requires_grad=False) if held is m._parameters else fake(p, dtype)
+                for k, p in list(m._parameters.items()):
+                    m._parameters[k] = p if p is None else nn.Parameter(fake(p, dtype), requires_grad=False)
+                for k, p in list(m._buffers.items()):
+                    m._buffers[k] = p if p is None else fake(p, dtype)
             inputs = [fake(x, dtype) for x in inputs]
             for k, d in dynamic:
                 torch._dynamo.mark_dynamic(inputs[k], d, min=2, max=64)
@@ -849,7 +862,8 @@ def prepare():
         began, (kind, n) = time.time(), name.split()
         with torch.device("meta"):
             model = timed_modules()[kind](int(n))
-        report = made(model.eval(), [torch.empty(int(n), HIDDEN, device="meta")], torch.bfloat16, (), A.limit if A.limit < 1e9 else 20.0)
+        x = torch.empty(int(n), HIDDEN, device="meta")
+        report = made(model.eval(), [x], torch.bfloat16, (), min(A.limit, 20.0))
         print(f"{name}: {time.time() - began:.1f} s\n{report}", flush=True)
 
 

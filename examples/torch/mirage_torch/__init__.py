@@ -72,10 +72,12 @@ def _facts(number, c):
     how = "emitted kernels on the tensors' device" if cuda else \
         "emitted kernels, emulated on the CPU thread by thread" if f.options.on_cpu == "emulate" else \
         "evaluated by the library over float64 on the CPU, results rounded to their types: no kernel is launched"
+    timed = "{:.2f} us a call on {}, in a CUDA graph, what it reads in the cache".format(*c.measured) if c.measured \
+        else "no: not timed"
     return {"number": number, "text": f.text, "state": state, "ready": f.ready, "ranges": p.facts() if f.ready else [],
             "written_us": p.written_us, "machine": f.machine or "H200", "notes": notes, "runs": how,
-            "measured": ("{:.2f} us a call on {}, in a CUDA graph, what it reads in the cache".format(*c.measured) if c.measured
-                         else "no: not timed") + "; link 2 not run: `mirage check` runs it", "calls": dict(c.calls), "seconds": p.seconds, "cached": p.cached}
+            "measured": timed + "; link 2 not run: `mirage check` runs it", "calls": dict(c.calls), "seconds": p.seconds,
+            "cached": p.cached}
 
 
 def _type(fake):
@@ -166,7 +168,8 @@ def _rest(gm, inputs, o):
 
 
 def explain(model, *args, mode="measure", options=None, **kwargs):
-    """Compiles and runs the model on args, and says what became of it: print it, or read its fields. On a GPU its programs are timed."""
+    """Compiles and runs the model on args, and says what became of it: print it, or read its fields. On a GPU its
+    programs are timed."""
     report = Report(watched=True)
 
     def own(gm, inputs):

@@ -319,7 +319,8 @@ class Call(torch.nn.Module):
                 self.known.clear()
             known = {e: n for (_, _, e), n in zip(self.reads, key)}
             sizes = [_size(e, known) for e in self.symbols]
-            views = [[(what, how if what == "permute" else _resolved(how, known)) for what, how in i.prep] for i in self.inputs]
+            views = [[(what, how if what == "permute" else _resolved(how, known)) for what, how in i.prep]
+                     for i in self.inputs]
             results = [(k, _resolved(shape, known), dtype, strides and tuple(_size(d, known) for d in strides))
                        for k, shape, dtype, strides in self.results]
             direct = [self.direct(k, known) for k in range(len(self.inputs))]
@@ -327,7 +328,7 @@ class Call(torch.nn.Module):
         return self.known[key]
 
     def direct(self, k, known):
-        """The strides at which what is passed lies as the kernel reads it, whatever its views: no copy, nothing to ask; else None."""
+        """The strides at which what is passed lies as the kernel reads it, whatever its views; None: a copy is made."""
         i = self.inputs[k]
         if i.constant is not None or i.copied or not i.fake.is_cuda:
             return None

@@ -334,7 +334,8 @@ class Writer:
         shape = broadcast(a.shape[:-2], b.shape[:-2]) + (a.shape[-2], b.shape[-1])
         (a, b), have = self.typed([a, b], None)
         if have == "f32" and self.exact_products:
-            raise Declined("a product of float32: kernels round its operands to tf32, and torch.get_float32_matmul_precision() is 'highest'")
+            raise Declined("a product of float32: kernels round its operands to tf32, and "
+                           "torch.get_float32_matmul_precision() is 'highest'")
         if len(b.shape) == 2 and len(a.shape) > 2:
             a = self.rows(a)
         base = shape if len(a.shape) > 2 or len(b.shape) > 2 else (a.shape[0], b.shape[1])
