@@ -172,7 +172,8 @@
      are hangs on nothing random, so if the graphs differ there is one certain piece that differs, and all has to pass
      for EQUAL.  Theorem C then gives the classes of the whole from equality at the extents as written; of the whole
      there is no guard beside.
-     The full tier takes a pair apart where one test of it, at the extents of EXTENTS, is more than 2^28 operations.
+     The full tier takes a pair apart where one test of it, at the extents of EXTENTS, is more than 2^28 operations; and
+     into two pieces or more where the whole is UNDECIDED or EQUAL_SAMPLED.
      Where a twin is missing, a piece is not EQUAL or much work at its own extents, or facts do not show that all is
      defined, the whole is tested, as without.  A certificate lists the pieces, and of each what a certificate of its
      own would; a recheck cuts anew.
@@ -3559,7 +3560,8 @@ MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double d
 
 /* -------------------------------------------------------------------------------------------------- >>verify
      0. One canonical form: EQUAL by identity, without a test.
-        Else, where a test of the whole is much work, piece by piece (>>pieces), if all of them are EQUAL.
+        Else, where a test of the whole is much work, piece by piece (>>pieces), if all of them are EQUAL; so too at the end,
+        where the whole came to UNDECIDED or EQUAL_SAMPLED.
         Else, where classes of an index are found, all that follows at extent 2 of each; EQUAL and guarded: for all extents.
         Else at the extents as written:
      1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound; where there is none, by proof (>>proofs), else UNDECIDED.
@@ -4209,9 +4211,9 @@ static mg_status mgi_piece_verify(const mgi_piece *x, const mg_verify_config *c,
   mgi_report_begin(r, c, root);
   return MG_OK;
 }
-/* EQUAL by Theorem D: *shown is 1, and r says so.  Else *shown is 0, and nothing is known. */
+/* EQUAL by Theorem D: *shown is 1, and r says so.  Else *shown is 0, and nothing is known; so too of fewer than `least` pieces. */
 static mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
-                                   const uint64_t root[4], double deadline, int *shown, mg_verify_report *r,
+                                   const uint64_t root[4], double deadline, int least, int *shown, mg_verify_report *r,
                                    mg_error *e) {
   const mg_graph *const both[2] = {a, b};
   mg_verify_report one;
@@ -4223,7 +4225,7 @@ static mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const m
   mgi_report_begin(r, c, root);
   if (!mgi_defined_shown(a, b, deadline, c->stop, &total, domain) || !total) return MG_OK;
   mg_status s = mgi_pieces_of(a, b, &x, &n, e);
-  for (; s == MG_OK && equal < n; equal++) {
+  for (; s == MG_OK && n >= least && equal < n; equal++) {
     if (x[equal].like >= 0) continue;
     s = mgi_piece_verify(&x[equal], c, root, deadline, &one, e);
     if (s != MG_OK || one.verdict != MG_EQUAL) break;
@@ -4233,7 +4235,7 @@ static mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const m
     if (one.log2_delta < 0 && (r->log2_delta == 0 || one.log2_delta > r->log2_delta)) r->log2_delta = one.log2_delta;
   }
   mgi_pieces_free(x, n);
-  if (s != MG_OK || !n || equal < n) return s;
+  if (s != MG_OK || n < least || equal < n) return s;
   s = mg_parallel_of(a, b, &p, e);
   if (s != MG_OK) return s;
   if (p.n && mgi_every_own(&p, both)) mgi_every_words(&p, a, r);
@@ -4277,12 +4279,19 @@ static mg_status mgi_verify_families(const mg_graph *a, const mg_graph *b, const
     mgi_report_identity(r);
     return MG_OK;
   }
-  if (reduce && mgi_pieces_wanted(both)) s = mgi_verify_pieces(a, b, c, root, deadline, &shown, r, e);
+  const int wanted = reduce && mgi_pieces_wanted(both);
+  if (wanted) s = mgi_verify_pieces(a, b, c, root, deadline, 1, &shown, r, e);
   if (s == MG_OK && reduce && !shown) s = mgi_verify_every(a, b, c, root, deadline, &shown, r, e);
   if (s == MG_OK && !shown) {
     const int guarded = r->guarded;
     s = mgi_verify_sizes(a, b, c, root, deadline, 1, r, e);
     r->guarded = guarded < 0 ? guarded : 0;
+  }
+  const int open = r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED;
+  if (s == MG_OK && reduce && !wanted && open && !r->unfinished && b->n_ops > 2) { /* too much for one proof, perhaps not for several */
+    mg_verify_report parts;
+    s = mgi_verify_pieces(a, b, c, root, deadline, 2, &shown, &parts, e);
+    if (s == MG_OK && shown) *r = parts;
   }
   const int equal = r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED;
   if (s == MG_OK && a->n_symbols && equal && !(shown && mgi_every_symbols(a, b))) {
