@@ -466,6 +466,8 @@ typedef struct mg_run_config {
                                 others left behind */
   const int64_t *sym;        /* of a family, the sizes to run at; NULL: the greatest */
   double numerics_s;         /* mg_cuda_run_numerics: families that have not begun by then are not run; 0: all are */
+  double most_work;          /* mg_cuda_measure, mg_cuda_measure_all: candidates for a program whose run in float64 takes more scalar
+                                operations, 30 for each element of an input, have failed (MG_LIMIT); 0: none */
 } mg_run_config;
 
 typedef struct mg_run_report {
@@ -11152,6 +11154,18 @@ MGI_FN mg_status mgi_measure_emit(const mg_graph *g, const char *arch, mg_graph 
   return s == MG_OK ? mg_cuda_emit(*u, &how, text, why) : s;
 }
 
+/* 1 if what is expected of the program takes more than cfg allows. */
+MGI_FN int mgi_measure_dear(const mg_run_config *cfg, const mg_graph *program) {
+  if (!program || cfg->most_work <= 0) return 0;
+  double work = 0;
+  for (uint32_t k = 1; k < program->n_ops; k++) {
+    const mg_op_node *o = &program->ops[k];
+    const mg_shape *from = &mg_tensor_of(program, o->in[0])->shape, *to = &mg_tensor_of(program, o->out[0])->shape;
+    work += o->code == MG_OP_MATMUL ? (double)mg_shape_elements(to) * (double)from->dim[from->rank - 1] : (double)mg_shape_elements(from);
+  }
+  for (uint32_t k = 0; k < program->n_in; k++) work += 30.0 * (double)mg_shape_elements(&mg_tensor_of(program, program->in[k])->shape);
+  return work > cfg->most_work;
+}
 mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e) {
   mg_run_config c;
   mg_compile_config compile;
@@ -11161,6 +11175,10 @@ mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int
   memset(&c, 0, sizeof c);
   if (cfg) c = *cfg;
   if (n <= 0) return MG_OK;
+  if (mgi_measure_dear(&c, program)) {
+    for (int k = 0; k < n; k++) status[k] = mg_fail(&why[k], MG_LIMIT, g[k]->name, "its run in float64 takes more than %.2g operations", c.most_work);
+    return MG_OK;
+  }
   const mg_status there = mgi_measure_arch(&c, arch, e);
   if (there != MG_OK) return there;
   mgi_run_compiler(&c, arch, &compile);
@@ -11253,6 +11271,7 @@ MGI_FN mg_status mgi_measure_compile(const mg_run_config *cfg, const mg_measure_
     for (int j = 0; j < job[k].n; j++, at++) {
       mg_graph *flat = NULL;
       const mg_graph *u;
+      if (mgi_measure_dear(cfg, job[k].program)) continue;
       status[at] = mgi_measure_emit(job[k].g[j], arch, &flat, &u, &text[at], &why[at]);
       mg_graph_free(flat);
     }

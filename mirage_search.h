@@ -11162,8 +11162,11 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   out->families = R->n;
   mg_error why;
   const double asked = mgi_se_seconds();
-  if (c.measure && s == MG_OK) {
-    out->timed = mgi_range_time(R, &why) == MG_OK;
+  if (c.measure && R->n > 1 && s == MG_OK) {
+    const mg_status measured = mgi_range_time(R, &why);
+    for (int f = 0; f < R->n && measured == MG_OK; f++)
+      for (int q = 0; q < R->points; q++) out->timed |= R->family[f].factor[q] > 0;
+    if (measured == MG_OK && !out->timed) snprintf(why.msg, sizeof why.msg, "no candidate could be timed");
     if (!out->timed) snprintf(out->unmeasured, sizeof out->unmeasured, "%.250s", why.msg);
   }
   memset(dropped, 0, sizeof dropped);
