@@ -86,7 +86,7 @@ static int by_pieces(const mg_graph *a, const mg_graph *b, mg_verify_report *r) 
   mg_error e;
   c.threads = 1, c.log2_delta = -64;
   mgi_seed_root(a, b, c.seed, c.salt, root);
-  if (mgi_verify_pieces(a, b, &c, root, 0, &shown, r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  if (mgi_verify_pieces(a, b, &c, root, 0, 1, &shown, r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
   return shown;
 }
 static mg_verdict as_written(const mg_graph *a, const mg_graph *b) {
@@ -335,10 +335,40 @@ static void folds_refused(void **s) {
   }
 }
 
+/* Maxima inside each other are too much for one proof, and none for two: by pieces, though one test of the whole is little work. */
+static void too_much_for_one(void **state_) {
+  static const char program[] = "program h\ninput X : f16[8, 32]\ninput W : f16[32, 32]\ninput V : f16[32, 32]\nA = matmul(X, W)\n"
+                                "B = mul(A, scale(clamp(add_scalar(A, 3), 0, 6), 1/6))\nC = clamp(matmul(B, V), 0, 6)\n"
+                                "D = sub(relu(C), scale(relu(neg(C)), 1/100))\noutput D\n";
+  static const char kernels[] = "program k\ninput X : f16[8, 32]\ninput W : f16[32, 32]\ninput V : f16[32, 32]\n"
+                                "B = kernel grid=(x=2, y=2) {\nfor i=2 {\nm = matmul(load X {x->*, y->0, i->1}, load W {x->1, y->*, i->0})\n}\n"
+                                "t = accum(m) {i->+}\nstore mul(scale(t, 1/6), clamp(add_scalar(t, 3), 0, 6)) {x->1, y->0}\n}\n"
+                                "D = kernel grid=(x=2, y=2) {\nfor i=2 {\nm = matmul(load B {x->*, y->0, i->1}, load V {x->1, y->*, i->0})\n}\n"
+                                "c = clamp(accum(m) {i->+}, 0, 6)\nstore sub(c, scale(relu(neg(c)), 1/100)) {x->1, y->0}\n}\noutput D\n";
+  char wrong[sizeof kernels];
+  mg_graph *a = parse(program), *b = parse(kernels);
+  mg_verify_report r;
+  mg_error e;
+  char *text = NULL;
+  (void)state_;
+  assert_int_equal(mg_verify(a, b, NULL, &r, &e), MG_OK);
+  assert_int_equal(r.verdict, MG_EQUAL);
+  assert_int_equal(r.pieces, 2);
+  assert_int_equal(mg_certificate(a, b, &r, &text, &e), MG_OK);
+  assert_int_equal(mg_certificate_check(text, strlen(text), &r, &e), MG_OK);
+  mg_string_free(text);
+  strcpy(wrong, kernels);
+  memcpy(strstr(wrong, "3), 0, 6"), "3), 0, 5", 8); /* the first piece alone */
+  mg_graph *other = parse(wrong);
+  assert_int_equal(mg_verify(a, other, NULL, &r, &e), MG_OK);
+  assert_true(r.verdict != MG_EQUAL && r.verdict != MG_EQUAL_SAMPLED);
+  mg_graph_free(a), mg_graph_free(b), mg_graph_free(other);
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 0);
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_verdict), cmocka_unit_test(mutants), cmocka_unit_test(certificates),
-                                     cmocka_unit_test(folds), cmocka_unit_test(folds_refused)};
+                                     cmocka_unit_test(folds), cmocka_unit_test(folds_refused), cmocka_unit_test(too_much_for_one)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
