@@ -3545,8 +3545,8 @@ static int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
   if (n < 1 || (n > 1 && mg_ceil_div(s->most, n) != chunk)) {
     P->line = line, P->column = column;
     if (n < 1) mgi_perr(P, MG_BAD_INPUT, "a chunk has at least one element, got %lld", (long long)chunk);
-    else mgi_perr(P, MG_BAD_INPUT, "%s is at most %lld: %lld chunks of it have %lld elements, not %lld; let it have %lld, as by `sym %s in %lld..%lld of ..`", s->name, (long long)s->most, (long long)n,
-                  (long long)mg_ceil_div(s->most, n), (long long)chunk, (long long)(n * chunk), P->root->symbol[0].name, (long long)P->root->symbol[0].least, (long long)P->root->symbol[0].last);
+    else mgi_perr(P, MG_BAD_INPUT, "%s is at most %lld: %lld chunks of it have %lld elements, not %lld; let it have %lld, as by `sym %s in %lld..%lld of %lld`", s->name, (long long)s->most, (long long)n,
+                  (long long)mg_ceil_div(s->most, n), (long long)chunk, (long long)(n * chunk), s->name, (long long)s->least, (long long)s->last, (long long)(n * chunk));
     return 1;
   }
   return n;
