@@ -314,7 +314,9 @@ typedef struct mg_check_report {
    instead that is not below its least: where it has bounds of its own, no less is run.  Sizes out of bounds have to be refused.
    Its work is bounded, by counts of operations that follow from the µGraph alone, so that two processors take a minute at most and
    every machine comes to the same verdict: what is large runs under fewer fiber orders, over fewer families of inputs; what is larger
-   still, at full size alone (r->apart; cfg->whole lifts this).  The report says what ran, and what was left out.
+   still, at full size alone (r->apart; cfg->whole lifts this).  The ranges of a file are compiled once and share this bound: where
+   they are many, floats run under one order, families of inputs at the last size of each range alone (r->at_last), and the largest
+   ranges, if all are still too much, at full size alone.  The report says what ran, and what was left out.
    Indices of inputs are drawn within bounds; an index out of bounds is a fault.  Those of outputs are compared over fields, whose
    maxima are in a random order, without exception; over floats as mg_cuda_run does.
    Not seen: what cuBLAS computes, and what the host's code does between two calls of the runtime; registers, in what a
