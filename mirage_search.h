@@ -4829,6 +4829,7 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       const double b = (double)mg_flat_elements(o) * o->esize;
       const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
       slow += b * o->trips * mg_load_waste(most, o->rank, o->esize), dram += (double)o->unique;
+      alu += gpu->copy_slots * b * o->trips / 16;
       if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += (int64_t)b;
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
@@ -4844,19 +4845,27 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     } else if (o->code == MG_OP_ACCUM && o->across) out += (double)mg_flat_elements(o) * 4;
   }
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
-  const double sm_rate = mg_sm_rate(gpu), t_dram = dram / (gpu->dram_gbps * 1e3);
-  double waves = (double)mg_ceil_div(k->blocks, gpu->sms);
-  double t_mem = waves * slow / sm_rate, t_comp = waves * (flops / (gpu->tensor_tflops * (group ? 1.5 : 1) * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us);
+  const double sm_rate = mg_sm_rate(gpu), t_dram = mg_dram_us(gpu, dram);
+  const double waves = (double)mg_ceil_div(k->blocks, gpu->sms);
+  const double t_products = fmin(mg_products_us(gpu, flops, 0), group ? mg_products_us(gpu, flops, 1) : 1e300);
+  const double t_slots = mg_slots_us(gpu, alu), t_shared = mg_shared_us(gpu, sh);
+  const mg_least least = mg_least_of(gpu, iters > 1, group, flops > 0, streams);
+  const double t_comp = waves * (t_products + t_slots + t_shared);
+  double t_mem = fmax(waves * slow / sm_rate, gpu->chip_draw * slow * (double)k->blocks / (gpu->l2_gbps * 1e3));
   if (t_dram > t_mem) t_mem = t_dram;
-  if (streams && gpu->dram_gbps < 2 * gpu->l2_gbps) {
-    const double again = t_dram + 0.4 * (slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
+  if (streams) {
+    const double again = t_dram + fmin(gpu->again, gpu->again_own) * fmax(0, slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
     if (again > t_mem) t_mem = again;
   }
-  const double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
-  double t = gpu->launch_us + 0.7 + big + (iters < 2 && flops > 0 ? (group ? 0.3 : 0.9) : group ? 0.1 : 0.3) * small + (double)iters * 0.2 * gpu->barrier_us + 0.01 * (double)k->n;
-  if (iters > 1 && !open) t += 0.1 * big / (double)iters;
-  if (k->group > 1) t += k->group <= 16 ? 1 : 2 + out * (double)k->group / sm_rate;
-  if (group && iters > 1) t -= 0.25;
+  const double held = (double)((iters > 1 && !open ? 2 * ring : 0) + 1024), most = fmin(48, fmax(1, floor((double)gpu->shared_per_sm / held)));
+  const double rounds = ceil(waves / most), ahead = iters > 8 ? 5 : 8; /* stages: see mgi_stages_of */
+  const double waits = iters > 1 ? rounds * (double)iters * (streams ? fmin(gpu->wait_us, gpu->wait_stream_us) : gpu->wait_us) / ahead : 0;
+  if (streams && t_mem < waits) t_mem = waits;
+  const double big = fmax(t_mem, t_comp), small = fmin(t_mem, t_comp);
+  double t = gpu->launch * gpu->launch_us + gpu->drain_us + big + least.unhidden * small + gpu->operator_us * (double)k->n + gpu->round_us * (rounds - 1);
+  if (iters > 1) t += rounds * (double)iters * least.step_us + (streams ? 0 : waits);
+  if (iters > 1 && !open) t += least.fill * big / (double)iters;
+  if (k->group > 1) t += fmin(gpu->cluster_us + out / gpu->cluster_bytes_us, gpu->last_us + gpu->last_block_us * (double)k->group + gpu->last_bytes * out * (double)k->group / sm_rate);
   if (h->unshifted) t *= 8;
   if (leads && !open) t *= 4;
   return t * (1 - 1e-9); /* rounding */
@@ -5066,7 +5075,7 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
         if (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1]) || (d->code == MG_OP_SUM && (loaded[d->in[0]] & 8))) alu += 0; /* tensor cores may take it */
         else alu += (el > in ? el : in) * (d->code == MG_OP_DIV ? 2 : mg_cost_slots(mg_op_cost(d->code))) * trips;
       }
-      c += r->comp * (flops / (w->gpu->tensor_tflops * 1e6 / w->gpu->sms) + alu / (w->gpu->fp32_tflops * 0.5e6 / w->gpu->sms) + sh / w->gpu->shared_bytes_us);
+      c += r->comp * (mg_products_us(w->gpu, flops, 0) + mg_slots_us(w->gpu, alu) + mg_shared_us(w->gpu, sh));
       w->der_cost[i - 1] = c;
       if (c < least) least = c;
     }
@@ -8469,8 +8478,8 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
   }
 }
 
-/* What a kernel takes at least beside its bytes and products: the model takes 0.25 off where a group adds up what warpgroups made. */
-static double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch_us + 0.7 - 0.25; }
+/* What a kernel takes at least beside its bytes and products. */
+static double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch * gpu->launch_us + gpu->drain_us; }
 
 /* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may be a
    kernel.  *out is the caller's to free; its number, or -1 if memory is out. */
@@ -8498,7 +8507,7 @@ static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *
         x = m;
         const double bytes = mgi_se_cuts_bytes(C, &ops);
         x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
-        x[n].bound = bytes < 0 ? 1e18 : over + bytes / (S->cfg.machine->dram_gbps * 1e3), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].rigid = mgi_se_piece_rigid(C, &x[n]);
+        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].rigid = mgi_se_piece_rigid(C, &x[n]);
         slot[h] = (int32_t)n++;
         if (2 * n > slots) {
           int32_t *wide = (int32_t *)malloc(2 * slots * sizeof *wide);
@@ -9431,7 +9440,7 @@ static double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
   double bytes = 0;
   for (int k = 0; k < s->n; k++) bytes += R->bytes[s->v[k]], need |= R->need[s->v[k]];
   for (int v = 0; v < R->n; v++) if (R->input[v] >= 0 && (need >> R->input[v] & 1)) bytes += R->bytes[v];
-  return s->n ? R->launch + bytes / (R->cfg.machine->dram_gbps * 1e3) : 0;
+  return s->n ? R->launch + mg_dram_us(R->cfg.machine, bytes) : 0;
 }
 
 /* The index of set s among the items; -1: no room. */
@@ -9450,7 +9459,7 @@ static int mgi_se_rw_item_of(mgi_se_rw *R, const mgi_se_rw_set *s) {
 
 /* Lists the pieces that make set `to`, where `spent` us are spent at least on what follows them. */
 static void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
-  const double us = 1 / (R->cfg.machine->dram_gbps * 1e3);
+  const double us = mg_dram_us(R->cfg.machine, 1);
   int *queue = (int *)malloc(MGI_SE_RW_SETS * sizeof *queue), n = 0;
   mgi_se_rw_set none;
   memset(&none, 0, sizeof none);
@@ -9943,7 +9952,7 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
   R.best = mg_predict_us(p, S->cfg.machine);
   if (out->n && out->predicted_us[0] < R.best) R.best = out->predicted_us[0];
   for (uint32_t k = 0; k < p->n_out; k++) bytes += (double)mg_shape_elements(&p->tensors[p->out[k].id].shape) * mg_dtype_bytes(p->tensors[p->out[k].id].dtype);
-  if (2 * R.launch + bytes / (S->cfg.machine->dram_gbps * 1e3) >= R.best || mgi_se_over(S)) return MG_OK;
+  if (2 * R.launch + mg_dram_us(S->cfg.machine, bytes) >= R.best || mgi_se_over(S)) return MG_OK;
   strcpy(R.prefix, "h");
   for (uint32_t k = 1, n = 0; k < p->n_tensors; k++) /* no name of the program's begins so; of h0_, h1_, .. it can have no more than it has tensors */
     if (p->tensors[k].name && !strncmp(p->tensors[k].name, R.prefix, strlen(R.prefix))) snprintf(R.prefix, sizeof R.prefix, "h%u_", (unsigned)n++ % 100000), k = 0;
