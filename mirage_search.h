@@ -9801,9 +9801,14 @@ static double mgi_se_rw_fill(mgi_se_rw *R, int most, double *cost, int32_t *by) 
   return best;
 }
 
-/* The composition whose n pieces run in this order, each as the best kernel found or a library's.  *sampled: a check of one of them that
-   says EQUAL_SAMPLED, if there is one. */
-static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, const mg_verify_report **sampled, mg_error *e) {
+/* The best kernel that was found for piece x, or NULL. */
+static const mgi_se_found *mgi_se_rw_found(const mgi_se_rw *R, const mgi_se_found *found, const mgi_se_rw_piece *x) {
+  const mgi_se_found *f = x->had >= 0 ? &R->S->had[x->had] : x->at >= 0 ? &found[x->at] : NULL;
+  return f && f->n ? f : NULL;
+}
+/* The composition whose n pieces run in this order.  turn -1: each as the best kernel found or a library's; else as the kernel of that
+   turn or the last found, and as a library's where none was.  *sampled: a check of one of them that says EQUAL_SAMPLED, if there is one. */
+static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, int turn, const mg_verify_report **sampled, mg_error *e) {
   const mg_graph *p = R->p;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
@@ -9818,19 +9823,20 @@ static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, cons
   for (int i = 0; i < n && ok; i++) {
     const mgi_se_rw_piece *x = &R->piece[piece[i]];
     const mgi_se_rw_set *from = &R->item[x->from].s, *to = &R->item[x->to].s;
-    const mgi_se_found *f = x->had >= 0 ? &R->S->had[x->had] : x->at >= 0 ? &found[x->at] : NULL;
+    const mgi_se_found *f = mgi_se_rw_found(R, found, x);
     mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
     int values[MG_MAX_IN], n_in, ops;
-    if (f && f->n && f->us <= x->library) {
+    if (f && (turn >= 0 || f->us <= x->library)) {
       mg_graph *own_program = x->had >= 0 ? NULL : mgi_se_rw_program(R, from, to, values, &n_in, &ops);
       const uint32_t takes = f->s->p->n_in;
       ok = x->had >= 0 || (own_program && (uint32_t)n_in == takes);
       mg_graph_free(own_program);
       for (uint32_t q = 0; q < takes && ok; q++) in[q] = map[x->had >= 0 ? R->value[f->in[q].id] : values[q]];
-      const mgi_se_structure *t = &f->st[0];
-      if (ok) mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], R->cfg.machine, in, out);
+      const int at = turn < 0 ? 0 : turn < f->n ? turn : f->n - 1;
+      const mgi_se_structure *t = &f->st[at];
+      if (ok) mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[at]], R->cfg.machine, in, out);
       for (int q = 0; q < to->n && ok; q++) map[x->had >= 0 ? R->value[f->out[q].id] : to->v[q]] = out[q];
-      if (f->report[0].verdict == MG_EQUAL_SAMPLED) *sampled = &f->report[0];
+      if (f->report[at].verdict == MG_EQUAL_SAMPLED) *sampled = &f->report[at];
     } else {
       mgi_se_rw_cheapest(R, from, 0, 0);
       memset(own, 0, (size_t)R->n * sizeof *own);
@@ -9923,7 +9929,7 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
       if (x->at >= 0) continue;
       f[n].own = mgi_se_rw_program(R, &R->item[x->from].s, &R->item[x->to].s, in, &n_in, &ops);
       if (!f[n].own) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
-      else f[n].want = 1, x->at = n++;
+      else f[n].want = S->cfg.unsafe || !R->item[x->from].s.n ? 1 : MGI_SE_PICKS, x->at = n++;
     }
     if (st == MG_OK) st = mgi_se_search_segments(S, f + first, n - first, S->end, e);
     for (int k = 0; k < m && st == MG_OK; k++) {
@@ -9939,6 +9945,28 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
   return st;
 }
 
+/* Adds the composition of n pieces (mgi_se_rw_compose) to the results.  1: it is not as safe as written, and no plan repairs it. */
+static int mgi_se_rw_result(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, double us, int turn, mg_search_result *out, mg_error *why) {
+  mgi_se_search *S = R->S;
+  mg_error local;
+  mg_verify_report rep;
+  const mg_verify_report *sampled = NULL;
+  mg_graph *g = mgi_se_rw_compose(R, found, piece, n, turn, &sampled, &local);
+  S->st.candidates++;
+  if (!g) mgi_se_step(S, local.status);
+  if (g && turn >= 0) us = mgi_se_us(S, g, &local);
+  const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
+  if (refused || !g || !mgi_se_check_small(S, S->p, g, &rep)) { /* every kernel passed on its own: this is about the whole as it is wired */
+    S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
+    if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other compositions of as many kernels were not looked at */
+    return 0;
+  }
+  S->st.verified++;
+  us += mgi_se_repair(S, &g);
+  const int unsafe = mgi_se_behind(S, g);
+  mgi_se_result_add(S, out, g, us, sampled ? sampled : &rep);
+  return unsafe;
+}
 /* Adds what compositions over other values than the program's tensors can do better than the best of `out`; s: the whole program's segment. */
 static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, mg_search_result *out, mg_error *e, mg_error *why) {
   const int K = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS ? S->cfg.max_kernel_ops : MGI_SE_KERNELS;
@@ -9976,17 +10004,13 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
       const double us = cost[k * R.n_item + R.start];
       if (us >= before) continue;
       for (int q = k, a = R.start; q > 0; a = R.edge[by[q * R.n_item + a]].b, q--) piece[q - 1] = R.edge[by[q * R.n_item + a]].piece;
-      mg_error local;
-      mg_verify_report rep;
-      const mg_verify_report *sampled = NULL;
-      mg_graph *g = mgi_se_rw_compose(&R, found, piece, k, &sampled, &local);
-      S->st.candidates++;
-      if (!g) mgi_se_step(S, local.status);
-      const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
-      if (refused || !g || !mgi_se_check_small(S, S->p, g, &rep)) { /* every kernel passed on its own: this is about the whole as it is wired */
-        S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
-        if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other compositions of as many kernels were not looked at */
-      } else S->st.verified++, mgi_se_result_add(S, out, g, us, sampled ? sampled : &rep);
+      /* A library's kernel reads no tensor that a plan has stored otherwise, nor does one of ours without a loop: others are tried. */
+      int turns = 0;
+      for (int q = 0; q < k; q++) {
+        const mgi_se_found *f = mgi_se_rw_found(&R, found, &R.piece[piece[q]]);
+        if (f && f->n > turns) turns = f->n;
+      }
+      for (int turn = -1; turn < turns && mgi_se_rw_result(&R, found, piece, k, us, turn, out, why);) turn++;
     }
   }
   for (int k = 0; k < n; k++) mgi_se_found_free(&found[k]);
