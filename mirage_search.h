@@ -4811,12 +4811,14 @@ typedef struct mgi_se_tuner {
 static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open) {
   const mg_flat *k = &h->k;
   const int64_t iters = open ? 2 * h->loops : k->iters;
-  double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0;
+  double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0, stored = 0, early = 0, joins = 0;
   int64_t rows = 0, ring = 0, once = 0;
-  int streams = iters > 1, leads = 0, loose = 0;
+  int streams = iters > 1, leads = 0, loose = 0, split = 0;
+  uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL) continue;
+    inlined[o->in[0]] = inlined[o->in[1]] = 1;
     rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
     streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
@@ -4828,8 +4830,11 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
       const double b = (double)mg_flat_elements(o) * o->esize;
       const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
-      slow += b * o->trips * mg_load_waste(most, o->rank, o->esize), dram += (double)o->unique;
+      const double moved = b * mg_load_waste(most, o->rank, o->esize);
+      slow += moved * o->trips, dram += (double)o->unique;
       alu += gpu->copy_slots * b * o->trips / 16;
+      if (o->code == MG_OP_STORE) stored += b * o->trips;
+      else if (!o->inloop && iters > 1) early += moved;
       if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += (int64_t)b;
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
@@ -4838,19 +4843,32 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       flops += 2 * left * (double)mg_round_up(n, 8);
       for (int j = 0; j < (group ? 1 : 2); j++) {
         const mg_flat_op *a = &k->op[o->in[j]];
+        split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
         if (h->made[o->in[j]]) continue;
         sh += 2 * (j ? right : left);
         if (a->code != MG_OP_LOAD && (a->inloop || !o->inloop)) alu += j ? 6 * right : 2 * left;
       }
-    } else if (o->code == MG_OP_ACCUM && o->across) out += (double)mg_flat_elements(o) * 4;
+    } else if (o->code == MG_OP_ACCUM) out += o->across ? (double)mg_flat_elements(o) * 4 : 0;
+    else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) {
+      const mg_flat_op *in = o->n_in ? &k->op[o->in[0]] : o;
+      const int square = o->code == MG_OP_SQR || (o->code == MG_OP_MUL && o->in[0] == o->in[1]);
+      const int of_square = o->code == MG_OP_SUM && (in->code == MG_OP_SQR || (in->code == MG_OP_MUL && in->in[0] == in->in[1]));
+      if (square || of_square) continue; /* tensor cores may take them */
+      const double slots = o->code == MG_OP_DIV ? 2 : mg_cost_slots(mg_op_cost(o->code));
+      alu += fmax((double)mg_flat_elements(o), (double)mg_flat_elements(in)) * slots * o->trips;
+      joins += o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->trips : 0;
+    }
   }
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
   const double sm_rate = mg_sm_rate(gpu), t_dram = mg_dram_us(gpu, dram);
-  const double waves = (double)mg_ceil_div(k->blocks, gpu->sms);
+  const double waves = mgi_waves(gpu, k->blocks, k->group);
   const double t_products = fmin(mg_products_us(gpu, flops, 0), group ? mg_products_us(gpu, flops, 1) : 1e300);
   const double t_slots = mg_slots_us(gpu, alu), t_shared = mg_shared_us(gpu, sh);
   const mg_least least = mg_least_of(gpu, iters > 1, group, flops > 0, streams);
-  const double t_comp = waves * (t_products + t_slots + t_shared);
+  const double threads = fmin((double)gpu->threads_per_sm, 1024 * waves); /* no more are there to hide latencies */
+  const double few = 1 + fmin(gpu->threads_stream, gpu->threads_products) / threads;
+  const double few_slots = 1 + (streams ? fmin(gpu->threads_stream, gpu->threads_slots) : gpu->threads_slots) / threads;
+  const double t_comp = waves * (few * (t_products + t_shared) + few_slots * t_slots);
   double t_mem = fmax(waves * slow / sm_rate, gpu->chip_draw * slow * (double)k->blocks / (gpu->l2_gbps * 1e3));
   if (t_dram > t_mem) t_mem = t_dram;
   if (streams) {
@@ -4864,8 +4882,16 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   const double big = fmax(t_mem, t_comp), small = fmin(t_mem, t_comp);
   double t = gpu->launch * gpu->launch_us + gpu->drain_us + big + least.unhidden * small + gpu->operator_us * (double)k->n + gpu->round_us * (rounds - 1);
   if (iters > 1) t += rounds * (double)iters * least.step_us + (streams ? 0 : waits);
-  if (iters > 1 && !open) t += least.fill * big / (double)iters;
-  if (k->group > 1) t += fmin(gpu->cluster_us + out / gpu->cluster_bytes_us, gpu->last_us + gpu->last_block_us * (double)k->group + gpu->last_bytes * out * (double)k->group / sm_rate);
+  t += rounds * gpu->join * joins * gpu->barrier_us + gpu->early * waves * early / sm_rate;
+  if (iters > 1 || flops > 0) t += gpu->store * stored / sm_rate;
+  if (split) t += gpu->split_us;
+  if (iters > 1 && joins > 0 && flops <= 0) t += gpu->tile_us;
+  if (iters > 1 && !open) t += (least.fill * t_mem + gpu->last_step * t_comp) / (double)iters;
+  if (k->group > 1) {
+    const double last = rounds * (gpu->last_us + gpu->last_block_us * (double)k->group + gpu->last_bytes * out * (double)k->group / sm_rate);
+    const double cluster = rounds * (k->group > 8 ? gpu->cluster_large_us : gpu->cluster_us) + waves * out / gpu->cluster_bytes_us;
+    t += mg_machine_clusters(gpu, k->group) ? fmin(last, cluster) : last;
+  }
   if (h->unshifted) t *= 8;
   if (leads && !open) t *= 4;
   return t * (1 - 1e-9); /* rounding */
