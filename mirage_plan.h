@@ -127,66 +127,66 @@ enum {
    term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py, which writes the
    columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's. */
 #define MG_MACHINE_COSTS(C, F)                                                                                         \
-  C(F, block_draw,             2.804,    2.763, "of a multiprocessor's share of l2_gbps: what one takes in")           \
-  C(F, chip_draw,             0.6605,   0.5803, "of l2_gbps: the time of what all take in")                            \
-  C(F, dram,                  0.8562,   0.8847, "of dram_gbps: the time of what comes once")                           \
-  C(F, again,                  1.024,   0.7857, "of l2_gbps: what blocks read again beside a stream")                  \
-  C(F, again_own,              0.217,   0.2164, "the same, by warps' own rings")                                       \
-  C(F, mma_rate,               1.888,    1.747, "of tensor_tflops, by warps")                                          \
-  C(F, wgmma_rate,             2.045,    1.946, "of tensor_tflops, by warpgroups")                                     \
-  C(F, slot_rate,              1.025,   0.7055, "of half of fp32_tflops: elements' slots")                             \
-  C(F, copy_slots,             0.748,   0.9614, "slots of 16 bytes that are copied")                                   \
-  C(F, narrow,                 1.785,    1.891, "bytes' time once more, of runs below a line")                         \
-  C(F, ldmatrix_rate,           1.32,    1.547, "of shared_bytes_us")                                                  \
-  C(F, threads_stream,            15,    22.38, "threads that reach half of a stream's products")                      \
-  C(F, threads_products,       18.17,    21.43, "threads that reach half of other products")                           \
-  C(F, threads_slots,          212.7,    138.6, "threads that reach half of the slots")                                \
-  C(F, wide_slots,             2.631,    2.713, "slots of an element that a wide product reads")                       \
-  C(F, unhidden_loop,         0.3625,    0.221, "of the smaller of memory and compute, in a loop")                     \
-  C(F, unhidden_group,        0.1998,   0.1209, "the same of warpgroups")                                              \
-  C(F, unhidden_raise,         1.165,   0.6847, "of warpgroups with exponentials")                                     \
-  C(F, unhidden_parts,        0.7113,   0.4721, "of these, each bringing its part")                                    \
-  C(F, unhidden_once,          1.446,    1.347, "without a loop")                                                      \
-  C(F, unhidden_chain,         1.025,    1.051, "without one, products in chains")                                     \
-  C(F, unhidden_group_once,    2.013,    1.499, "without one, warpgroups")                                             \
-  C(F, unhidden_elements,      1.431,    1.487, "without products")                                                    \
-  C(F, wait_us,               0.2104,   0.2104, "us of a step, over the steps it is ahead")                            \
-  C(F, wait_stream_us,        0.1943,  0.07622, "the same of a stream")                                                \
-  C(F, chain_us,             0.01965,   0.0253, "us of a step whose products wait for each other")                     \
-  C(F, chain_group_us,       0.05178,  0.04388, "the same of warpgroups")                                              \
-  C(F, launch,                 1.363,   0.9179, "of launch_us")                                                        \
-  C(F, drain_us,              0.6701,   0.6382, "us of the last stores, and the end")                                  \
-  C(F, store,                  8.642,    6.848, "of a block's draw: the time of what it stores")                       \
-  C(F, early,                  1.835,    1.122, "of a block's draw: loads before the loop")                            \
-  C(F, fill_own,                0.16,   0.1539, "of a step's memory, own rings")                                       \
-  C(F, own_us,                0.3875,   0.4102, "us of own rings")                                                     \
-  C(F, split_us,               1.139,   0.9654, "us of a product of 32 bits in memory")                                \
-  C(F, fill_group,             1.003,   0.5739, "of a step's memory, warpgroups")                                      \
-  C(F, fill,                  0.1932,   0.7133, "of a step's memory, others")                                          \
-  C(F, last_step,            0.05242,  0.06784, "of a step's compute")                                                 \
-  C(F, prepare_us,            0.3682,   0.4737, "us of an operand that is made before the loop")                       \
-  C(F, step_own,                2.74,    3.462, "of barrier_us: a step of own rings, beside memory")                   \
-  C(F, step_parts,            0.6289,   0.5213, "of parts that warps bring")                                           \
-  C(F, step_group,             3.969,    3.676, "of warpgroups")                                                       \
-  C(F, step,                   1.504,     1.73, "of others")                                                           \
-  C(F, operator_us,          0.01622,  0.01558, "us of an operator")                                                   \
-  C(F, round_us,              0.1457,   0.1754, "us of blocks that others make wait")                                  \
-  C(F, barrier,                1.569,    2.512, "of barrier_us: other barriers")                                       \
-  C(F, join,                  0.9265,   0.8313, "of barrier_us: a sum or maximum")                                     \
-  C(F, tile_us,               0.1203,   0.1717, "us of joined rows that are not in registers")                         \
-  C(F, warps_own_us,         0.03219,  0.02452, "us of a warp whose part is merged, own rings")                        \
-  C(F, warps_group_us,        0.1607,   0.2096, "us of such parts, in a group")                                        \
-  C(F, warps_us,              0.7767,   0.5655, "us of such parts, others")                                            \
-  C(F, cluster_us,            0.3091,    0.227, "us of a merge in a cluster")                                          \
-  C(F, cluster_large_us,       1.529,    1.265, "of one of more than 8 blocks")                                        \
-  C(F, cluster_bytes_us,    1.954e+04, 2.085e+04, "bytes/us of it")                                                    \
-  C(F, last_us,                1.691,    1.848, "us of a merge by the last block")                                     \
-  C(F, last_block_us,        0.03008,  0.02541, "the same, for each block")                                            \
-  C(F, last_bytes,             3.811,    3.331, "of its draw: the parts")                                              \
-  C(F, late_us,               0.1242,   0.1002, "us of what is loaded behind a merge")                                 \
-  C(F, alone,                 0.5844,    0.632, "of the others' parts: one block goes on alone")                       \
-  C(F, library_us,             1.247,   0.8626, "us of a library kernel")                                              \
-  C(F, library,                1.032,   0.9879, "of the time of a library product")
+  C(F, block_draw,             2.906,    2.763, "of a multiprocessor's share of l2_gbps: what one takes in")           \
+  C(F, chip_draw,             0.6743,   0.5803, "of l2_gbps: the time of what all take in")                            \
+  C(F, dram,                  0.8719,   0.8847, "of dram_gbps: the time of what comes once")                           \
+  C(F, again,                  1.043,   0.7857, "of l2_gbps: what blocks read again beside a stream")                  \
+  C(F, again_own,             0.2316,   0.2164, "the same, by warps' own rings")                                       \
+  C(F, mma_rate,                1.83,    1.747, "of tensor_tflops, by warps")                                          \
+  C(F, wgmma_rate,             1.986,    1.946, "of tensor_tflops, by warpgroups")                                     \
+  C(F, slot_rate,              1.031,   0.7055, "of half of fp32_tflops: elements' slots")                             \
+  C(F, copy_slots,            0.7207,   0.9614, "slots of 16 bytes that are copied")                                   \
+  C(F, narrow,                 1.759,    1.891, "bytes' time once more, of runs below a line")                         \
+  C(F, ldmatrix_rate,          1.331,    1.547, "of shared_bytes_us")                                                  \
+  C(F, threads_stream,         14.86,    22.38, "threads that reach half of a stream's products")                      \
+  C(F, threads_products,       16.39,    21.43, "threads that reach half of other products")                           \
+  C(F, threads_slots,          219.7,    138.6, "threads that reach half of the slots")                                \
+  C(F, wide_slots,             2.661,    2.713, "slots of an element that a wide product reads")                       \
+  C(F, unhidden_loop,         0.3193,    0.221, "of the smaller of memory and compute, in a loop")                     \
+  C(F, unhidden_group,        0.1933,   0.1209, "the same of warpgroups")                                              \
+  C(F, unhidden_raise,          1.13,   0.6847, "of warpgroups with exponentials")                                     \
+  C(F, unhidden_parts,        0.6601,   0.4721, "of these, each bringing its part")                                    \
+  C(F, unhidden_once,          1.409,    1.347, "without a loop")                                                      \
+  C(F, unhidden_chain,        0.9901,    1.051, "without one, products in chains")                                     \
+  C(F, unhidden_group_once,    1.962,    1.499, "without one, warpgroups")                                             \
+  C(F, unhidden_elements,      1.542,    1.487, "without products")                                                    \
+  C(F, wait_us,               0.2115,   0.2104, "us of a step, over the steps it is ahead")                            \
+  C(F, wait_stream_us,        0.1732,  0.07622, "the same of a stream")                                                \
+  C(F, chain_us,             0.01956,   0.0253, "us of a step whose products wait for each other")                     \
+  C(F, chain_group_us,       0.05233,  0.04388, "the same of warpgroups")                                              \
+  C(F, launch,                 1.369,   0.9179, "of launch_us")                                                        \
+  C(F, drain_us,              0.6736,   0.6382, "us of the last stores, and the end")                                  \
+  C(F, store,                  9.071,    6.848, "of a block's draw: the time of what it stores")                       \
+  C(F, early,                  1.971,    1.122, "of a block's draw: loads before the loop")                            \
+  C(F, fill_own,               0.143,   0.1539, "of a step's memory, own rings")                                       \
+  C(F, own_us,                0.3766,   0.4102, "us of own rings")                                                     \
+  C(F, split_us,               1.144,   0.9654, "us of a product of 32 bits in memory")                                \
+  C(F, fill_group,             0.995,   0.5739, "of a step's memory, warpgroups")                                      \
+  C(F, fill,                  0.2106,   0.7133, "of a step's memory, others")                                          \
+  C(F, last_step,            0.05095,  0.06784, "of a step's compute")                                                 \
+  C(F, prepare_us,            0.3799,   0.4737, "us of an operand that is made before the loop")                       \
+  C(F, step_own,               2.666,    3.462, "of barrier_us: a step of own rings, beside memory")                   \
+  C(F, step_parts,             0.643,   0.5213, "of parts that warps bring")                                           \
+  C(F, step_group,             3.848,    3.676, "of warpgroups")                                                       \
+  C(F, step,                   1.561,     1.73, "of others")                                                           \
+  C(F, operator_us,          0.01443,  0.01558, "us of an operator")                                                   \
+  C(F, round_us,              0.1678,   0.1754, "us of blocks that others make wait")                                  \
+  C(F, barrier,                1.635,    2.512, "of barrier_us: other barriers")                                       \
+  C(F, join,                  0.9991,   0.8313, "of barrier_us: a sum or maximum")                                     \
+  C(F, tile_us,               0.1179,   0.1717, "us of joined rows that are not in registers")                         \
+  C(F, warps_own_us,         0.03741,  0.02452, "us of a warp whose part is merged, own rings")                        \
+  C(F, warps_group_us,        0.1692,   0.2096, "us of such parts, in a group")                                        \
+  C(F, warps_us,              0.7682,   0.5655, "us of such parts, others")                                            \
+  C(F, cluster_us,            0.3192,    0.227, "us of a merge in a cluster")                                          \
+  C(F, cluster_large_us,       1.522,    1.265, "of one of more than 8 blocks")                                        \
+  C(F, cluster_bytes_us,    1.961e+04, 2.085e+04, "bytes/us of it")                                                    \
+  C(F, last_us,                1.722,    1.848, "us of a merge by the last block")                                     \
+  C(F, last_block_us,        0.02972,  0.02541, "the same, for each block")                                            \
+  C(F, last_bytes,             3.901,    3.331, "of its draw: the parts")                                              \
+  C(F, late_us,               0.1174,   0.1002, "us of what is loaded behind a merge")                                 \
+  C(F, alone,                 0.5824,    0.632, "of the others' parts: one block goes on alone")                       \
+  C(F, library_us,             1.236,   0.8626, "us of a library kernel")                                              \
+  C(F, library,                1.025,   0.9879, "of the time of a library product")
 /* A machine's text may leave coefficients out: they are those of its architecture's row then. */
 #define MGI_COST_FIELD(F, name, h200, h100, text) F(COST, double, name, 0, 1e6, text)
 #define MGI_COST_H200(F, name, h200, h100, text) h200,
@@ -3227,11 +3227,11 @@ MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, double 
 }
 
 /* Of the smaller of memory and compute, the share that does not hide behind the larger. */
-MGI_FN double mgi_unhidden(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w) {
+MGI_FN double mgi_unhidden(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double rounds) {
   if (w->iters > 1 && !p->group) return m->unhidden_loop;
   if (w->iters > 1 && !w->raises) return m->unhidden_group;
   if (w->iters > 1) return p->parts ? m->unhidden_parts : m->unhidden_raise;
-  if (!w->flops) return m->unhidden_elements;
+  if (!w->flops) return m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds; /* later blocks hide behind earlier ones */
   if (p->group) return m->unhidden_group_once;
   return w->chained ? m->unhidden_chain : m->unhidden_once; /* all is loaded, then all is multiplied */
 }
@@ -3240,7 +3240,7 @@ mg_least mg_least_of(const mg_machine *m, int loop, int group, int products, int
   mg_least l;
   memset(&l, 0, sizeof l);
   if (!loop) {
-    l.unhidden = products ? fmin(m->unhidden_chain, m->unhidden_once) : m->unhidden_elements;
+    l.unhidden = products ? fmin(m->unhidden_chain, m->unhidden_once) : fmin(m->unhidden_elements, m->unhidden_loop);
     if (products && group) l.unhidden = fmin(l.unhidden, m->unhidden_group_once);
     return l;
   }
@@ -3289,8 +3289,9 @@ MGI_FN double mgi_memory_us(mg_cost *c, const mg_machine *m, const mg_kernel_pla
 /* The compute terms of c, with as many threads a multiprocessor: too few do not hide their latencies. */
 MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves, double threads) {
   const int stream = p->own && w->group < 2 && w->streams;
-  const double few = waves * (1 + (stream ? m->threads_stream : m->threads_products) / threads);
-  const double few_slots = waves * (1 + (stream ? m->threads_stream : m->threads_slots) / threads);
+  const double share = fmax(1, 128 / threads); /* a warp has but one of four schedulers */
+  const double few = waves * (share + (stream ? m->threads_stream : m->threads_products) / threads);
+  const double few_slots = waves * (share + (stream ? m->threads_stream : m->threads_slots) / threads);
   const double slots = w->slots + m->wide_slots * w->wide_reads + m->copy_slots * w->bytes / 16;
   c->tensor_us = few * mg_products_us(m, w->flops, p->group);
   c->shared_us = few * mg_shared_us(m, w->shared_bytes);
@@ -3324,7 +3325,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   }
 
   /* Both. */
-  c.unhidden = mgi_unhidden(m, p, w);
+  c.unhidden = mgi_unhidden(m, p, w, rounds);
   c.body_us = larger + c.unhidden * smaller + c.chain_us;
 
   /* Around it. */

@@ -210,6 +210,7 @@ def main():
     if not a.price:
         fit = Fit(rows, model, free, a.prior, a.level)
         x = fit.fitted()
+        print("loss as it is %.4f, fitted %.4f" % (fit.loss(np.zeros(len(free)), fit.weight)[0], fit.loss(x, fit.weight)[0]))
         said["fitted"] = after = judged(rows, model.us(fit.values(x)))
         family = np.array([r["family"] for r in rows])
         left, folds = np.empty(len(rows)), []
