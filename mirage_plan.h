@@ -127,66 +127,66 @@ enum {
    term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py, which writes the
    columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's. */
 #define MG_MACHINE_COSTS(C, F)                                                                                         \
-  C(F, block_draw,             2.906,    2.763, "of a multiprocessor's share of l2_gbps: what one takes in")           \
-  C(F, chip_draw,             0.6743,   0.5803, "of l2_gbps: the time of what all take in")                            \
-  C(F, dram,                  0.8719,   0.8847, "of dram_gbps: the time of what comes once")                           \
-  C(F, again,                  1.043,   0.7857, "of l2_gbps: what blocks read again beside a stream")                  \
-  C(F, again_own,             0.2316,   0.2164, "the same, by warps' own rings")                                       \
-  C(F, mma_rate,                1.83,    1.747, "of tensor_tflops, by warps")                                          \
-  C(F, wgmma_rate,             1.986,    1.946, "of tensor_tflops, by warpgroups")                                     \
-  C(F, slot_rate,              1.031,   0.7055, "of half of fp32_tflops: elements' slots")                             \
-  C(F, copy_slots,            0.7207,   0.9614, "slots of 16 bytes that are copied")                                   \
-  C(F, narrow,                 1.759,    1.891, "bytes' time once more, of runs below a line")                         \
-  C(F, ldmatrix_rate,          1.331,    1.547, "of shared_bytes_us")                                                  \
-  C(F, threads_stream,         14.86,    22.38, "threads that reach half of a stream's products")                      \
-  C(F, threads_products,       16.39,    21.43, "threads that reach half of other products")                           \
-  C(F, threads_slots,          219.7,    138.6, "threads that reach half of the slots")                                \
-  C(F, wide_slots,             2.661,    2.713, "slots of an element that a wide product reads")                       \
-  C(F, unhidden_loop,         0.3193,    0.221, "of the smaller of memory and compute, in a loop")                     \
-  C(F, unhidden_group,        0.1933,   0.1209, "the same of warpgroups")                                              \
-  C(F, unhidden_raise,          1.13,   0.6847, "of warpgroups with exponentials")                                     \
-  C(F, unhidden_parts,        0.6601,   0.4721, "of these, each bringing its part")                                    \
-  C(F, unhidden_once,          1.409,    1.347, "without a loop")                                                      \
-  C(F, unhidden_chain,        0.9901,    1.051, "without one, products in chains")                                     \
-  C(F, unhidden_group_once,    1.962,    1.499, "without one, warpgroups")                                             \
-  C(F, unhidden_elements,      1.542,    1.487, "without products")                                                    \
-  C(F, wait_us,               0.2115,   0.2104, "us of a step, over the steps it is ahead")                            \
-  C(F, wait_stream_us,        0.1732,  0.07622, "the same of a stream")                                                \
-  C(F, chain_us,             0.01956,   0.0253, "us of a step whose products wait for each other")                     \
-  C(F, chain_group_us,       0.05233,  0.04388, "the same of warpgroups")                                              \
-  C(F, launch,                 1.369,   0.9179, "of launch_us")                                                        \
-  C(F, drain_us,              0.6736,   0.6382, "us of the last stores, and the end")                                  \
-  C(F, store,                  9.071,    6.848, "of a block's draw: the time of what it stores")                       \
-  C(F, early,                  1.971,    1.122, "of a block's draw: loads before the loop")                            \
-  C(F, fill_own,               0.143,   0.1539, "of a step's memory, own rings")                                       \
-  C(F, own_us,                0.3766,   0.4102, "us of own rings")                                                     \
-  C(F, split_us,               1.144,   0.9654, "us of a product of 32 bits in memory")                                \
-  C(F, fill_group,             0.995,   0.5739, "of a step's memory, warpgroups")                                      \
-  C(F, fill,                  0.2106,   0.7133, "of a step's memory, others")                                          \
-  C(F, last_step,            0.05095,  0.06784, "of a step's compute")                                                 \
-  C(F, prepare_us,            0.3799,   0.4737, "us of an operand that is made before the loop")                       \
-  C(F, step_own,               2.666,    3.462, "of barrier_us: a step of own rings, beside memory")                   \
-  C(F, step_parts,             0.643,   0.5213, "of parts that warps bring")                                           \
-  C(F, step_group,             3.848,    3.676, "of warpgroups")                                                       \
-  C(F, step,                   1.561,     1.73, "of others")                                                           \
-  C(F, operator_us,          0.01443,  0.01558, "us of an operator")                                                   \
-  C(F, round_us,              0.1678,   0.1754, "us of blocks that others make wait")                                  \
-  C(F, barrier,                1.635,    2.512, "of barrier_us: other barriers")                                       \
-  C(F, join,                  0.9991,   0.8313, "of barrier_us: a sum or maximum")                                     \
-  C(F, tile_us,               0.1179,   0.1717, "us of joined rows that are not in registers")                         \
-  C(F, warps_own_us,         0.03741,  0.02452, "us of a warp whose part is merged, own rings")                        \
-  C(F, warps_group_us,        0.1692,   0.2096, "us of such parts, in a group")                                        \
-  C(F, warps_us,              0.7682,   0.5655, "us of such parts, others")                                            \
-  C(F, cluster_us,            0.3192,    0.227, "us of a merge in a cluster")                                          \
-  C(F, cluster_large_us,       1.522,    1.265, "of one of more than 8 blocks")                                        \
-  C(F, cluster_bytes_us,    1.961e+04, 2.085e+04, "bytes/us of it")                                                    \
-  C(F, last_us,                1.722,    1.848, "us of a merge by the last block")                                     \
-  C(F, last_block_us,        0.02972,  0.02541, "the same, for each block")                                            \
-  C(F, last_bytes,             3.901,    3.331, "of its draw: the parts")                                              \
-  C(F, late_us,               0.1174,   0.1002, "us of what is loaded behind a merge")                                 \
-  C(F, alone,                 0.5824,    0.632, "of the others' parts: one block goes on alone")                       \
-  C(F, library_us,             1.236,   0.8626, "us of a library kernel")                                              \
-  C(F, library,                1.025,   0.9879, "of the time of a library product")
+  C(F, block_draw,             2.906,      2.8, "of a multiprocessor's share of l2_gbps: what one takes in")           \
+  C(F, chip_draw,             0.6743,   0.5817, "of l2_gbps: the time of what all take in")                            \
+  C(F, dram,                  0.8719,   0.8884, "of dram_gbps: the time of what comes once")                           \
+  C(F, again,                  1.043,   0.7863, "of l2_gbps: what blocks read again beside a stream")                  \
+  C(F, again_own,             0.2316,   0.2175, "the same, by warps' own rings")                                       \
+  C(F, mma_rate,                1.83,    1.678, "of tensor_tflops, by warps")                                          \
+  C(F, wgmma_rate,             1.986,    1.915, "of tensor_tflops, by warpgroups")                                     \
+  C(F, slot_rate,              1.031,   0.7357, "of half of fp32_tflops: elements' slots")                             \
+  C(F, copy_slots,            0.7207,   0.9237, "slots of 16 bytes that are copied")                                   \
+  C(F, narrow,                 1.759,     1.92, "bytes' time once more, of runs below a line")                         \
+  C(F, ldmatrix_rate,          1.331,    1.514, "of shared_bytes_us")                                                  \
+  C(F, threads_stream,         14.86,    27.13, "threads that reach half of a stream's products")                      \
+  C(F, threads_products,       16.39,    18.55, "threads that reach half of other products")                           \
+  C(F, threads_slots,          219.7,    149.9, "threads that reach half of the slots")                                \
+  C(F, wide_slots,             2.661,    2.626, "slots of an element that a wide product reads")                       \
+  C(F, unhidden_loop,         0.3193,   0.2121, "of the smaller of memory and compute, in a loop")                     \
+  C(F, unhidden_group,        0.1933,    0.123, "the same of warpgroups")                                              \
+  C(F, unhidden_raise,          1.13,   0.6861, "of warpgroups with exponentials")                                     \
+  C(F, unhidden_parts,        0.6601,   0.4594, "of these, each bringing its part")                                    \
+  C(F, unhidden_once,          1.409,    1.346, "without a loop")                                                      \
+  C(F, unhidden_chain,        0.9901,    1.043, "without one, products in chains")                                     \
+  C(F, unhidden_group_once,    1.962,    1.502, "without one, warpgroups")                                             \
+  C(F, unhidden_elements,      1.542,    1.555, "without products")                                                    \
+  C(F, wait_us,               0.2115,   0.2095, "us of a step, over the steps it is ahead")                            \
+  C(F, wait_stream_us,        0.1732,  0.07127, "the same of a stream")                                                \
+  C(F, chain_us,             0.01956,  0.02449, "us of a step whose products wait for each other")                     \
+  C(F, chain_group_us,       0.05233,  0.04351, "the same of warpgroups")                                              \
+  C(F, launch,                 1.369,   0.9154, "of launch_us")                                                        \
+  C(F, drain_us,              0.6736,   0.6389, "us of the last stores, and the end")                                  \
+  C(F, store,                  9.071,    7.083, "of a block's draw: the time of what it stores")                       \
+  C(F, early,                  1.971,      1.2, "of a block's draw: loads before the loop")                            \
+  C(F, fill_own,               0.143,   0.1248, "of a step's memory, own rings")                                       \
+  C(F, own_us,                0.3766,   0.4435, "us of own rings")                                                     \
+  C(F, split_us,               1.144,   0.9798, "us of a product of 32 bits in memory")                                \
+  C(F, fill_group,             0.995,   0.5922, "of a step's memory, warpgroups")                                      \
+  C(F, fill,                  0.2106,   0.7123, "of a step's memory, others")                                          \
+  C(F, last_step,            0.05095,  0.06388, "of a step's compute")                                                 \
+  C(F, prepare_us,            0.3799,   0.4813, "us of an operand that is made before the loop")                       \
+  C(F, step_own,               2.666,     3.27, "of barrier_us: a step of own rings, beside memory")                   \
+  C(F, step_parts,             0.643,   0.5312, "of parts that warps bring")                                           \
+  C(F, step_group,             3.848,     3.62, "of warpgroups")                                                       \
+  C(F, step,                   1.561,    1.722, "of others")                                                           \
+  C(F, operator_us,          0.01443,  0.01503, "us of an operator")                                                   \
+  C(F, round_us,              0.1678,   0.1854, "us of blocks that others make wait")                                  \
+  C(F, barrier,                1.635,    2.484, "of barrier_us: other barriers")                                       \
+  C(F, join,                  0.9991,   0.9288, "of barrier_us: a sum or maximum")                                     \
+  C(F, tile_us,               0.1179,    0.165, "us of joined rows that are not in registers")                         \
+  C(F, warps_own_us,         0.03741,  0.02576, "us of a warp whose part is merged, own rings")                        \
+  C(F, warps_group_us,        0.1692,   0.2207, "us of such parts, in a group")                                        \
+  C(F, warps_us,              0.7682,     0.56, "us of such parts, others")                                            \
+  C(F, cluster_us,            0.3192,   0.2306, "us of a merge in a cluster")                                          \
+  C(F, cluster_large_us,       1.522,    1.247, "of one of more than 8 blocks")                                        \
+  C(F, cluster_bytes_us,    1.961e+04, 2.094e+04, "bytes/us of it")                                                    \
+  C(F, last_us,                1.722,    1.897, "us of a merge by the last block")                                     \
+  C(F, last_block_us,        0.02972,  0.02475, "the same, for each block")                                            \
+  C(F, last_bytes,             3.901,    3.369, "of its draw: the parts")                                              \
+  C(F, late_us,               0.1174,  0.09164, "us of what is loaded behind a merge")                                 \
+  C(F, alone,                 0.5824,   0.6325, "of the others' parts: one block goes on alone")                       \
+  C(F, library_us,             1.236,   0.8601, "us of a library kernel")                                              \
+  C(F, library,                1.025,   0.9892, "of the time of a library product")
 /* A machine's text may leave coefficients out: they are those of its architecture's row then. */
 #define MGI_COST_FIELD(F, name, h200, h100, text) F(COST, double, name, 0, 1e6, text)
 #define MGI_COST_H200(F, name, h200, h100, text) h200,
