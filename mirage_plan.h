@@ -127,66 +127,67 @@ enum {
    term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py, which writes the
    columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's. */
 #define MG_MACHINE_COSTS(C, F)                                                                                         \
-  C(F, block_draw,             2.906,      2.8, "of a multiprocessor's share of l2_gbps: what one takes in")           \
-  C(F, chip_draw,             0.6743,   0.5817, "of l2_gbps: the time of what all take in")                            \
-  C(F, dram,                  0.8719,   0.8884, "of dram_gbps: the time of what comes once")                           \
-  C(F, again,                  1.043,   0.7863, "of l2_gbps: what blocks read again beside a stream")                  \
-  C(F, again_own,             0.2316,   0.2175, "the same, by warps' own rings")                                       \
-  C(F, mma_rate,                1.83,    1.678, "of tensor_tflops, by warps")                                          \
-  C(F, wgmma_rate,             1.986,    1.915, "of tensor_tflops, by warpgroups")                                     \
-  C(F, slot_rate,              1.031,   0.7357, "of half of fp32_tflops: elements' slots")                             \
-  C(F, copy_slots,            0.7207,   0.9237, "slots of 16 bytes that are copied")                                   \
-  C(F, narrow,                 1.759,     1.92, "bytes' time once more, of runs below a line")                         \
-  C(F, ldmatrix_rate,          1.331,    1.514, "of shared_bytes_us")                                                  \
-  C(F, threads_stream,         14.86,    27.13, "threads that reach half of a stream's products")                      \
-  C(F, threads_products,       16.39,    18.55, "threads that reach half of other products")                           \
-  C(F, threads_slots,          219.7,    149.9, "threads that reach half of the slots")                                \
-  C(F, wide_slots,             2.661,    2.626, "slots of an element that a wide product reads")                       \
-  C(F, unhidden_loop,         0.3193,   0.2121, "of the smaller of memory and compute, in a loop")                     \
-  C(F, unhidden_group,        0.1933,    0.123, "the same of warpgroups")                                              \
-  C(F, unhidden_raise,          1.13,   0.6861, "of warpgroups with exponentials")                                     \
-  C(F, unhidden_parts,        0.6601,   0.4594, "of these, each bringing its part")                                    \
-  C(F, unhidden_once,          1.409,    1.346, "without a loop")                                                      \
-  C(F, unhidden_chain,        0.9901,    1.043, "without one, products in chains")                                     \
-  C(F, unhidden_group_once,    1.962,    1.502, "without one, warpgroups")                                             \
-  C(F, unhidden_elements,      1.542,    1.555, "without products")                                                    \
-  C(F, wait_us,               0.2115,   0.2095, "us of a step, over the steps it is ahead")                            \
-  C(F, wait_stream_us,        0.1732,  0.07127, "the same of a stream")                                                \
-  C(F, chain_us,             0.01956,  0.02449, "us of a step whose products wait for each other")                     \
-  C(F, chain_group_us,       0.05233,  0.04351, "the same of warpgroups")                                              \
-  C(F, launch,                 1.369,   0.9154, "of launch_us")                                                        \
-  C(F, drain_us,              0.6736,   0.6389, "us of the last stores, and the end")                                  \
-  C(F, store,                  9.071,    7.083, "of a block's draw: the time of what it stores")                       \
-  C(F, early,                  1.971,      1.2, "of a block's draw: loads before the loop")                            \
-  C(F, fill_own,               0.143,   0.1248, "of a step's memory, own rings")                                       \
-  C(F, own_us,                0.3766,   0.4435, "us of own rings")                                                     \
-  C(F, split_us,               1.144,   0.9798, "us of a product of 32 bits in memory")                                \
-  C(F, fill_group,             0.995,   0.5922, "of a step's memory, warpgroups")                                      \
-  C(F, fill,                  0.2106,   0.7123, "of a step's memory, others")                                          \
-  C(F, last_step,            0.05095,  0.06388, "of a step's compute")                                                 \
-  C(F, prepare_us,            0.3799,   0.4813, "us of an operand that is made before the loop")                       \
-  C(F, step_own,               2.666,     3.27, "of barrier_us: a step of own rings, beside memory")                   \
-  C(F, step_parts,             0.643,   0.5312, "of parts that warps bring")                                           \
-  C(F, step_group,             3.848,     3.62, "of warpgroups")                                                       \
-  C(F, step,                   1.561,    1.722, "of others")                                                           \
-  C(F, operator_us,          0.01443,  0.01503, "us of an operator")                                                   \
-  C(F, round_us,              0.1678,   0.1854, "us of blocks that others make wait")                                  \
-  C(F, barrier,                1.635,    2.484, "of barrier_us: other barriers")                                       \
-  C(F, join,                  0.9991,   0.9288, "of barrier_us: a sum or maximum")                                     \
-  C(F, tile_us,               0.1179,    0.165, "us of joined rows that are not in registers")                         \
-  C(F, warps_own_us,         0.03741,  0.02576, "us of a warp whose part is merged, own rings")                        \
-  C(F, warps_group_us,        0.1692,   0.2207, "us of such parts, in a group")                                        \
-  C(F, warps_us,              0.7682,     0.56, "us of such parts, others")                                            \
-  C(F, cluster_us,            0.3192,   0.2306, "us of a merge in a cluster")                                          \
-  C(F, cluster_large_us,       1.522,    1.247, "of one of more than 8 blocks")                                        \
-  C(F, cluster_bytes_us,    1.961e+04, 2.094e+04, "bytes/us of it")                                                    \
-  C(F, last_us,                1.722,    1.897, "us of a merge by the last block")                                     \
-  C(F, last_block_us,        0.02972,  0.02475, "the same, for each block")                                            \
-  C(F, last_bytes,             3.901,    3.369, "of its draw: the parts")                                              \
-  C(F, late_us,               0.1174,  0.09164, "us of what is loaded behind a merge")                                 \
-  C(F, alone,                 0.5824,   0.6325, "of the others' parts: one block goes on alone")                       \
-  C(F, library_us,             1.236,   0.8601, "us of a library kernel")                                              \
-  C(F, library,                1.025,   0.9892, "of the time of a library product")
+  C(F, block_draw,             2.875,    2.814, "of a multiprocessor's share of l2_gbps: what one takes in")           \
+  C(F, chip_draw,              0.678,   0.5803, "of l2_gbps: the time of what all take in")                            \
+  C(F, dram,                  0.8749,   0.8888, "of dram_gbps: the time of what comes once")                           \
+  C(F, again,                  1.063,   0.7879, "of l2_gbps: what blocks read again beside a stream")                  \
+  C(F, again_own,             0.2438,   0.2164, "the same, by warps' own rings")                                       \
+  C(F, mma_rate,               1.756,    1.643, "of tensor_tflops, by warps")                                          \
+  C(F, wgmma_rate,              1.94,    1.918, "of tensor_tflops, by warpgroups")                                     \
+  C(F, slot_rate,              1.058,   0.7532, "of half of fp32_tflops: elements' slots")                             \
+  C(F, copy_slots,            0.7142,   0.8894, "slots of 16 bytes that are copied")                                   \
+  C(F, narrow,                 1.722,    1.917, "bytes' time once more, of runs below a line")                         \
+  C(F, ldmatrix_rate,          1.306,    1.509, "of shared_bytes_us")                                                  \
+  C(F, threads_stream,         15.25,    31.95, "threads that reach half of a stream's products")                      \
+  C(F, threads_products,       15.11,    16.23, "threads that reach half of other products")                           \
+  C(F, threads_slots,          227.4,    160.2, "threads that reach half of the slots")                                \
+  C(F, wide_slots,              2.67,    2.601, "slots of an element that a wide product reads")                       \
+  C(F, unhidden_loop,         0.3019,   0.2076, "of the smaller of memory and compute, in a loop")                     \
+  C(F, unhidden_group,        0.1865,   0.1256, "the same of warpgroups")                                              \
+  C(F, unhidden_raise,         1.118,   0.6868, "of warpgroups with exponentials")                                     \
+  C(F, unhidden_parts,        0.6523,   0.4567, "of these, each bringing its part")                                    \
+  C(F, unhidden_once,          1.403,    1.349, "without a loop")                                                      \
+  C(F, unhidden_chain,          1.08,    1.042, "without one, products in chains")                                     \
+  C(F, unhidden_group_once,    1.995,    1.512, "without one, warpgroups")                                             \
+  C(F, unhidden_elements,      1.508,    1.582, "without products")                                                    \
+  C(F, wait_us,               0.2106,    0.212, "us of a step, over the steps it is ahead")                            \
+  C(F, wait_stream_us,        0.1661,  0.06933, "the same of a stream")                                                \
+  C(F, chain_us,             0.01935,   0.0237, "us of a step whose products wait for each other")                     \
+  C(F, chain_group_us,       0.05186,  0.04315, "the same of warpgroups")                                              \
+  C(F, launch,                  1.37,    0.905, "of launch_us")                                                        \
+  C(F, drain_us,               0.688,   0.6489, "us of the last stores, and the end")                                  \
+  C(F, store,                  8.172,    7.192, "of a block's draw: the time of what it stores")                       \
+  C(F, early,                  1.935,    1.237, "of a block's draw: loads before the loop")                            \
+  C(F, fill_own,              0.1329,   0.1104, "of a step's memory, own rings")                                       \
+  C(F, own_us,                 0.412,   0.4613, "us of own rings")                                                     \
+  C(F, split_us,               1.133,   0.9353, "us of a product of 32 bits in memory")                                \
+  C(F, fill_group,             1.018,   0.6098, "of a step's memory, warpgroups")                                      \
+  C(F, fill,                  0.2094,    0.713, "of a step's memory, others")                                          \
+  C(F, last_step,            0.04918,  0.06033, "of a step's compute")                                                 \
+  C(F, prepare_us,            0.3879,   0.4856, "us of an operand that is made before the loop")                       \
+  C(F, step_own,               2.656,    3.229, "of barrier_us: a step of own rings, beside memory")                   \
+  C(F, step_parts,            0.6608,   0.5406, "of parts that warps bring")                                           \
+  C(F, step_group,             3.843,     3.61, "of warpgroups")                                                       \
+  C(F, step,                   1.551,    1.714, "of others")                                                           \
+  C(F, operator_us,          0.01418,  0.01482, "us of an operator")                                                   \
+  C(F, round_us,              0.1562,   0.1949, "us of blocks that others make wait")                                  \
+  C(F, barrier,                1.702,    2.507, "of barrier_us: other barriers")                                       \
+  C(F, join,                   1.053,   0.9809, "of barrier_us: a sum or maximum")                                     \
+  C(F, tile_us,               0.1183,   0.1599, "us of joined rows that are not in registers")                         \
+  C(F, warps_own_us,         0.04335,  0.02686, "us of a warp whose part is merged, own rings")                        \
+  C(F, warps_group_us,        0.1774,   0.2345, "us of such parts, in a group")                                        \
+  C(F, warps_us,              0.7422,   0.5574, "us of such parts, others")                                            \
+  C(F, cluster_us,            0.3076,   0.2339, "us of a merge in a cluster")                                          \
+  C(F, cluster_large_us,       1.482,    1.238, "of one of more than 8 blocks")                                        \
+  C(F, cluster_bytes_us,    1.95e+04, 2.101e+04, "bytes/us of it")                                                     \
+  C(F, last_us,                1.735,    1.936, "us of a merge by the last block")                                     \
+  C(F, last_block_us,        0.02932,  0.02432, "the same, for each block")                                            \
+  C(F, last_bytes,             3.916,    3.377, "of its draw: the parts")                                              \
+  C(F, late_us,               0.1119,  0.08414, "us of what is loaded behind a merge")                                 \
+  C(F, alone,                   0.58,   0.6348, "of the others' parts: one block goes on alone")                       \
+  C(F, library_us,              1.19,   0.8134, "us of a library kernel")                                              \
+  C(F, library,                1.016,   0.9813, "of the time of a library product")                                    \
+  C(F, library_moved,          2.752,    2.176, "of dram_gbps, an operator over elements: what it moves")
 /* A machine's text may leave coefficients out: they are those of its architecture's row then. */
 #define MGI_COST_FIELD(F, name, h200, h100, text) F(COST, double, name, 0, 1e6, text)
 #define MGI_COST_H200(F, name, h200, h100, text) h200,
@@ -3125,7 +3126,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
       w->slots += 2 * (double)mg_flat_elements(a);
       w->prepares = 1;
     }
-    w->shared_bytes += read * 2 * o->trips * (plain ? 1 : 2);
+    w->shared_bytes += read * (plain ? a->esize : 4) * o->trips;
     w->split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
     if (!j && made && mgi_work_chain(w, k, p, i, c, read)) continue;
     if (!j && r->taken[i]) continue;
@@ -3390,7 +3391,7 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
   double el = (double)mg_shape_elements(&t->shape), t_dram = bytes + el * mg_dtype_bytes(t->dtype);
   t_dram = mg_dram_us(machine, t_dram);
   const double around = machine->launch * machine->launch_us + machine->library_us;
-  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return around + 1.25 * t_dram;
+  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return around + machine->library_moved * t_dram;
   int r = t->shape.rank;
   double m = (double)t->shape.dim[r - 2], n = (double)t->shape.dim[r - 1], tile = m <= 16 ? 16 : 64;
   double depth = (double)a->shape.dim[a->shape.rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);

@@ -6,7 +6,7 @@ usage: fit.py FIT.jsonl[.xz] .. [--machine H200 | FILE.machine] [--time cold|hot
 
 Needs numpy, and build/price, which prices by the headers alone: what is fitted are the MG_MACHINE_COSTS of the machine's row,
 and no formula of the cost stands here.  Lines are those of fit_measure.py, of one GPU: program, family, ugraph, us_cold, us_hot.
-Of one program and µGraph that several files have the last counts.
+Of one program and µGraph that several files have the first counts.
 
 Least squares of the logarithm of predicted over measured, Huber's beyond 15 %, every program counting the same, and a candidate
 less the slower it is; of what all candidates of a program have in common a share `level` counts, since it is the order of
@@ -25,9 +25,11 @@ BUILD = os.path.join(ROOT, "build")
 
 
 def read(paths, time, gpu):
-    """Lines with a time, by program and µGraph; how many have none."""
+    """Lines with a time, by program and µGraph; how many have none.  Runs differ by some percent: of a program that an earlier
+    file has too, times are scaled by what the candidates took that both have."""
     rows, errors = {}, 0
     for path in paths:
+        own = {}
         for line in lzma.open(path, "rt") if path.endswith(".xz") else open(path):
             r = json.loads(line)
             if not re.search(gpu, r.get("gpu", "")):
@@ -35,7 +37,13 @@ def read(paths, time, gpu):
             r["us"] = r.get("us_" + time)
             errors += not r["us"]
             if r["us"]:
-                rows[r["program"], r["ugraph"]] = r
+                own[r["program"], r["ugraph"]] = r
+        scales = {}
+        for key in own.keys() & rows.keys():
+            scales.setdefault(key[0], []).append(rows[key]["us"] / own[key]["us"])
+        for key, r in own.items():
+            r["us"] *= np.median(scales.get(key[0], [1]))
+            rows.setdefault(key, r)
     return list(rows.values()), errors
 
 
