@@ -10036,7 +10036,8 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
         const mgi_se_found *f = mgi_se_rw_found(&R, found, &R.piece[piece[q]]);
         if (f && f->n > turns) turns = f->n;
       }
-      for (int turn = -1; turn < turns && mgi_se_rw_result(&R, found, piece, k, us, turn, out, why);) turn++;
+      if (mgi_se_rw_result(&R, found, piece, k, us, -1, out, why))
+        for (int turn = 0; turn < turns; turn++) mgi_se_rw_result(&R, found, piece, k, us, turn, out, why);
     }
   }
   for (int k = 0; k < n; k++) mgi_se_found_free(&found[k]);
