@@ -138,9 +138,9 @@ enum {
   C(F, copy_slots,            0.7142,   0.8894, "slots of 16 bytes that are copied")                                   \
   C(F, narrow,                 1.722,    1.917, "bytes' time once more, of runs below a line")                         \
   C(F, ldmatrix_rate,          1.306,    1.509, "of shared_bytes_us")                                                  \
-  C(F, threads_stream,         15.25,    31.95, "threads that reach half of a stream's products")                      \
-  C(F, threads_products,       15.11,    16.23, "threads that reach half of other products")                           \
-  C(F, threads_slots,          227.4,    160.2, "threads that reach half of the slots")                                \
+  C(F, threads_stream,         15.25,    31.95, "over threads: how much longer a stream's compute takes")              \
+  C(F, threads_products,       15.11,    16.23, "the same of other products")                                          \
+  C(F, threads_slots,          227.4,    160.2, "the same of other slots")                                             \
   C(F, wide_slots,              2.67,    2.601, "slots of an element that a wide product reads")                       \
   C(F, unhidden_loop,         0.3019,   0.2076, "of the smaller of memory and compute, in a loop")                     \
   C(F, unhidden_group,        0.1865,   0.1256, "the same of warpgroups")                                              \
@@ -608,7 +608,7 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e);
 #define MG_BODY_TERMS(T)                                                                                               \
   T(dram,     "device memory")                                                                                         \
   T(l2,       "L2 cache")                                                                                              \
-  T(again,    "a stream: device memory, what blocks read again, what it waits for")                                            \
+  T(again,    "a stream: device memory, what blocks read again, what it waits for")                                     \
   T(tensor,   "tensor cores")                                                                                          \
   T(elements, "elementwise")                                                                                           \
   T(shared,   "shared memory")                                                                                         \
@@ -3232,7 +3232,8 @@ MGI_FN double mgi_unhidden(const mg_machine *m, const mg_kernel_plan *p, const m
   if (w->iters > 1 && !p->group) return m->unhidden_loop;
   if (w->iters > 1 && !w->raises) return m->unhidden_group;
   if (w->iters > 1) return p->parts ? m->unhidden_parts : m->unhidden_raise;
-  if (!w->flops) return m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds; /* later blocks hide behind earlier ones */
+  /* Later blocks hide behind earlier ones. */
+  if (!w->flops) return m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds;
   if (p->group) return m->unhidden_group_once;
   return w->chained ? m->unhidden_chain : m->unhidden_once; /* all is loaded, then all is multiplied */
 }
@@ -3288,7 +3289,8 @@ MGI_FN double mgi_memory_us(mg_cost *c, const mg_machine *m, const mg_kernel_pla
 }
 
 /* The compute terms of c, with as many threads a multiprocessor: too few do not hide their latencies. */
-MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves, double threads) {
+MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves,
+                             double threads) {
   const int stream = p->own && w->group < 2 && w->streams;
   const double share = fmax(1, 128 / threads); /* a warp has but one of four schedulers */
   const double few = waves * (share + (stream ? m->threads_stream : m->threads_products) / threads);
@@ -3306,15 +3308,18 @@ MGI_FN double mgi_smooth_max(double a, double b) { return sqrt(hypot(a * a, b * 
 MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, mg_rates *rates) {
   mg_cost c;
   memset(&c, 0, sizeof c);
-  const double iters = w->iters, waves = mgi_waves(m, (int64_t)w->blocks, (int64_t)w->group), resident = mgi_resident(m, p, waves);
+  const double iters = w->iters, waves = mgi_waves(m, (int64_t)w->blocks, (int64_t)w->group);
+  const double resident = mgi_resident(m, p, waves);
   const double rounds = ceil(waves / resident), draw = mg_sm_rate(m);
   const int loop = iters > 1, alone = p->own && w->group < 2;
   const double compute = mgi_compute_us(&c, m, p, w, waves, resident * mgi_plan_threads(p));
-  const double ahead = p->own ? p->stages : p->stages > 2 ? p->stages - 1 : 1; /* a warp's own stage is filled again as soon as it is read */
+  /* A warp's own stage is filled again as soon as it is read. */
+  const double ahead = p->own ? p->stages : p->stages > 2 ? p->stages - 1 : 1;
   double waits = loop ? rounds * iters / ahead * (w->streams ? m->wait_stream_us : m->wait_us) : 0;
   if (w->streams && p->own) waits += rounds * iters * m->step_own * m->barrier_us;
   double memory = mgi_memory_us(&c, m, p, w, waves);
-  if (w->streams) c.again_us = memory = mgi_smooth_max(memory, waits); /* with too little under way a stream is as slow as what it waits for */
+  /* With too little under way a stream is as slow as what it waits for. */
+  if (w->streams) c.again_us = memory = mgi_smooth_max(memory, waits);
   else c.chain_us = waits;
   if (loop && w->chained) c.chain_us += waves / resident * iters * (p->group ? m->chain_group_us : m->chain_us);
   const double larger = fmax(memory, compute), smaller = fmin(memory, compute);
@@ -3332,9 +3337,11 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   /* Around it. */
   c.launch_us = m->launch * m->launch_us;
   c.drain_us = m->drain_us;
-  if (!w->strip) c.drain_us += m->store * w->stored_bytes * resident / draw; /* those of blocks before overlap with what follows */
+  /* Stores of blocks before overlap with what follows. */
+  if (!w->strip) c.drain_us += m->store * w->stored_bytes * resident / draw;
   c.fill_us = m->early * waves * w->early_bytes / draw;
-  if (loop && p->own) c.fill_us += m->fill_own * memory * fmin(ahead / iters, 1); /* all blocks ask for what is ahead at once */
+  /* All blocks ask for what is ahead at once. */
+  if (loop && p->own) c.fill_us += m->fill_own * memory * fmin(ahead / iters, 1);
   else if (loop) c.fill_us += (p->group ? m->fill_group : m->fill) * memory / iters;
   if (loop) c.fill_us += m->last_step * compute / iters;
   if (w->prepares) c.fill_us += m->prepare_us;
