@@ -4,6 +4,7 @@
 # make deps       installs what is missing, if it may       make soak       random tests for SOAK_S seconds
 # make calibrate  measures the GPU three times, to DIR      make install    headers, tool and mirage.pc to PREFIX
 # make torch-test the PyTorch backend's tests (CPU)         make torch-soak the same, longer
+# make torch-gpu-test the same on a GPU; TORCH_GPU='--time --only REGEX --modes eager,compile,overhead,autotune,mirage'
 # Options: make bench BENCH='--programs REGEX --modes eager,compile --top K --runs N --budget S --out DIR'
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
@@ -147,10 +148,14 @@ install: build/mirage
 # The PyTorch backend of examples/torch, on the CPU: needs python3 and, once, a package index.
 torch-test:
 	@tests/torch.sh
+# The same on a GPU, and times (TORCH_GPU='--time'): with PyTorch and nvcc there, the package in build/torch-package.
+torch-gpu-test:
+	python3 -m pip install --no-deps --no-build-isolation --quiet --upgrade --target build/torch-package ./examples/torch
+	@PYTHONPATH=build/torch-package python3 tests/torch/gpu.py $(TORCH_GPU)
 torch-soak:
 	@TORCH_LIMIT=5 TORCH_SAMPLES=1000 TORCH_SOAK=1 tests/torch.sh
 
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-best bench-search calibrate fuzz soak install torch-test torch-soak clean
+.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-best bench-search calibrate fuzz soak install torch-test torch-gpu-test torch-soak clean

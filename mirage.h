@@ -5133,18 +5133,27 @@ mg_status mg_eval(const mg_graph *g, const mg_domain *d, const void *const *in, 
    that it was cut from.  Resizing rebuilds the program through the builder, so that every check runs again. */
 
 
-typedef struct mgi_classer { uint32_t *uf; uint8_t *fixed, *stacked; mgi_level *level; uint32_t n_levels; } mgi_classer; /* stacked: blocks' results side by side */
+/* extent: by root, of its dimensions of kernel-level tensors, 0: all of them are 1; stacked: blocks' results side by side. */
+typedef struct mgi_classer { uint32_t *uf; int64_t *extent; uint8_t *fixed, *stacked; mgi_level *level; uint32_t n_levels; } mgi_classer;
 
 static uint32_t mgi_node(const mgi_classer *C, const mg_graph *g, mg_tensor t, int d) {
   uint32_t k = 0;
   while (C->level[k].g != g) k++;
   return C->level[k].base + t.id * MG_MAX_RANK + (uint32_t)d;
 }
-/* Joins unless one of the two has extent 1 and the other has not (a broadcast). */
+/* Joins two nodes, unless dimensions of kernel-level tensors would share a class that have not one extent: tiles of as many rows may
+   be cut from dimensions of 4 and of 12. */
+static void mgi_class_join(mgi_classer *C, uint32_t x, uint32_t y) {
+  const int64_t a = C->extent[mgi_uf_find(C->uf, x)], b = C->extent[mgi_uf_find(C->uf, y)];
+  if (a && b && a != b) return;
+  mgi_uf_join(C->uf, x, y);
+  C->extent[mgi_uf_find(C->uf, x)] = a ? a : b;
+}
+/* The same, and not if one of the two has extent 1 and the other has not (a broadcast). */
 static void mgi_join_dims(mgi_classer *C, const mg_graph *ga, mg_tensor a, int da, const mg_graph *gb, mg_tensor b, int db) {
   int64_t x = ga->tensors[a.id].shape.dim[da], y = gb->tensors[b.id].shape.dim[db];
   if (ga == gb && (x == 1) != (y == 1)) return;
-  mgi_uf_join(C->uf, mgi_node(C, ga, a, da), mgi_node(C, gb, b, db));
+  mgi_class_join(C, mgi_node(C, ga, a, da), mgi_node(C, gb, b, db));
 }
 static void mgi_fix_from(mgi_classer *C, const mg_graph *g, mg_tensor t, int first) {
   for (int d = first; d < g->tensors[t.id].shape.rank; d++) C->fixed[mgi_node(C, g, t, d)] = 1;
@@ -5193,18 +5202,6 @@ void mg_op_runs(mg_opcode op, const mg_attr *A, const mg_shape *in, const mg_sha
   }
 }
 
-/* Whether x is of a class with a tensor of the kernel graph, of an extent other than 1 and n. */
-static int mgi_other_extent(const mgi_classer *C, uint32_t x, int64_t n) {
-  const mg_graph *g = C->level[0].g;
-  x = mgi_uf_find(C->uf, x);
-  for (uint32_t t = 1; t < g->n_tensors; t++)
-    for (int d = 0; d < g->tensors[t].shape.rank; d++) {
-      int64_t e = g->tensors[t].shape.dim[d];
-      if (e != 1 && e != n && mgi_uf_find(C->uf, t * MG_MAX_RANK + (uint32_t)d) == x) return 1;
-    }
-  return 0;
-}
-
 static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o) {
   const mg_op_info *row = &mgi_rows[o->code];
   mg_tensor out = o->n_out ? o->out[0] : o->in[0];
@@ -5220,7 +5217,7 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
       for (int d = 0; d < r; d++) {
         int apart = 0; /* taken apart again: the piece has an extent of its own */
         for (uint32_t a = 1; a < g->n_axes; a++) apart |= o->map.to[a] == d && C->stacked[mgi_node(C, g->up, o->in[0], d)];
-        if (!apart) mgi_uf_join(C->uf, mgi_node(C, g, out, d), mgi_node(C, g->up, o->in[0], d));
+        if (!apart) mgi_class_join(C, mgi_node(C, g, out, d), mgi_node(C, g->up, o->in[0], d));
       }
       return;
     case MG_OP_STORE: {
@@ -5229,8 +5226,9 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
       for (int d = 0; d < r; d++) {
         int stacked = 0; /* blocks side by side along a dimension that no load cut: its extent is the count times the block's */
         for (int a = 1; a <= 3; a++) stacked |= o->map.to[a] == d && g->tensors[out.id].shape.dim[d] == 1;
-        stacked |= mgi_other_extent(C, mgi_node(C, g, out, d), g->up->tensors[owner->out[index].id].shape.dim[d]);
-        if (!stacked) mgi_uf_join(C->uf, mgi_node(C, g, out, d), mgi_node(C, g->up, owner->out[index], d));
+        const int64_t own = C->extent[mgi_uf_find(C->uf, mgi_node(C, g, out, d))];
+        stacked |= own && own != g->up->tensors[owner->out[index].id].shape.dim[d];
+        if (!stacked) mgi_class_join(C, mgi_node(C, g, out, d), mgi_node(C, g->up, owner->out[index], d));
         C->stacked[mgi_node(C, g->up, owner->out[index], d)] = (uint8_t)stacked;
       }
       return;
@@ -5242,7 +5240,7 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
       const int first = MGI_RANK(o->in[1]);
       for (int d = 0; d < r; d++) {
         const int row = d >= first;
-        mgi_uf_join(C->uf, mgi_node(C, g, o->in[!row], row ? d - first + 1 : d), mgi_node(C, g, out, d));
+        mgi_class_join(C, mgi_node(C, g, o->in[!row], row ? d - first + 1 : d), mgi_node(C, g, out, d));
       }
       return;
     }
@@ -5254,9 +5252,9 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
       for (int k = 0; k < n; k++) {
         mg_tensor a = o->in[k], b = o->in[k + n];
         int ra = MGI_RANK(a), rb = MGI_RANK(b);
-        mgi_uf_join(C->uf, mgi_node(C, g, a, ra - 1), mgi_node(C, g, b, rb - 2));
-        mgi_uf_join(C->uf, mgi_node(C, g, a, ra - 2), mgi_node(C, g, out, r - 2));
-        mgi_uf_join(C->uf, mgi_node(C, g, b, rb - 1), mgi_node(C, g, out, r - 1));
+        mgi_class_join(C, mgi_node(C, g, a, ra - 1), mgi_node(C, g, b, rb - 2));
+        mgi_class_join(C, mgi_node(C, g, a, ra - 2), mgi_node(C, g, out, r - 2));
+        mgi_class_join(C, mgi_node(C, g, b, rb - 1), mgi_node(C, g, out, r - 1));
         for (int d = 3; d <= ra; d++) mgi_join_dims(C, g, a, ra - d, g, out, r - d);
         for (int d = 3; d <= rb; d++) mgi_join_dims(C, g, b, rb - d, g, out, r - d);
       }
@@ -5271,12 +5269,12 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
         const mg_tensor x = o->in[k];
         if (mg_op_along(o->code)) {
           for (int d = 0; d < r; d++)
-            if (d != o->attr.dim) mgi_uf_join(C->uf, mgi_node(C, g, x, d), mgi_node(C, g, out, d));
+            if (d != o->attr.dim) mgi_class_join(C, mgi_node(C, g, x, d), mgi_node(C, g, out, d));
             else C->fixed[mgi_node(C, g, x, d)] = C->fixed[mgi_node(C, g, out, d)] = 1;
           continue;
         }
         const int kept = same ? r : o->code == MG_OP_RESHAPE ? mgi_reshape_kept(&g->tensors[x.id].shape, to) : 0;
-        for (int d = 0; d < kept; d++) mgi_uf_join(C->uf, mgi_node(C, g, x, d), mgi_node(C, g, out, d));
+        for (int d = 0; d < kept; d++) mgi_class_join(C, mgi_node(C, g, x, d), mgi_node(C, g, out, d));
         mgi_fix_from(C, g, x, kept), mgi_fix_from(C, g, out, kept);
       }
     }
@@ -5301,6 +5299,7 @@ mg_status mg_classes_of(const mg_graph *g, mg_classes *out, mg_error *e) {
   mgi_levels(g, NULL, &levels, &nodes);
   C.level = (mgi_level *)malloc(levels * sizeof *C.level);
   C.uf = (uint32_t *)malloc(nodes * sizeof *C.uf);
+  C.extent = (int64_t *)calloc(nodes, sizeof *C.extent);
   C.fixed = (uint8_t *)calloc(nodes, 1);
   C.stacked = (uint8_t *)calloc(nodes, 1);
   out->of = (int32_t *)malloc(g->n_tensors * MG_MAX_RANK * sizeof *out->of);
@@ -5308,12 +5307,15 @@ mg_status mg_classes_of(const mg_graph *g, mg_classes *out, mg_error *e) {
   out->fixed = (uint8_t *)calloc(g->n_tensors * MG_MAX_RANK, 1);
   int32_t *number = (int32_t *)malloc(nodes * sizeof *number);
   mg_status s = MG_OK;
-  if (!C.level || !C.uf || !C.fixed || !C.stacked || !out->of || !out->extent || !out->fixed || !number) s = mg_fail(e, MG_NO_MEMORY, "mg_classes_of", "no memory for the classes");
+  if (!C.level || !C.uf || !C.extent || !C.fixed || !C.stacked || !out->of || !out->extent || !out->fixed || !number) s = mg_fail(e, MG_NO_MEMORY, "mg_classes_of", "no memory for the classes");
   else {
     nodes = 0;
     mgi_levels(g, C.level, &n, &nodes);
     C.n_levels = n;
     for (uint32_t k = 0; k < nodes; k++) C.uf[k] = k, number[k] = -1;
+    for (uint32_t t = 1; t < g->n_tensors; t++) /* the kernel graph's nodes come first */
+      for (int d = 0; d < g->tensors[t].shape.rank; d++)
+        if (g->tensors[t].shape.dim[d] != 1) C.extent[t * MG_MAX_RANK + (uint32_t)d] = g->tensors[t].shape.dim[d];
     for (uint32_t l = 0; l < n; l++)
       for (uint32_t k = 1; k < C.level[l].g->n_ops; k++) mgi_class_op(&C, C.level[l].g, &C.level[l].g->ops[k]);
     for (uint32_t k = 0; k < nodes; k++)
@@ -5332,7 +5334,7 @@ mg_status mg_classes_of(const mg_graph *g, mg_classes *out, mg_error *e) {
         *of = number[root];
       }
   }
-  free(number), free(C.level), free(C.uf), free(C.fixed), free(C.stacked);
+  free(number), free(C.level), free(C.uf), free(C.extent), free(C.fixed), free(C.stacked);
   if (s != MG_OK) mg_classes_free(out);
   return s;
 }

@@ -284,6 +284,7 @@ typedef struct mg_check_config {
     "of a family: 1: over floats a row has the same bits at all these sizes; -1: not; 0: not compared") \
   F(LEAST, int, float_seeds, , "fiber orders over floats") \
   F(LEAST, int, families, , "families of inputs over them") \
+  F(ANY, int, at_last, , "1: of a family: families of inputs, over floats, at the last of its sizes alone: at all would be too much work") \
   F(MOST, int, left_orders, , "fiber orders that were too much work") \
   F(MOST, int, left_families, , "families that were too much work") \
   F(ANY, int, apart, , \
@@ -465,6 +466,8 @@ typedef struct mg_run_config {
                                 others left behind */
   const int64_t *sym;        /* of a family, the sizes to run at; NULL: the greatest */
   double numerics_s;         /* mg_cuda_run_numerics: families that have not begun by then are not run; 0: all are */
+  double most_work;          /* mg_cuda_measure, mg_cuda_measure_all: candidates for a program whose run in float64 takes more scalar
+                                operations, 30 for each element of an input, have failed (MG_LIMIT); 0: none */
 } mg_run_config;
 
 typedef struct mg_run_report {
@@ -1367,7 +1370,7 @@ static MGI_EMU_PLAIN void mgi_emu_signal(int sig, siginfo_t *how, void *context)
     if (s->inside && mine && input && write && a >= b->data && a < b->data + b->bytes) snprintf(what, sizeof what, "%s writes to %s, which is an input", who, b->name);
     else
       snprintf(what, sizeof what, "%s %s offset %lld of %s, which has %llu bytes%s", who, write ? "writes" : "reads", (long long)(a - b->data), b->name, (unsigned long long)b->bytes,
-               !s->inside ? " of the device's" : mine ? "" : ", of another call");
+               !s->inside ? " of the device's" : !mine ? ", of another call" : a >= b->data && a < b->data + b->bytes && !input ? ": the rest is another range's" : "");
     break;
   }
   for (int k = 0; s->inside && k < s->parts; k++)
@@ -6246,6 +6249,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_calibrate_run(mgi_runn
 #include <sys/auxv.h>
 #endif
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -7269,6 +7273,7 @@ typedef struct mgi_check_record {
   uint64_t compared, undefined, twice; /* twice: reference elements that are undecided by a second exponential */
   double float_error;
   uint64_t sampled;
+  double share;              /* of MGI_SAMPLE_SHARE, that its places at full size took */
   int seeds, race, host_calls, products;
   int unformed;              /* kernels of which no block ran at full size, where sizes are reduced */
   int families, left_families; /* that ran; that were too much work */
@@ -7290,8 +7295,9 @@ typedef struct mgi_check_task {
   uint64_t seed;
   int seeds;
   int samples;               /* > 0: g is at full size, and blocks at so many places run */
+  double share;              /* of MGI_SAMPLE_SHARE, that these may take */
   int apart;                 /* 1: nothing runs but these */
-  int families;              /* of inputs, at most; 0: all */
+  int families;              /* of inputs, at most; 0: all; -1: normal ones alone */
   int shifted;               /* exponentials run under maxima of their rows */
   int yardstick;             /* 1: errors are measured, not judged */
   char keep[512];            /* outputs over the families that have no maxima are kept under this name; empty: nowhere */
@@ -7888,7 +7894,7 @@ MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi
    of the element's number: only what such a part reads is filled in, and pages of the rest are never touched.  It is the last
    kernel of which some blocks run; what stands before it runs whole. */
 typedef struct mgi_sample { int64_t at[4]; mg_box want[MG_MAX_OUT]; } mgi_sample; /* by axis 1, 2, 3 */
-enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_SHARE = 2000000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64 }; /* WORK: of kernels that run whole, and of further places; SHARE: half of what the first and the last places take, of all kernels; MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place */
+enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_SHARE = 2000000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64 }; /* WORK: of kernels that run whole, and of further places; SHARE: half of what the first and the last places take, of all kernels of a file; MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place */
 
 /* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis bits. */
 MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const int64_t *at, unsigned merged, mg_box *box) {
@@ -8372,7 +8378,7 @@ MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, const mgi_check_task *
   if (!mgi_check_open(t, &S.n, r) || (t->apart && !mgi_check_exports(said, &S.n, r)) || !mgi_check_host(t, &S.n, r, &S.last)) return;
   const int kernels = mg_kernels(g);
   S.g = g, S.before = kernels > 1, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
-  S.most = (t->F ? 2.0 : 1.0) * MGI_SAMPLE_SHARE;
+  S.most = (t->F ? 2.0 : 1.0) * MGI_SAMPLE_SHARE * t->share;
   int whole = last->code == MG_OP_GRAPH;
   if (whole) {
     S.sub = last->sub;
@@ -8412,6 +8418,7 @@ MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, const mgi_check_task *
     if (!r->unsampled[0]) memcpy(r->unsampled, left, sizeof left);
     mgi_alone_free(&A);
   }
+  r->share = S.spent / S.most * t->share;
   memset(S.x.in, 0, sizeof S.x.in); /* the emulator's */
   memset(S.x.out, 0, sizeof S.x.out);
   mgi_tensors_free(&S.x);
@@ -8479,7 +8486,7 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
       if (r->status != MG_OK) return;
       continue;
     }
-    if (t->families && r->families == t->families) {
+    if (t->families && r->families >= t->families) {
       r->left_families++;
       continue;
     }
@@ -8533,27 +8540,42 @@ MGI_FN int mgi_check_lesser(const mgi_check_task *t, const mgi_check_entry *n, c
   r->status = MG_NOT_FOUND;
   return 0;
 }
-/* Of several ranges each writes its own part of the workspace alone, behind those of the ranges before it: what lies elsewhere is
-   zero, as it was.  0, and r says so, if not. */
-MGI_FN int mgi_check_parts(const mgi_check_task *t, const mgi_check_entry *n, const mgi_call *set, int sets, size_t bytes, mgi_check_record *r) {
+/* Of several ranges each has its own part of the workspace, behind those of the ranges before it: *from to *to.  0, and neither is set:
+   there are none, or none of their names, and what it launches was compared. */
+MGI_FN int mgi_check_part(const mgi_check_task *t, const mgi_check_entry *n, size_t *from, size_t *to) {
   char name[256];
-  size_t from = 0, to = bytes;
   mgi_workspace_fn size = NULL;
-  for (int k = 1; k <= t->at + 1; k++) {
+  size_t before = 0;
+  for (int k = 1; t->entry && k <= t->at + 1; k++) {
+    if (size) before += mg_round_up(size(), 256);
     snprintf(name, sizeof name, "%.200s_%d_workspace_bytes", t->entry, k);
     *(void **)&size = dlsym(n->so, name);
-    if (!size) return 1; /* none of its names: what it launches was compared */
-    if (k <= t->at) from += mg_round_up(size(), 256);
-    else to = from + size();
+    if (!size) return 0;
   }
-  for (int q = 0; q < sets; q++)
-    for (size_t k = 0; k < bytes; k++) {
-      if ((k >= from && k < to) || !((const unsigned char *)set[q].space)[k]) continue;
-      snprintf(r->difference, sizeof r->difference, "it writes byte %llu of the workspace, its part is %llu..%llu: the rest is another range's", (unsigned long long)k, (unsigned long long)from, (unsigned long long)to);
-      r->status = MG_NOT_FOUND;
-      return 0;
-    }
-  return 1;
+  if (size) *from = before, *to = before + size();
+  return size != NULL;
+}
+/* The whole pages among the bytes from lo on and before hi; 0: there are none. */
+MGI_FN int mgi_check_pages(unsigned char *lo, unsigned char *hi, unsigned char **first, unsigned char **end) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  *first = lo + (page - (uintptr_t)lo % page) % page;
+  *end = hi - (uintptr_t)hi % page;
+  return *first < *end;
+}
+/* What a range must not touch of a workspace: whole pages, of which there may be more than memory, fault when it does. */
+MGI_FN void mgi_check_apart(unsigned char *lo, unsigned char *hi) {
+  unsigned char *first, *end;
+  if (mgi_check_pages(lo, hi, &first, &end)) mprotect(first, (size_t)(end - first), PROT_NONE);
+}
+/* And of the others no byte is written: all are zero, as they were.  NULL, or the first that is not. */
+MGI_FN const unsigned char *mgi_check_written(unsigned char *lo, unsigned char *hi) {
+  unsigned char *first, *end;
+  const int whole = mgi_check_pages(lo, hi, &first, &end);
+  for (unsigned char *p = lo; p < hi; p++) {
+    if (whole && p == first) p = end;
+    if (p < hi && *p) return p;
+  }
+  return NULL;
 }
 /* Everything over one build, in the child. */
 MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
@@ -8589,7 +8611,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   r->status = mg_eval(g, &d, given, x.expected, &r->error);
   if (r->status != MG_OK) return;
   const size_t bytes = n.workspace();
-  size_t all = bytes;
+  size_t all = bytes, from = 0, to = bytes; /* what of the workspace is the kernel's */
   for (uint32_t k = 0; k < g->n_in; k++) all += x.in_bytes[k];
   for (uint32_t k = 0; k < g->n_out; k++) all += x.out_bytes[k], own[k] = x.out[k];
   const int sets = all > (size_t)256 << 20 ? 2 : (int)MGI_CHECK_SETS;
@@ -8600,8 +8622,13 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       n.protect((void *)(uintptr_t)set[q].in[k], 1);
     }
   }
+  const int part = !t->yardstick && mgi_check_part(t, &n, &from, &to);
+  for (int q = 0; q < sets && part; q++) {
+    mgi_check_apart((unsigned char *)set[q].space, (unsigned char *)set[q].space + from);
+    mgi_check_apart((unsigned char *)set[q].space + to, (unsigned char *)set[q].space + bytes);
+  }
   memset(&others, 0, sizeof others);
-  for (uint32_t k = 0; k < g->n_in && t->F; k++) { /* inputs of other values: what they leave in the workspace must not be taken for this call's */
+  for (uint32_t k = 0; k < g->n_in && t->F && from < to; k++) { /* inputs of other values: what they leave in the workspace must not be taken for this call's */
     const mgi_filler f = mgi_filler_of(g, k);
     uint64_t state = ~t->seed + k;
     void *p = n.buffer(f.x->name, x.in_bytes[k], 1, 2);
@@ -8617,7 +8644,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   for (int order = 0; order < t->seeds && !t->yardstick; order++) {
     int space, rc = 0;
     mgi_check_mix(g, set, order, sets, &c, &space);
-    if (t->F && bytes && (order == 0 || order == 3)) { /* a call that is not compared, in the same workspace: the first of the first, which a call may have left as it must not */
+    if (t->F && from < to && (order == 0 || order == 3)) { /* a call that is not compared, in the same workspace: the first of the first, which a call may have left as it must not */
       for (uint32_t k = 0; k < g->n_out; k++) others.out[k] = set[space].out[k];
       others.space = c.space;
       others.stream = c.stream;
@@ -8668,7 +8695,14 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       return;
     }
   }
-  if (t->entry && bytes && !t->yardstick && !mgi_check_parts(t, &n, set, sets, bytes, r)) return;
+  for (int q = 0; q < sets && part; q++) {
+    const unsigned char *space = (const unsigned char *)set[q].space, *at = mgi_check_written((unsigned char *)set[q].space, (unsigned char *)set[q].space + from);
+    if (!at) at = mgi_check_written((unsigned char *)set[q].space + to, (unsigned char *)set[q].space + bytes);
+    if (!at) continue;
+    snprintf(r->difference, sizeof r->difference, "it writes byte %llu of the workspace, its part is %llu..%llu: the rest is another range's", (unsigned long long)(at - space), (unsigned long long)from, (unsigned long long)to);
+    r->status = MG_NOT_FOUND;
+    return;
+  }
   for (uint32_t k = 0; k < g->n_out; k++) { /* what the last launch left is kept with the families' */
     if (x.out[k] != own[k]) memcpy(own[k], x.out[k], x.out_bytes[k]);
     x.out[k] = own[k];
@@ -8805,78 +8839,6 @@ MGI_FN int mgi_check_defines(const mg_graph *g, const mg_classes *c, const mg_re
   }
   return defines;
 }
-static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats", "right"};
-enum { MGI_CHECK_BUILDS = 5, MGI_CHECK_BUILD_RIGHT = 4 };
-/* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size, which are all
-   with `apart`; with `edited` one of what the emitter makes of the µGraph, over floats. */
-MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, int apart, int edited, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
-                                 mg_error *e) {
-  const char *argv[MGI_CHECK_DEFINES + 32];
-  const int has_volatile = mgi_check_has(text, MGI_HAS_VOLATILE), clang = strstr(cxx, "clang") != NULL;
-  char *define = (char *)malloc((size_t)MGI_CHECK_DEFINES * MGI_CHECK_DEFINE), source[600], right[600], out[MGI_CHECK_BUILDS][600], include[600];
-  mgi_child child[MGI_CHECK_BUILDS];
-  int n = 0, defines = 0, started = 0;
-  mg_status s = MG_OK;
-  mg_classes c;
-  if (!define) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory");
-  s = mg_classes_of(g, &c, e);
-  if (s != MG_OK) {
-    free(define);
-    return s;
-  }
-  snprintf(include, sizeof include, "-I%s", headers);
-  snprintf(source, sizeof source, "%s/kernel.cu", dir);
-  snprintf(right, sizeof right, "%s/right.cu", dir);
-  const char *fixed[] = {cxx, "-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
-  static const char *const fields[] = {"-DMG_EMULATE_FIELD", "-pthread"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
-  for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
-  defines = mgi_check_defines(g, &c, small, text, define, e);
-  if (defines < 0) s = e ? e->status : MG_BAD_INPUT, defines = 0;
-  for (int k = 0; k < defines; k++) argv[n++] = define + MGI_CHECK_DEFINE * k;
-  argv[n++] = "-o";
-  int at_out = n;
-  static const int order[MGI_CHECK_BUILDS] = {0, 1, MGI_CHECK_BUILD_RIGHT, 2, 3}; /* those without the sizes last: they take their place */
-  for (int b = 0; b < MGI_CHECK_BUILDS && s == MG_OK; b++) {
-    const int k = order[b];
-    if (k == MGI_CHECK_BUILD_RIGHT ? !edited || apart : k >= 2 ? !full : apart) continue;
-    const int watched = k == (apart ? 3 : 1); /* races do not depend on values: one build watches */
-    n = at_out;
-    if (k == 2 || k == 3) { /* without the sizes */
-      n -= 1 + defines;
-      argv[n++] = "-o";
-    }
-    snprintf(out[k], sizeof out[k], "%s/%s.so", dir, mgi_check_builds[k]);
-    argv[n++] = out[k];
-    for (int a = 0; a < (watched ? 7 : k == 1 || k == 3 || k == MGI_CHECK_BUILD_RIGHT ? 0 : 2); a++) argv[n++] = watched ? floats[a] : fields[a];
-    if (has_volatile && k != MGI_CHECK_BUILD_RIGHT) { /* its accesses are order points, in every build */
-      for (int a = 1; !watched && a < 7; a++) argv[n++] = floats[a];
-      if (!watched) argv[n++] = "-lpthread", argv[n++] = "-DMG_EMULATE_VOLATILE", argv[n++] = "-fno-threadsafe-statics";
-      argv[n++] = clang ? "-mllvm" : "--param=tsan-distinguish-volatile=1";
-      if (clang) argv[n++] = "-tsan-distinguish-volatile=1";
-    }
-    argv[n++] = "-x";
-    argv[n++] = "c++";
-    argv[n++] = k == MGI_CHECK_BUILD_RIGHT ? right : source;
-    argv[n++] = NULL;
-    if (mgi_child_limited(&child[started], argv, timeout_s, (int64_t)4 << 30)) started++; /* any text may come in */
-    else s = mg_fail(e, MG_MACHINE, cxx, "cannot start it: %s", strerror(errno));
-  }
-  for (int k = 0; k < started; k++) {
-    int code = mgi_child_wait(&child[k]);
-    if (s != MG_OK || !code) continue;
-    if (code == 127 && !child[k].n) s = mg_fail(e, MG_MACHINE, cxx, "no such C++ compiler: install g++ (Debian: apt-get install g++) or set CXX");
-    else if (code >= 256) s = mg_fail(e, MG_MACHINE, cxx, "the compiler was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
-    else {
-      char what[256];
-      if (mgi_check_unmodelled(text, mgi_child_says(&child[k]), what, sizeof what)) s = mg_fail(e, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", what);
-      else s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", cxx, mgi_child_says(&child[k]));
-    }
-  }
-  mg_classes_free(&c);
-  free(define);
-  return s;
-}
-
 /* Replaces the addresses `@123` of a message by lines of the emitted text, and by the comment that stands above them, or by
    lines of a template, where addr2line (binutils) can tell. */
 MGI_FN void mgi_check_lines(const char *dir, const char *build, const char *text, char *message, size_t size) {
@@ -8926,10 +8888,11 @@ MGI_FN void mgi_check_lines(const char *dir, const char *build, const char *text
 enum { MGI_COST_GROUPED, MGI_COST_PRODUCTS, MGI_COST_MOVED, MGI_COST_ELEMENTS, MGI_COST_STEPS, MGI_COSTS };
 static const double mgi_check_weight[MGI_COSTS] = {1, 1.8, 14, 25, 50};
 /* WORK: up to so much a launch all fiber orders and families run; MOST: up to so much it runs at all, under FEW orders; LAUNCHES: of
-   floats, together; ELEMENTS: of inputs and outputs. */
+   floats, together; TOGETHER: one launch at each size of each range; ELEMENTS: of inputs and outputs. */
 #define MGI_CHECK_WORK 4e8
 #define MGI_CHECK_WORK_MOST 1.2e9
 #define MGI_CHECK_LAUNCHES 3.6e9
+#define MGI_CHECK_TOGETHER 6.4e9
 enum { MGI_CHECK_FEW = 4, MGI_CHECK_ORDERS = 8, MGI_CHECK_ELEMENTS = 1 << 25 };
 MGI_FN void mgi_check_cost_op(const mg_graph *g, const mg_op_node *o, double times, int grouped, double cost[MGI_COSTS]) {
   const mg_shape *to = &g->tensors[o->n_out ? o->out[0].id : o->in[0].id].shape;
@@ -8987,10 +8950,13 @@ typedef struct mgi_check_job {
   int n_sizes;               /* 1 without symbols */
   int64_t size[MGI_CHECK_SIZES + 1][MG_MAX_SYMBOLS]; /* of the symbols; the last of all is their most */
   mg_graph *member[MGI_CHECK_SIZES + 1]; /* of the reduced family, at these; the last of ugraph's */
-  double work;               /* of a launch at the sizes of `small` */
+  mg_graph *own;             /* ugraph, where it is read from the text */
+  double work, all, elements; /* of a launch at the sizes of `small`: the most, the sum over them; of inputs and outputs */
+  double share, took;        /* of MGI_SAMPLE_SHARE: what blocks at full size may take, and took */
   int seeds, float_seeds, families; /* fiber orders over fields, over floats; families of inputs at most, 0: all */
+  int last;                  /* 1: these two at its last sizes alone, one order over normal inputs at the others */
   int apart;                 /* 1: its reduced sizes are too much work: blocks at full size alone */
-  char *right;               /* what the emitter makes of the µGraph; NULL: nothing */
+  char *right;               /* what the emitter makes of the µGraph, of a file of several the first one's; NULL: nothing */
   int edited, shifted;       /* the text differs from it, in more than comments; it has running maxima */
   const mg_graph *const *range; /* of a file of several: all of them, of which ugraph is number `at`; NULL: it is the only one */
   int n_ranges, at;
@@ -9000,6 +8966,7 @@ typedef struct mgi_check_job {
   const char *quoted;        /* where in the text what it quotes begins */
   char unheld[100];          /* at the greatest sizes of a family, where its tensors are too large: which and by how much */
   char dir[400];
+  mg_check_report r;
 } mgi_check_job;
 /* The greatest value of symbol k that is the family's. */
 MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) { return J->range ? mgi_cu_ranges_greatest(J->range, J->n_ranges, J->at, k) : J->ugraph->symbol[k].last; }
@@ -9203,28 +9170,45 @@ MGI_FN void mgi_check_sizes_text(const mgi_check_job *J, char *text, size_t size
   }
   if (J->full && J->unheld[0] && at < size) snprintf(text + at, size - at, " (at the most %s)", J->unheld);
 }
-/* What of it is run, by its work. */
-MGI_FN void mgi_check_bound(mgi_check_job *J) {
-  double elements = 0, all = 0; /* of a launch at each size */
-  for (int size = 0; size < J->n_sizes; size++) { /* of a family its members, else the µGraph */
-    const mg_graph *g = J->member[size] ? J->member[size] : J->small.graph;
-    const double work = mgi_check_work(g);
-    double n = 0;
-    for (uint32_t k = 0; k < g->n_in + g->n_out; k++) n += (double)mg_shape_elements(&mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in])->shape);
-    if (work > J->work) J->work = work;
-    if (n > elements) elements = n;
-    all += work;
+/* Its reduced sizes are too much work. */
+MGI_FN void mgi_check_alone(mgi_check_job *J) {
+  J->apart = J->n_sizes = 1; /* each of its tasks is of the greatest */
+  J->full = J->cfg->samples >= 0;
+}
+/* What of n ranges of a file, or of its only µGraph, is run, by their work together. */
+MGI_FN void mgi_check_bound(mgi_check_job *J, int n) {
+  double all = 0; /* of a launch at each size of each */
+  for (mgi_check_job *j = J; j < J + n; j++) {
+    for (int size = 0; size < j->n_sizes; size++) { /* of a family its members, else the µGraph */
+      const mg_graph *g = j->member[size] ? j->member[size] : j->small.graph;
+      const double work = mgi_check_work(g);
+      double elements = 0;
+      for (uint32_t k = 0; k < g->n_in + g->n_out; k++) elements += (double)mg_shape_elements(&mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in])->shape);
+      if (work > j->work) j->work = work;
+      if (elements > j->elements) j->elements = elements;
+      j->all += work;
+    }
+    if (!j->cfg->whole && !j->cfg->full_size && (j->work > MGI_CHECK_WORK_MOST || j->elements > MGI_CHECK_ELEMENTS)) mgi_check_alone(j);
+    else all += j->all;
   }
-  all *= J->range ? J->n_ranges : 1; /* each may take as much as this one */
-  if (J->cfg->whole || (all <= MGI_CHECK_WORK && elements <= MGI_CHECK_ELEMENTS)) return;
-  J->apart = !J->cfg->full_size && (J->work > MGI_CHECK_WORK_MOST || elements > MGI_CHECK_ELEMENTS);
-  J->full = J->cfg->samples >= 0 && (J->full || J->apart);
-  if (J->apart) J->n_sizes = 1, all = J->work; /* each of its tasks is of the greatest */
+  while (n > 1 && all > MGI_CHECK_TOGETHER && !J->cfg->whole && !J->cfg->full_size) { /* the largest is left to its blocks at full size */
+    mgi_check_job *most = NULL;
+    for (mgi_check_job *j = J; j < J + n; j++)
+      if (!j->apart && (!most || j->work > most->work)) most = j;
+    mgi_check_alone(most);
+    all -= most->all;
+  }
   const double orders = MGI_CHECK_FEW * MGI_CHECK_WORK_MOST / all; /* of all launches over a field */
-  if (J->work > MGI_CHECK_WORK && J->seeds > MGI_CHECK_FEW) J->seeds = MGI_CHECK_FEW;
-  if (!J->apart && orders < J->seeds) J->seeds = orders < 1 ? 1 : (int)orders;
-  const double launches = MGI_CHECK_LAUNCHES / all - J->float_seeds;
-  J->families = launches > 1 ? (int)launches : 1;
+  for (mgi_check_job *j = J; j < J + n; j++) {
+    if (j->cfg->whole || (!j->apart && all <= MGI_CHECK_WORK && j->elements <= MGI_CHECK_ELEMENTS)) continue;
+    if (j->work > MGI_CHECK_WORK && j->seeds > MGI_CHECK_FEW) j->seeds = MGI_CHECK_FEW;
+    if (j->apart) continue;
+    if (orders < j->seeds) j->seeds = orders < 1 ? 1 : (int)orders;
+    const double launches = MGI_CHECK_LAUNCHES / all - j->float_seeds;
+    j->families = launches > 1 ? (int)launches : 1;
+    j->last = all > MGI_CHECK_LAUNCHES && j->n_sizes > 1;
+    if (j->last) j->float_seeds = 1;
+  }
 }
 /* The sizes that a check runs at: reduced ones, or, where they are asked for, the µGraph's own. */
 MGI_FN mg_status mgi_check_sizes(mgi_check_job *J, mg_error *e) {
@@ -9245,9 +9229,6 @@ MGI_FN mg_status mgi_check_sizes(mgi_check_job *J, mg_error *e) {
   J->seeds = J->cfg->seeds > 0 ? J->cfg->seeds : MGI_CHECK_ORDERS;
   J->float_seeds = 2;
   if (s == MG_OK && J->ugraph->n_symbols) s = mgi_check_members(J, e);
-  if (s == MG_OK) mgi_check_bound(J);
-  if (s == MG_OK && J->apart && !J->full)
-    s = mg_fail(e, MG_UNSUPPORTED, J->ugraph->name, "undecided: a launch at the least sizes takes %.2g operations, the limit is %.2g, and no block is to run at full size", J->work, MGI_CHECK_WORK_MOST);
   return s;
 }
 /* The text without comments and blanks; NULL: there is no memory. */
@@ -9261,25 +9242,104 @@ MGI_FN char *mgi_check_code(const char *text) {
   if (out) *to = 0;
   return out;
 }
-/* What the emitter makes of the µGraph of an emitted file, for the architecture that the file names. */
-MGI_FN void mgi_check_right(mgi_check_job *J) {
+/* What the emitter makes of the µGraphs of an emitted file, for the architecture that the file names. */
+MGI_FN void mgi_check_right(mgi_check_job *J, int n) {
   mg_emit_config cfg;
   mg_error ignored;
   char arch[MG_ARCH_TEXT];
   memset(&cfg, 0, sizeof cfg);
   if (!strstr(J->text, "mugraph {{{")) return;
   if (mgi_check_arch(J->text, arch)) cfg.arch = arch;
-  char *own = NULL; /* without the other ranges: what these do with maxima says nothing of it */
-  if (mg_cuda_emit(J->ugraph, &cfg, &own, &ignored) != MG_OK) return;
-  J->shifted = strstr(own, "mg_row_shift<") != NULL;
-  if (!J->range) J->right = own, own = NULL;
-  else if (mg_cuda_emit_ranges(J->range, J->n_ranges, &cfg, NULL, &J->right, &ignored) != MG_OK) J->right = NULL;
-  mg_string_free(own);
-  if (!J->right) return;
-  char *one = mgi_check_code(J->text), *other = mgi_check_code(J->right);
-  J->edited = one && other && strcmp(one, other);
+  for (int k = 0; k < n; k++) {
+    char *own = NULL; /* without the other ranges: what these do with maxima says nothing of it */
+    if (mg_cuda_emit(J[k].ugraph, &cfg, &own, &ignored) != MG_OK) return;
+    J[k].shifted = strstr(own, "mg_row_shift<") != NULL;
+    if (!J->range) J->right = own, own = NULL;
+    mg_string_free(own);
+  }
+  if (J->range && mg_cuda_emit_ranges(J->range, n, &cfg, NULL, &J->right, &ignored) != MG_OK) J->right = NULL;
+  char *one = J->right ? mgi_check_code(J->text) : NULL, *other = one ? mgi_check_code(J->right) : NULL;
+  for (int k = 0; k < n; k++) J[k].right = J->right, J[k].edited = one && other && strcmp(one, other);
   free(one);
   free(other);
+}
+static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats", "right"};
+enum { MGI_CHECK_BUILDS = 5, MGI_CHECK_BUILD_RIGHT = 4 };
+/* The builds of the text that n ranges share, at the same time: over field elements, over floats and, where one is run at full size,
+   both at full size, which are all where none is run at reduced sizes; of an edited file one of what the emitter makes of the µGraph,
+   over floats. */
+MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char *cxx, const char *headers, mg_error *e) {
+  const int has_volatile = mgi_check_has(J->text, MGI_HAS_VOLATILE), clang = strstr(cxx, "clang") != NULL;
+  const size_t room = (size_t)n_jobs * MGI_CHECK_DEFINES;
+  const char **argv = (const char **)malloc((room + 32) * sizeof *argv);
+  char *define = (char *)malloc(room * MGI_CHECK_DEFINE), source[600], right[600], out[MGI_CHECK_BUILDS][600], include[600];
+  mgi_child child[MGI_CHECK_BUILDS];
+  int n = 0, defines = 0, started = 0, full = 0, apart = 0, reduced = 0;
+  mg_status s = argv && define ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory");
+  for (int k = 0; k < n_jobs && s == MG_OK; k++) {
+    mg_classes c;
+    full |= J[k].full, apart |= J[k].apart, reduced |= !J[k].apart;
+    s = J[k].apart ? MG_OK : mg_classes_of(J[k].ugraph, &c, e);
+    if (s != MG_OK || J[k].apart) continue;
+    const int of = mgi_check_defines(J[k].ugraph, &c, &J[k].small, J->text, define + (size_t)MGI_CHECK_DEFINE * (size_t)defines, e);
+    if (of < 0) s = e ? e->status : MG_BAD_INPUT;
+    else defines += of;
+    mg_classes_free(&c);
+  }
+  if (s != MG_OK) {
+    free((void *)argv);
+    free(define);
+    return s;
+  }
+  snprintf(include, sizeof include, "-I%s", headers);
+  snprintf(source, sizeof source, "%s/kernel.cu", J->dir);
+  snprintf(right, sizeof right, "%s/right.cu", J->dir);
+  const char *fixed[] = {cxx, "-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
+  static const char *const fields[] = {"-DMG_EMULATE_FIELD", "-pthread"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
+  for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
+  for (int k = 0; k < defines; k++) argv[n++] = define + MGI_CHECK_DEFINE * k;
+  argv[n++] = "-o";
+  int at_out = n;
+  static const int order[MGI_CHECK_BUILDS] = {0, 1, MGI_CHECK_BUILD_RIGHT, 2, 3}; /* those without the sizes last: they take their place */
+  for (int b = 0; b < MGI_CHECK_BUILDS && s == MG_OK; b++) {
+    const int k = order[b];
+    if (k == MGI_CHECK_BUILD_RIGHT ? !J->edited || !reduced : k >= 2 ? !full : !reduced) continue;
+    const int watched = k == 1 || (k == 3 && apart); /* races do not depend on values: of each range one build watches */
+    n = at_out;
+    if (k == 2 || k == 3) { /* without the sizes */
+      n -= 1 + defines;
+      argv[n++] = "-o";
+    }
+    snprintf(out[k], sizeof out[k], "%s/%s.so", J->dir, mgi_check_builds[k]);
+    argv[n++] = out[k];
+    for (int a = 0; a < (watched ? 7 : k == 1 || k == 3 || k == MGI_CHECK_BUILD_RIGHT ? 0 : 2); a++) argv[n++] = watched ? floats[a] : fields[a];
+    if (has_volatile && k != MGI_CHECK_BUILD_RIGHT) { /* its accesses are order points, in every build */
+      for (int a = 1; !watched && a < 7; a++) argv[n++] = floats[a];
+      if (!watched) argv[n++] = "-lpthread", argv[n++] = "-DMG_EMULATE_VOLATILE", argv[n++] = "-fno-threadsafe-statics";
+      argv[n++] = clang ? "-mllvm" : "--param=tsan-distinguish-volatile=1";
+      if (clang) argv[n++] = "-tsan-distinguish-volatile=1";
+    }
+    argv[n++] = "-x";
+    argv[n++] = "c++";
+    argv[n++] = k == MGI_CHECK_BUILD_RIGHT ? right : source;
+    argv[n++] = NULL;
+    if (mgi_child_limited(&child[started], argv, J->timeout_s, (int64_t)4 << 30)) started++; /* any text may come in */
+    else s = mg_fail(e, MG_MACHINE, cxx, "cannot start it: %s", strerror(errno));
+  }
+  for (int k = 0; k < started; k++) {
+    int code = mgi_child_wait(&child[k]);
+    if (s != MG_OK || !code) continue;
+    if (code == 127 && !child[k].n) s = mg_fail(e, MG_MACHINE, cxx, "no such C++ compiler: install g++ (Debian: apt-get install g++) or set CXX");
+    else if (code >= 256) s = mg_fail(e, MG_MACHINE, cxx, "the compiler was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
+    else {
+      char what[256];
+      if (mgi_check_unmodelled(J->text, mgi_child_says(&child[k]), what, sizeof what)) s = mg_fail(e, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", what);
+      else s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", cxx, mgi_child_says(&child[k]));
+    }
+  }
+  free((void *)argv);
+  free(define);
+  return s;
 }
 /* Two pairs; the second also avoids the first one's primes, as if a constant held them. */
 MGI_FN mg_status mgi_check_fields(const mgi_check_job *J, int opaque, mg_field F[2], mg_error *e) {
@@ -9314,8 +9374,11 @@ MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_
   task->F = k < MGI_CHECK_FIELDS ? &F[k] : k == MGI_CHECK_SAMPLED ? &F[0] : NULL;
   task->samples = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT ? 0 : k == MGI_CHECK_SAMPLED_FLOATS && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
   task->seed = J->seed * 3 + (uint64_t)(k == MGI_CHECK_RIGHT ? MGI_CHECK_FLOATS : k);
-  task->seeds = k < MGI_CHECK_FIELDS ? J->seeds : J->float_seeds;
-  task->families = J->families ? J->families + task->yardstick : 0; /* of the right one normal inputs are a family too */
+  const int least = J->last && reduced && size + 1 < J->n_sizes;
+  task->seeds = k < MGI_CHECK_FIELDS ? J->seeds : least ? 1 : J->float_seeds;
+  task->families = least ? -1 : J->families;
+  if (task->families && task->yardstick) task->families = least ? 1 : J->families + 1; /* of the right one normal inputs are a family too */
+  task->share = J->share;
   task->apart = J->apart;
   task->tolerance = tolerance;
   snprintf(task->so, sizeof task->so, "%s/%s.so", J->dir, mgi_check_builds[k < MGI_CHECK_FIELDS ? 0 : k - 1]);
@@ -9401,7 +9464,8 @@ MGI_FN mg_status mgi_check_against(const mgi_check_job *J, int size, const mgi_c
   return MG_OK;
 }
 /* All tasks at once, each a process.  *again: a second exponential hid elements. */
-MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, int size, const mg_field F[2], int *again, mg_check_report *r, mg_error *e) {
+MGI_FN mg_status mgi_check_tasks(mgi_check_job *J, int size, const mg_field F[2], int *again, mg_error *e) {
+  mg_check_report *r = &J->r;
   mgi_check_task task[MGI_CHECK_TASKS];
   mgi_check_record record[MGI_CHECK_TASKS];
   mgi_child child[MGI_CHECK_TASKS];
@@ -9427,6 +9491,7 @@ MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, int size, const mg_fiel
       continue;
     }
     mgi_check_tell(J, k, &record[k], F, r);
+    if (record[k].share > J->took) J->took = record[k].share;
     if (k < MGI_CHECK_FIELDS || k == MGI_CHECK_SAMPLED) *again |= record[k].twice > 0;
     if (record[k].status == MG_NOT_FOUND) s = MG_NOT_FOUND; /* a difference beats any other outcome */
     else if (record[k].status != MG_OK && s == MG_OK) {
@@ -9454,83 +9519,71 @@ MGI_FN void mgi_check_remove(const char *dir) {
   rmdir(dir);
 }
 
-/* The file against ugraph or, where range is not NULL, the at-th of its n ranges. */
-MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *range, int n, int at, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
-  mg_graph *own = NULL;
-  mgi_check_job J;
-  char headers[400], path[600];
-  memset(&J, 0, sizeof J);
-  J.cfg = cfg;
-  memset(r, 0, sizeof *r);
-  J.quoted = cu_text;
-  if (range) {
-    ugraph = range[at];
-    J.range = range, J.n_ranges = n, J.at = at;
-    if (!mgi_cu_ranges_name(range, n, J.entry, e)) return MG_BAD_INPUT;
-    for (int k = 0; k <= at; k++) J.quoted = strstr(J.quoted + (k > 0), "mugraph {{{");
-  }
-  J.text = cu_text;
-  J.seed = cfg->seed ? cfg->seed : 1;
-  J.timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
-  const char *cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
-  if (!cxx || !cxx[0] || strchr(cxx, ' ')) cxx = "g++";
-  mg_status s = mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers, e);
-  if (s == MG_OK) s = mgi_cd_meant(cu_text, &ugraph, &own, e);
+/* What a job is of, before it is known what of it is run. */
+MGI_FN mg_status mgi_check_prepare(mgi_check_job *J, const mg_graph *ugraph, mg_error *e) {
+  J->quoted = J->text;
+  if (J->range && !mgi_cu_ranges_name(J->range, J->n_ranges, J->entry, e)) return MG_BAD_INPUT;
+  for (int k = 0; J->range && k <= J->at; k++) J->quoted = strstr(J->quoted + (k > 0), "mugraph {{{");
+  J->ugraph = ugraph;
+  mg_status s = mgi_cd_meant(J->text, &J->ugraph, &J->own, e);
   if (s != MG_OK) return s;
-  J.ugraph = ugraph;
-  r->tolerance = mgi_cd_tolerance(ugraph);
-  s = mg_verify_rows(ugraph, e);
-  if (s == MG_OK) s = mgi_check_sizes(&J, e);
-  if (s == MG_OK && !mgi_check_quoted(ugraph, J.quoted, r)) s = MG_NOT_FOUND;
-  if (s == MG_OK) mgi_check_right(&J);
-  if (s == MG_OK) s = mgi_check_constants(ugraph, cu_text, r, e);
-  if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, J.dir, sizeof J.dir, e);
-  if (s == MG_OK) {
-    snprintf(path, sizeof path, "%s/kernel.cu", J.dir);
-    if (!mgi_cd_write(path, cu_text, strlen(cu_text))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
+  J->r.tolerance = mgi_cd_tolerance(J->ugraph);
+  s = mg_verify_rows(J->ugraph, e);
+  return s == MG_OK ? mgi_check_sizes(J, e) : s;
+}
+/* What is seen without running it. */
+MGI_FN mg_status mgi_check_read(mgi_check_job *J, mg_error *e) {
+  J->r.reduced = J->small.changed && !J->apart;
+  J->r.work = J->work;
+  J->r.at_last = J->last;
+  J->r.apart = J->apart;
+  if (J->r.reduced) mgi_check_say_sizes(J->small.graph, J->r.sizes, sizeof J->r.sizes);
+  if (J->apart && !J->full)
+    return mg_fail(e, MG_UNSUPPORTED, J->ugraph->name, "undecided: a launch at the least sizes takes %.2g operations, the limit is %.2g, and no block is to run at full size", J->work, MGI_CHECK_WORK_MOST);
+  return mgi_check_quoted(J->ugraph, J->quoted, &J->r) ? mgi_check_constants(J->ugraph, J->text, &J->r, e) : MG_NOT_FOUND;
+}
+/* The files of n jobs, compiled. */
+MGI_FN mg_status mgi_check_make(mgi_check_job *J, int n, const char *headers, mg_error *e) {
+  char path[600];
+  const char *cxx = J->cfg->cxx ? J->cfg->cxx : getenv("CXX");
+  if (!cxx || !cxx[0] || strchr(cxx, ' ')) cxx = "g++";
+  mg_status s = mgi_cd_temp_dir(J->cfg->work_dir, J->dir, sizeof J->dir, e);
+  for (int k = 1; k < n; k++) memcpy(J[k].dir, J->dir, sizeof J->dir);
+  for (int right = 0; right < (J->edited ? 2 : 1) && s == MG_OK; right++) {
+    const char *text = right ? J->right : J->text;
+    snprintf(path, sizeof path, "%s/%s.cu", J->dir, right ? "right" : "kernel");
+    if (!mgi_cd_write(path, text, strlen(text))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
   }
-  if (s == MG_OK && J.edited) {
-    snprintf(path, sizeof path, "%s/right.cu", J.dir);
-    if (!mgi_cd_write(path, J.right, strlen(J.right))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
-  }
-  if (s == MG_OK) s = mgi_check_build(ugraph, &J.small, J.full, J.apart, J.edited, J.dir, cxx, headers, J.timeout_s, cu_text, e);
-  r->reduced = J.small.changed && !J.apart;
-  J.rows &= s == MG_OK && !J.edited && !J.apart;
-  r->work = J.work;
-  r->apart = J.apart;
-  if (r->reduced) mgi_check_say_sizes(J.small.graph, r->sizes, sizeof r->sizes);
+  return s == MG_OK ? mgi_check_build(J, n, cxx, headers, e) : s;
+}
+/* All that a job runs. */
+MGI_FN mg_status mgi_check_run(mgi_check_job *J, mg_error *e) {
+  mg_check_report *r = &J->r;
+  mg_status s = MG_OK;
+  J->rows &= !J->edited && !J->apart;
   for (int opaque = 0, again = 1; opaque < 2 && again && s == MG_OK; opaque++) { /* once more with exp uninterpreted where a second exponential hides elements */
     mg_field F[2];
-    s = mgi_check_fields(&J, opaque, F, e);
+    s = mgi_check_fields(J, opaque, F, e);
     if (s != MG_OK) break;
     r->float_error = 0;
-    for (int size = 0; size < J.n_sizes && s == MG_OK; size++) {
-      s = mgi_check_tasks(&J, size, F, &again, r, e);
+    for (int size = 0; size < J->n_sizes && s == MG_OK; size++) {
+      s = mgi_check_tasks(J, size, F, &again, e);
       const size_t used = strlen(r->difference);
-      if (s == MG_NOT_FOUND && J.ugraph->n_symbols)
-        for (uint32_t k = 0, at = (uint32_t)used; k < J.ugraph->n_symbols && at < sizeof r->difference; k++)
-          at += (uint32_t)snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ", J.ugraph->symbol[k].name, (long long)J.size[strstr(r->difference, "at full size") ? (int)MGI_CHECK_SIZES : size][k]);
+      if (s == MG_NOT_FOUND && J->ugraph->n_symbols)
+        for (uint32_t k = 0, at = (uint32_t)used; k < J->ugraph->n_symbols && at < sizeof r->difference; k++)
+          at += (uint32_t)snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ", J->ugraph->symbol[k].name, (long long)J->size[strstr(r->difference, "at full size") ? (int)MGI_CHECK_SIZES : size][k]);
     }
-    if (J.ugraph->n_symbols) mgi_check_sizes_text(&J, r->sizes, sizeof r->sizes);
-    if (J.rows) mgi_check_rows(&J, r);
+    if (J->ugraph->n_symbols) mgi_check_sizes_text(J, r->sizes, sizeof r->sizes);
+    if (J->rows) mgi_check_rows(J, r);
     r->exp_opaque = opaque;
   }
-  if (r->race) mgi_check_lines(J.dir, mgi_check_builds[J.apart ? 3 : 1], cu_text, r->difference, sizeof r->difference);
-  if (s == MG_NOT_FOUND) mg_fail(e, MG_NOT_FOUND, ugraph->name, "the kernel is not its µGraph: %.200s", r->difference);
   if (s == MG_OK && r->unformed) /* in the sizes that it is for, nothing is seen of it */
-    s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "undecided: of %d kernel%s no block ran at full size: %.160s", r->unformed, r->unformed == 1 ? "" : "s", r->unsampled);
+    s = mg_fail(e, MG_UNSUPPORTED, J->ugraph->name, "undecided: of %d kernel%s no block ran at full size: %.160s", r->unformed, r->unformed == 1 ? "" : "s", r->unsampled);
   if (s == MG_OK && r->compared < r->undefined) /* the program divides by zero too often for a verdict */
-    s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "undecided: %llu of %llu output elements are undefined over the fields", (unsigned long long)r->undefined,
+    s = mg_fail(e, MG_UNSUPPORTED, J->ugraph->name, "undecided: %llu of %llu output elements are undefined over the fields", (unsigned long long)r->undefined,
                 (unsigned long long)(r->undefined + r->compared));
-  if (J.dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", J.dir);
-  else if (J.dir[0]) mgi_check_remove(J.dir);
-  for (int k = 0; k <= MGI_CHECK_SIZES; k++) mg_graph_free(J.member[k]);
-  mg_reduced_free(&J.small);
-  mg_string_free(J.right);
-  mg_graph_free(own);
   return s;
 }
-
 /* What one range's check says goes to what is said of all. */
 #define MGI_JOIN_LEAST(x, y) if ((y) < (x)) (x) = (y);
 #define MGI_JOIN_MOST(x, y) if ((y) > (x)) (x) = (y);
@@ -9547,22 +9600,54 @@ MGI_FN void mgi_check_join(mg_check_report *all, const mg_check_report *one) {
 }
 mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
   mg_check_config none;
-  mg_check_report ignored, one;
-  mg_graph *range[MG_MAX_RANGES];
-  int n = 0;
+  mg_check_report ignored;
+  mg_graph *read[MG_MAX_RANGES];
+  const mg_graph *range[MG_MAX_RANGES] = {ugraph};
+  char headers[400];
+  int n = 0, at = 0;
   memset(&none, 0, sizeof none);
   cfg = cfg ? cfg : &none;
   if (!r) r = &ignored;
   memset(r, 0, sizeof *r);
-  if (ugraph) return mgi_check_file(ugraph, NULL, 0, 0, cu_text, cfg, r, e);
-  mg_status s = mg_cuda_source_graphs(cu_text, strlen(cu_text), range, &n, e);
-  if (s == MG_OK && n == 1) s = mgi_check_file(range[0], NULL, 0, 0, cu_text, cfg, r, e);
-  for (int k = 0; n > 1 && k < n && s == MG_OK; k++) {
-    s = mgi_check_file(NULL, (const mg_graph *const *)range, n, k, cu_text, cfg, &one, e);
-    if (k) mgi_check_join(r, &one);
-    else *r = one;
+  mg_status s = ugraph ? MG_OK : mg_cuda_source_graphs(cu_text, strlen(cu_text), read, &n, e);
+  for (int k = 0; k < n; k++) range[k] = read[k];
+  const int jobs = n > 1 ? n : 1;
+  mgi_check_job *J = (mgi_check_job *)calloc((size_t)jobs, sizeof *J);
+  if (s == MG_OK && !J) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory");
+  if (s == MG_OK) s = mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers, e);
+  const mg_status found = s;
+  for (int k = 0; k < jobs && s == MG_OK; k++) {
+    J[k].cfg = cfg, J[k].text = cu_text;
+    J[k].seed = cfg->seed ? cfg->seed : 1;
+    J[k].timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
+    if (n > 1) J[k].range = range, J[k].n_ranges = n, J[k].at = k;
+    s = mgi_check_prepare(&J[at = k], range[k], e);
   }
-  while (n > 0) mg_graph_free(range[--n]);
+  if (s == MG_OK) mgi_check_bound(J, jobs);
+  for (int k = 0; k < jobs && s == MG_OK; k++) s = mgi_check_read(&J[at = k], e);
+  if (s == MG_OK) mgi_check_right(J, jobs);
+  if (s == MG_OK) s = mgi_check_make(J, jobs, headers, e);
+  double left = 1; /* of what blocks at full size may take: each an equal part of what those before it left */
+  for (int k = 0; k < jobs && s == MG_OK; k++) {
+    J[k].share = left / (jobs - k);
+    s = mgi_check_run(&J[at = k], e);
+    left -= J[k].took;
+  }
+  for (int k = 0; k <= at && found == MG_OK; k++)
+    if (k) mgi_check_join(r, &J[k].r);
+    else *r = J->r;
+  if (r->race) mgi_check_lines(J->dir, mgi_check_builds[strstr(r->difference, "at full size") ? 3 : 1], cu_text, r->difference, sizeof r->difference);
+  if (s == MG_NOT_FOUND && J[at].ugraph) mg_fail(e, MG_NOT_FOUND, J[at].ugraph->name, "the kernel is not its µGraph: %.200s", r->difference);
+  if (J && J->dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", J->dir);
+  else if (J && J->dir[0]) mgi_check_remove(J->dir);
+  if (J) mg_string_free(J->right);
+  for (int k = 0; J && k < jobs; k++) {
+    for (int m = 0; m <= MGI_CHECK_SIZES; m++) mg_graph_free(J[k].member[m]);
+    mg_reduced_free(&J[k].small);
+    mg_graph_free(J[k].own);
+  }
+  free(J);
+  while (n > 0) mg_graph_free(read[--n]);
   return s;
 }
 
@@ -11069,6 +11154,18 @@ MGI_FN mg_status mgi_measure_emit(const mg_graph *g, const char *arch, mg_graph 
   return s == MG_OK ? mg_cuda_emit(*u, &how, text, why) : s;
 }
 
+/* 1 if what is expected of the program takes more than cfg allows. */
+MGI_FN int mgi_measure_dear(const mg_run_config *cfg, const mg_graph *program) {
+  if (!program || cfg->most_work <= 0) return 0;
+  double work = 0;
+  for (uint32_t k = 1; k < program->n_ops; k++) {
+    const mg_op_node *o = &program->ops[k];
+    const mg_shape *from = &mg_tensor_of(program, o->in[0])->shape, *to = &mg_tensor_of(program, o->out[0])->shape;
+    work += o->code == MG_OP_MATMUL ? (double)mg_shape_elements(to) * (double)from->dim[from->rank - 1] : (double)mg_shape_elements(from);
+  }
+  for (uint32_t k = 0; k < program->n_in; k++) work += 30.0 * (double)mg_shape_elements(&mg_tensor_of(program, program->in[k])->shape);
+  return work > cfg->most_work;
+}
 mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e) {
   mg_run_config c;
   mg_compile_config compile;
@@ -11078,6 +11175,10 @@ mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int
   memset(&c, 0, sizeof c);
   if (cfg) c = *cfg;
   if (n <= 0) return MG_OK;
+  if (mgi_measure_dear(&c, program)) {
+    for (int k = 0; k < n; k++) status[k] = mg_fail(&why[k], MG_LIMIT, g[k]->name, "its run in float64 takes more than %.2g operations", c.most_work);
+    return MG_OK;
+  }
   const mg_status there = mgi_measure_arch(&c, arch, e);
   if (there != MG_OK) return there;
   mgi_run_compiler(&c, arch, &compile);
@@ -11170,6 +11271,7 @@ MGI_FN mg_status mgi_measure_compile(const mg_run_config *cfg, const mg_measure_
     for (int j = 0; j < job[k].n; j++, at++) {
       mg_graph *flat = NULL;
       const mg_graph *u;
+      if (mgi_measure_dear(cfg, job[k].program)) continue;
       status[at] = mgi_measure_emit(job[k].g[j], arch, &flat, &u, &text[at], &why[at]);
       mg_graph_free(flat);
     }

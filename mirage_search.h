@@ -7853,6 +7853,19 @@ static void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
   }
 }
 
+/* For graphs at sizes that may stay large, as what a reshape takes apart does, or of which none is smaller: hours.  So many seconds at
+   most, and no more than the search has left; a last one is there for what was found by then, and for what `stop` finds under way. */
+enum { MGI_SE_CHECK_S = 10 };
+static mg_verify_config mgi_se_check_config(const mgi_se_search *S) {
+  mg_verify_config v = mg_verify_config_default();
+  const int stopped = mgi_se_stopped(&S->cfg);
+  const double left = stopped ? 0 : S->end - mgi_se_seconds();
+  if (!stopped) v.stop = S->cfg.stop;
+  v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads;
+  v.time_limit_s = left < 1 ? 1 : left < MGI_SE_CHECK_S ? left : (double)MGI_SE_CHECK_S;
+  return v;
+}
+
 /* The small, uneven instance of structure t against the program's. */
 static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_structure *t, int split, mg_verify_report *r) {
   mg_error e;
@@ -7880,8 +7893,8 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
     mg_graph *g = mgi_se_kernel_graph(s, p, t, ext, count, split ? count2 : NULL, NULL, &e);
     if (!g) mgi_se_step(S, e.status);
     else {
-      mg_verify_config v = mg_verify_config_default();
-      v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = 1;
+      mg_verify_config v = mgi_se_check_config(S);
+      v.threads = 1;
       ok = mgi_se_equal(S, p, g, &v, r) ? 1 : -1;
     }
     mg_graph_free(g);
@@ -8032,6 +8045,7 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
     f->report = (mg_verify_report *)calloc(room, sizeof *f->report);
   }
   if (st == MG_OK && (!f->st || !f->tile || !f->report || S->oom)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
+  double late = 0; /* since when the time is over, and nothing is found: one second is left for that */
   double limit = mgi_se_pool_guess(S, want, 0), other = splits ? mgi_se_pool_guess(S, splits, 1) : 0;
   memset(S->tuned, 0, sizeof S->tuned);
   for (int round = 0; st == MG_OK && ready < S->n_pool && (f->n < want || f->n_split < splits); round++, limit *= 1.5, other *= 1.5) {
@@ -8045,7 +8059,8 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
     for (; q < ready && f->n < want; q++) {
       int alike = 0; /* of those that cost the same, the first that passes */
       const mgi_se_structure *t = &S->pool[S->order[q]];
-      if (t->us >= 1e9 || (f->n && mgi_se_over(S))) { want = f->n; break; }
+      if (mgi_se_over(S) && late == 0) late = mgi_se_seconds();
+      if (t->us >= 1e9 || (late > 0 && (f->n || mgi_se_seconds() > late + 1))) { want = f->n, ready = S->n_pool; break; }
       for (int j = 0; j < f->n; j++) alike |= f->st[j].work == t->work;
       if (alike) continue;
       mgi_se_pool_tiles(S, q);
@@ -8296,19 +8311,6 @@ static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mg
   return g;
 }
 
-/* For graphs at sizes that may stay large, as what a reshape takes apart does, or of which none is smaller: hours.  So many seconds at
-   most, and no more than the search has left; a last one is there for what was found by then, and for what `stop` finds under way. */
-enum { MGI_SE_CHECK_S = 10 };
-static mg_verify_config mgi_se_check_config(const mgi_se_search *S) {
-  mg_verify_config v = mg_verify_config_default();
-  const int stopped = mgi_se_stopped(&S->cfg);
-  const double left = stopped ? 0 : S->end - mgi_se_seconds();
-  if (!stopped) v.stop = S->cfg.stop;
-  v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads;
-  v.time_limit_s = left < 1 ? 1 : left < MGI_SE_CHECK_S ? left : (double)MGI_SE_CHECK_S;
-  return v;
-}
-
 /* A graph of several kernels, resized to be small, against the program. */
 static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_report *r) {
   mg_classes a;
@@ -8342,7 +8344,7 @@ static int64_t mgi_se_small_extent(const mg_classes *a, const mg_classes *b, uin
 }
 
 /* Fast tier of g, a µGraph for the program p, both at small sizes where g can be resized: extents by what the inputs say, every
-   axis of two or more at two. */
+   axis of two or more at two.  What that leaves open the full tier may show, kernel by kernel (Theorem D). */
 static int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_graph *g, mg_verify_report *r) {
   mg_classes a, b;
   mg_error e;
@@ -8354,7 +8356,7 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_grap
   if (mgi_se_step(S, mg_classes_of(g, &b, &e)) != MG_OK) { mg_classes_free(&a); return 0; }
   const int kernels = mg_ops_before(g, g->n_ops, MG_OP_GRAPH);
   int64_t *ea = (int64_t *)calloc(a.n + 1, sizeof *ea), *eb = (int64_t *)calloc(b.n + 1, sizeof *eb), *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
-  ok = ea && eb && counts;
+  const int had = ok = ea && eb && counts;
   if (!ok) mgi_se_step(S, MG_NO_MEMORY);
   for (uint32_t c = 0; ok && c < a.n; c++) ea[c] = mgi_se_small_extent(&a, &b, c);
   for (uint32_t c = 0; ok && c < b.n; c++) eb[c] = mgi_se_small_extent(&b, &a, c);
@@ -8363,8 +8365,11 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_grap
     for (uint32_t x = 1; x < g->ops[i].sub->n_axes && x <= MG_MAX_AXES; x++) counts[k * (MG_MAX_AXES + 1) + x] = g->ops[i].sub->axes[x].extent > 1 ? 2 : 1;
     k++;
   }
-  if (ok && mgi_se_step(S, mg_resize(p, ea, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, eb, counts, &gs, &e)) == MG_OK) ok = mgi_se_equal(S, ps, gs, &v, r);
-  else if (ok) ok = mgi_se_equal(S, p, g, &v, r);
+  if (ok && mgi_se_step(S, mg_resize(p, ea, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, eb, counts, &gs, &e)) == MG_OK) p = ps, g = gs;
+  if (ok) ok = mgi_se_equal(S, p, g, &v, r);
+  const int open = r->verdict == MG_EQUAL_SAMPLED || (r->verdict == MG_UNDECIDED && !r->unfinished);
+  v.tier = MG_TIER_FULL;
+  if (had && !ok && open) ok = mgi_se_equal(S, p, g, &v, r);
   mg_graph_free(ps), mg_graph_free(gs);
   free(ea), free(eb), free(counts);
   mg_classes_free(&a), mg_classes_free(&b);
@@ -11217,8 +11222,11 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   out->families = R->n;
   mg_error why;
   const double asked = mgi_se_seconds();
-  if (c.measure && s == MG_OK) {
-    out->timed = mgi_range_time(R, &why) == MG_OK;
+  if (c.measure && R->n > 1 && s == MG_OK) {
+    const mg_status measured = mgi_range_time(R, &why);
+    for (int f = 0; f < R->n && measured == MG_OK; f++)
+      for (int q = 0; q < R->points; q++) out->timed |= R->family[f].factor[q] > 0;
+    if (measured == MG_OK && !out->timed) snprintf(why.msg, sizeof why.msg, "no candidate could be timed");
     if (!out->timed) snprintf(out->unmeasured, sizeof out->unmeasured, "%.250s", why.msg);
   }
   memset(dropped, 0, sizeof dropped);

@@ -172,7 +172,8 @@
      are hangs on nothing random, so if the graphs differ there is one certain piece that differs, and all has to pass
      for EQUAL.  Theorem C then gives the classes of the whole from equality at the extents as written; of the whole
      there is no guard beside.
-     The full tier takes a pair apart where one test of it, at the extents of EXTENTS, is more than 2^28 operations.
+     The full tier takes a pair apart where one test of it, at the extents of EXTENTS, is more than 2^28 operations; and
+     into two pieces or more where the whole is UNDECIDED or EQUAL_SAMPLED.
      Where a twin is missing, a piece is not EQUAL or much work at its own extents, or facts do not show that all is
      defined, the whole is tested, as without.  A certificate lists the pieces, and of each what a certificate of its
      own would; a recheck cuts anew.
@@ -1920,12 +1921,14 @@ static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
                         of FF_OPAQUE_NONZERO is 0 nowhere.
      any other use      two points that the field column cannot tell apart, whatever the functions are (four that are drawn,
                         of unlike sign and size, stand for all), must not differ in the real column.  So too where there is a maximum, which may hide it.
-   Those look at points on a grid of few binary digits, where arguments that are equal are so in floats too.
+   Those look at points on a grid of few binary digits, where arguments that are equal are so in floats too.  All else is
+   asked at points drawn over all exponents of f32 as well, near 1 most.  A constant of the row is asked at those values
+   that the graphs give it, and at few others.
    Requirement 1: a row whose columns are one function is never refused.  What either column leaves undefined, or beyond
    double, is skipped (>>defined answers for domains); a difference counts if it is more than rounding explains: that of
    the terms on the way in the field column, and, in the real one, what long double makes of the same text. */
 
-enum { MGI_COLUMN_GRID = 11, MGI_COLUMN_VALUES = 17, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_DRAWN = 64 };
+enum { MGI_COLUMN_GRID = 17, MGI_COLUMN_VALUES = 23, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_GIVEN = 60, MGI_COLUMN_DRAWN = 4096 };
 
 /* A value of the field column, and the largest magnitude on the way to it. */
 typedef struct mgi_column { double v, size; } mgi_column;
@@ -2124,7 +2127,7 @@ static mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_p
     if (m != 0) {
       p->key[0] = F.x, p->key[1] = F.y, p->key[2] = F.c;
       p->want = (p->real - k) / m, p->loose = p->slack / fabs(m) + 1e-6 * fabs(p->want);
-      if (F.nonzero && k == 0 && p->real == 0 && exact == 0)
+      if (F.nonzero && k == 0 && p->real == 0 && exact == 0 && fabs(p->at[0]) <= 4) /* beyond, exp comes to 0 in floats */
         return mg_fail(
             e, MG_BAD_INPUT, row->name,
             "the row's columns are two functions: FF_OPAQUE_NONZERO is nowhere 0, but the real column is at %s",
@@ -2139,14 +2142,19 @@ static mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_p
   return MG_OK;
 }
 
-static mg_status mgi_column_check(int op, mg_error *e) {
+/* Number `draw` for operand d: one in two within 2^-10 .. 2^17, where 16-bit types live most, the others within f32. */
+static double mgi_column_drawn(int draw, int d) {
+  const uint64_t h = mgi_ff_hash((uint64_t)draw, (uint64_t)d, 40), wide = h >> 1 & 1;
+  const int exponent = wide ? (int)(h >> 2 & 0xff) - 127 : (int)((h >> 2 & 0xff) * 27 / 256) - 10;
+  return (h & 1 ? -1 : 1) * ldexp(1 + ldexp((double)(h >> 12), -52), exponent);
+}
+/* The row's columns, its constant being one of these (0 alone where it has none). */
+static mg_status mgi_column_check(int op, const double *constant, int n_c, mg_error *e) {
   static const double value[MGI_COLUMN_VALUES] = {
-      0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4,
+      0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4, 7, -7, 24, -24, 96, -96,
       /* not of the grid; the last two no f16 holds */ 0x1p-30, -0x1p-30, 1000, -1000, 0x1p17, -0x1p17};
-  static const double constant[MGI_COLUMN_CONSTANTS] = {0.5, -3, 0, 2};
   const mg_op_info *row = mg_op_row((mg_opcode)op);
-  const int n_b = row->n_in > 1 ? MGI_COLUMN_VALUES : 1, n_c = row->attr == MG_ATTR_RAT ? MGI_COLUMN_CONSTANTS : 1;
-  const int all = MGI_COLUMN_VALUES * n_b * n_c;
+  const int n_b = row->n_in > 1 ? MGI_COLUMN_VALUES : 1, all = MGI_COLUMN_VALUES * n_b * n_c;
   mgi_column_point *kept = (mgi_column_point *)malloc((size_t)all * sizeof *kept);
   int n = 0, affine = 1, keep;
   mg_status s = MG_OK;
@@ -2156,11 +2164,8 @@ static mg_status mgi_column_check(int op, mg_error *e) {
     mgi_column_point p;
     memset(&p, 0, sizeof p);
     p.at[0] = value[i], p.at[1] = n_b > 1 ? value[j] : 0;
-    for (int d = 0; drawn && d < row->n_in; d++) {
-      uint64_t h = mgi_ff_hash((uint64_t)k, (uint64_t)d, 40);
-      p.at[d] = (h & 1 ? -1 : 1) * ldexp(1 + ldexp((double)(h >> 12), -52), (int)(h >> 1 & 7) - 5);
-    }
-    p.at[2] = n_c > 1 ? constant[k / MGI_COLUMN_VALUES / n_b % n_c] : 0;
+    for (int d = 0; drawn && d < row->n_in; d++) p.at[d] = mgi_column_drawn(k - all, d);
+    p.at[2] = constant[k / MGI_COLUMN_VALUES / n_b % n_c];
     s = mgi_column_point_of(op, !drawn && i < MGI_COLUMN_GRID && j < MGI_COLUMN_GRID, &affine, &p, &keep, e);
     if (s == MG_OK && keep) kept[n++] = p;
   }
@@ -2193,19 +2198,35 @@ static mg_status mgi_column_check(int op, mg_error *e) {
   return s;
 }
 
-static void mgi_column_mark(const mg_graph *g, uint8_t *used) {
+/* The constants that g gives row op, after the first *n: at most MGI_COLUMN_GIVEN in all; 0: it has more.  *used: 1: it has op. */
+static int mgi_column_constants(const mg_graph *g, int op, double *constant, int *n, int *used) {
   for (uint32_t k = 1; k < g->n_ops; k++) {
-    if (g->ops[k].sub) mgi_column_mark(g->ops[k].sub, used);
-    else used[g->ops[k].code] = 1;
+    const mg_op_node *o = &g->ops[k];
+    if (o->sub && !mgi_column_constants(o->sub, op, constant, n, used)) return 0;
+    if (o->sub || (int)o->code != op) continue;
+    *used = 1;
+    if (mg_op_row(o->code)->attr != MG_ATTR_RAT) continue;
+    const double c = (double)o->attr.c.num / (double)o->attr.c.den;
+    int at = 0;
+    while (at < *n && constant[at] != c) at++;
+    if (at < *n) continue;
+    if (*n == MGI_COLUMN_GIVEN) return 0;
+    constant[(*n)++] = c;
   }
+  return 1;
 }
 mg_status mg_verify_rows(const mg_graph *g, mg_error *e) {
-  uint8_t used[MG_OP_COUNT] = {0};
   mg_status s = MG_OK;
-  mgi_column_mark(g, used);
-  for (int op = 1; op < MG_OP_TABLE_END && s == MG_OK; op++)
-    if (used[op] && mg_op_row((mg_opcode)op)->user && mg_op_row((mg_opcode)op)->elementwise)
-      s = mgi_column_check(op, e);
+  for (int op = 1; op < MG_OP_TABLE_END && s == MG_OK; op++) {
+    const mg_op_info *row = mg_op_row((mg_opcode)op);
+    double constant[MGI_COLUMN_GIVEN] = {0.5, -3, 0, 2};
+    int n = row->attr == MG_ATTR_RAT ? MGI_COLUMN_CONSTANTS : 0, used = 0;
+    if (!row->user || !row->elementwise) continue;
+    if (!mgi_column_constants(g, op, constant, &n, &used))
+      return mg_fail(e, MG_LIMIT, row->name, "more than %d constants of a row from outside", MGI_COLUMN_GIVEN - MGI_COLUMN_CONSTANTS);
+    if (!n) constant[n++] = 0;
+    if (used) s = mgi_column_check(op, constant, n, e);
+  }
   return s;
 }
 
@@ -3539,7 +3560,8 @@ MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double d
 
 /* -------------------------------------------------------------------------------------------------- >>verify
      0. One canonical form: EQUAL by identity, without a test.
-        Else, where a test of the whole is much work, piece by piece (>>pieces), if all of them are EQUAL.
+        Else, where a test of the whole is much work, piece by piece (>>pieces), if all of them are EQUAL; so too at the end,
+        where the whole came to UNDECIDED or EQUAL_SAMPLED.
         Else, where classes of an index are found, all that follows at extent 2 of each; EQUAL and guarded: for all extents.
         Else at the extents as written:
      1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound; where there is none, by proof (>>proofs), else UNDECIDED.
@@ -4189,9 +4211,9 @@ static mg_status mgi_piece_verify(const mgi_piece *x, const mg_verify_config *c,
   mgi_report_begin(r, c, root);
   return MG_OK;
 }
-/* EQUAL by Theorem D: *shown is 1, and r says so.  Else *shown is 0, and nothing is known. */
+/* EQUAL by Theorem D: *shown is 1, and r says so.  Else *shown is 0, and nothing is known; so too of fewer than `least` pieces. */
 static mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
-                                   const uint64_t root[4], double deadline, int *shown, mg_verify_report *r,
+                                   const uint64_t root[4], double deadline, int least, int *shown, mg_verify_report *r,
                                    mg_error *e) {
   const mg_graph *const both[2] = {a, b};
   mg_verify_report one;
@@ -4203,7 +4225,7 @@ static mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const m
   mgi_report_begin(r, c, root);
   if (!mgi_defined_shown(a, b, deadline, c->stop, &total, domain) || !total) return MG_OK;
   mg_status s = mgi_pieces_of(a, b, &x, &n, e);
-  for (; s == MG_OK && equal < n; equal++) {
+  for (; s == MG_OK && n >= least && equal < n; equal++) {
     if (x[equal].like >= 0) continue;
     s = mgi_piece_verify(&x[equal], c, root, deadline, &one, e);
     if (s != MG_OK || one.verdict != MG_EQUAL) break;
@@ -4213,7 +4235,7 @@ static mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const m
     if (one.log2_delta < 0 && (r->log2_delta == 0 || one.log2_delta > r->log2_delta)) r->log2_delta = one.log2_delta;
   }
   mgi_pieces_free(x, n);
-  if (s != MG_OK || !n || equal < n) return s;
+  if (s != MG_OK || n < least || equal < n) return s;
   s = mg_parallel_of(a, b, &p, e);
   if (s != MG_OK) return s;
   if (p.n && mgi_every_own(&p, both)) mgi_every_words(&p, a, r);
@@ -4257,12 +4279,19 @@ static mg_status mgi_verify_families(const mg_graph *a, const mg_graph *b, const
     mgi_report_identity(r);
     return MG_OK;
   }
-  if (reduce && mgi_pieces_wanted(both)) s = mgi_verify_pieces(a, b, c, root, deadline, &shown, r, e);
+  const int wanted = reduce && mgi_pieces_wanted(both);
+  if (wanted) s = mgi_verify_pieces(a, b, c, root, deadline, 1, &shown, r, e);
   if (s == MG_OK && reduce && !shown) s = mgi_verify_every(a, b, c, root, deadline, &shown, r, e);
   if (s == MG_OK && !shown) {
     const int guarded = r->guarded;
     s = mgi_verify_sizes(a, b, c, root, deadline, 1, r, e);
     r->guarded = guarded < 0 ? guarded : 0;
+  }
+  const int open = r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED;
+  if (s == MG_OK && reduce && !wanted && open && !r->unfinished && b->n_ops > 2) { /* too much for one proof, perhaps not for several */
+    mg_verify_report parts;
+    s = mgi_verify_pieces(a, b, c, root, deadline, 2, &shown, &parts, e);
+    if (s == MG_OK && shown) *r = parts;
   }
   const int equal = r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED;
   if (s == MG_OK && a->n_symbols && equal && !(shown && mgi_every_symbols(a, b))) {
@@ -5580,6 +5609,7 @@ typedef struct mgi_prover {
   double deadline;
   const volatile int *stop;
   uint64_t steps, most;      /* taken, and 0 or the most: a limit that is no clock */
+  uint64_t asked;            /* terms that were asked for */
   int depth;                 /* of mgi_pv_element */
   uint32_t key[MGI_PV_KEY_WORDS];
   uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
@@ -5593,9 +5623,12 @@ static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
   P->bad = 1;
   return MGI_PV_ZERO;
 }
+static void mgi_pv_clock(mgi_prover *P) {
+  if (!P->bad && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
+}
 static int mgi_pv_over(mgi_prover *P) {
   if (P->most && (P->steps > P->most || P->n > MGI_PV_NODES)) mgi_pv_fail(P, "too large: it takes too many steps");
-  if (!P->bad && (P->steps++ & 1023) == 0 && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
+  if ((P->steps++ & 1023) == 0) mgi_pv_clock(P);
   return P->bad;
 }
 static uint32_t mgi_pv_word(const mgi_prover *P, uint32_t id, uint32_t k) { return P->w[P->node[id].off + k]; }
@@ -5643,6 +5676,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
 /* The id of the node with these words; 0 if memory is out. */
 static uint32_t mgi_pv_intern(mgi_prover *P, const uint32_t *w, uint32_t n) {
   uint64_t h = n;
+  if ((P->asked++ & 8191) == 0) mgi_pv_clock(P); /* a step may take many terms: maxima inside each other do */
   if (P->bad) return MGI_PV_ZERO;
   for (uint32_t k = 0; k < n; k++) h = mgi_ff_mix(h ^ w[k]);
   if (2 * (size_t)P->n + 2 >= P->slots) {

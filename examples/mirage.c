@@ -120,6 +120,7 @@ typedef struct options {
 enum { SEARCH_S = 60, MODEL_S = 300 }; /* the time limit of a search that is given none, of a program and of a model */
 enum { PAST_S = 3 };
 enum { MODEL_TIMED = 3 }; /* of a model's pieces as many are timed at a size, and of others as many */
+#define MODEL_WORK 2.2e10 /* what is expected of a candidate takes a processor some 20 s at most */
 #define MODEL_LOSS 0.03   /* what a range of a piece may lose by these times: it runs in every layer of every step */
 
 /* ---- errors: one line on standard error, the exit status back */
@@ -725,12 +726,12 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
 
 
 /* The hook that times the candidates, and what it found of each: by the hash, as they are ranked anew behind it. */
-typedef struct timed { const char *arch; double *until; int n, quiet; uint64_t hash[100]; mg_status status[100]; mg_error why[100]; mg_run_report r[100]; } timed;
+typedef struct timed { const char *arch; double *until, most_work; int n, quiet; uint64_t hash[100]; mg_status status[100]; mg_error why[100]; mg_run_report r[100]; } timed;
 /* What a measurement runs with; the line of progress. */
 static mg_run_config measure_begin(const timed *t, int n) {
   mg_run_config c;
   memset(&c, 0, sizeof c);
-  c.arch = t->arch;
+  c.arch = t->arch, c.most_work = t->most_work;
   if (!t->quiet) progress_line("compiling and timing %d candidates", n);
   return c;
 }
@@ -1606,7 +1607,7 @@ static int check_and_print(const options *o, const mg_graph *g, const char *cu, 
   if (r->products) fprintf(f, "  cuBLAS: %d product%s by definition: what the library computes is not seen; link 3 (mirage run) is required\n", r->products, r->products == 1 ? "" : "s");
   if (r->float_checked) {
     fprintf(f, "  floats: ");
-    if (!r->apart) fprintf(f, "%d fiber orders, %d families of inputs; ", r->float_seeds, r->families);
+    if (!r->apart) fprintf(f, "%d fiber orders, %d families of inputs%s; ", r->float_seeds, r->families, r->at_last ? " at the last of a range's sizes" : "");
     fprintf(f, "relative error %.3g against float64, tolerance %.3g\n", r->float_error, r->tolerance);
   }
   return 0;
@@ -2369,7 +2370,7 @@ static int model_search(const options *o, const mg_model_list *l) {
   c.search.user = (void *)(uintptr_t)c.search.machine->arch;
   c.search.emittable = may_emit, c.search.wary = on_wary;
   c.search.stop = &interrupted, c.verify.stop = &interrupted;
-  times.arch = c.search.machine->arch, times.until = &none, times.quiet = !isatty(2);
+  times.arch = c.search.machine->arch, times.until = &none, times.most_work = MODEL_WORK, times.quiet = !isatty(2);
   if (search && !o->no_measure)
     c.search.measure = on_measure, c.search.measure_all = on_measure_all, c.search.measure_user = &times, c.search.measure_few = MODEL_TIMED, c.search.timed_loss = MODEL_LOSS;
   if (isatty(2)) c.progress = on_piece, c.search.progress = on_progress;

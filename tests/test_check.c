@@ -575,13 +575,91 @@ static void bounds_of_work(void **state) {
     memset(&J, 0, sizeof J);
     c.whole = row[k].whole;
     J.cfg = &c, J.small.graph = parse(row[k].graph), J.n_sizes = 1, J.seeds = MGI_CHECK_ORDERS, J.float_seeds = 2;
-    mgi_check_bound(&J);
+    mgi_check_bound(&J, 1);
     print_message("%d: %.3g operations: %d orders, %d families%s\n", (int)k, J.work, J.seeds, J.families, J.apart ? ", apart" : "");
     assert_int_equal(J.seeds, row[k].seeds);
     assert_int_equal(J.apart, row[k].apart);
     if (!J.apart) assert_int_equal(J.families, row[k].families);
     mg_graph_free(J.small.graph);
   }
+}
+
+/* A file's ranges have one bound together, however many they are: their launches are counted, over both fields and over floats. */
+static void ranges_share_a_bound(void **state) {
+  static const struct { int64_t batch; int ranges, last, apart; } row[] = {{1, 3, 0, 0}, {1, 10, 0, 0}, {2, 10, 1, 0}, {16, 10, 1, 1}};
+  (void)state;
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    mg_graph *range[MG_MAX_RANGES];
+    mgi_check_job J[MG_MAX_RANGES];
+    mg_check_config c = config();
+    double launched[2] = {0, 0};
+    int apart = 0;
+    mg_error e;
+    memset(J, 0, sizeof J);
+    for (int at = 0; at < row[k].ranges; at++) {
+      char text[400];
+      snprintf(text, sizeof text, "program f_%d\nsym n in %d..%d\ninput X : f16[%lld, n, 512]\ninput W : f16[%lld, 512, 128]\nO = matmul(X, W)\noutput O\n", at + 1, at * 64 + 1, at * 64 + 64, (long long)row[k].batch,
+               (long long)row[k].batch);
+      range[at] = parse(text);
+    }
+    for (int at = 0; at < row[k].ranges; at++) {
+      J[at].cfg = &c, J[at].seed = 1, J[at].ugraph = range[at];
+      J[at].range = (const mg_graph *const *)range, J[at].n_ranges = row[k].ranges, J[at].at = at;
+      assert_int_equal(mgi_check_sizes(&J[at], &e), MG_OK);
+    }
+    mgi_check_bound(J, row[k].ranges);
+    for (int at = 0; at < row[k].ranges; at++) {
+      apart += J[at].apart;
+      for (int size = 0; size < J[at].n_sizes && !J[at].apart; size++) {
+        mg_field F[2];
+        const double work = mgi_check_work(J[at].member[size]);
+        mgi_check_task task;
+        memset(&task, 0, sizeof task), memset(F, 0, sizeof F);
+        mgi_check_task_of(&J[at], 0, size, F, 1, &task);
+        launched[0] += work * task.seeds;
+        mgi_check_task_of(&J[at], MGI_CHECK_FLOATS, size, F, 1, &task);
+        launched[1] += work * (task.seeds + (task.families > 0 ? task.families : task.families ? 0 : MGI_FAMILIES));
+      }
+    }
+    print_message("%d ranges of %lld: %.3g operations over a field, %.3g over floats, %d apart\n", row[k].ranges, (long long)row[k].batch, launched[0], launched[1], apart);
+    assert_true(launched[0] <= MGI_CHECK_TOGETHER && launched[1] <= 2 * MGI_CHECK_TOGETHER);
+    assert_int_equal(J[0].last, row[k].last);
+    assert_int_equal(apart > 0, row[k].apart);
+    for (int at = 0; at < row[k].ranges; at++) {
+      for (int size = 0; size <= MGI_CHECK_SIZES; size++) mg_graph_free(J[at].member[size]);
+      mg_reduced_free(&J[at].small);
+      mg_graph_free(range[at]);
+    }
+  }
+}
+
+/* A workspace of more than all memory takes no time: what of it is another range's is not looked through; who writes there is told. */
+static void parts_of_a_workspace(void **state) {
+  static const char *const before[] = {"space - 16384 + f_2_AT_A", "space - 256 + f_2_AT_A"}; /* whole pages of the first range's part; a few bytes */
+  mg_graph *range[2] = {parse("program f_1\nsym n in 1..32\ninput X : f16[n, 64]\nA = exp(X)\nO = softmax(A, dim=1)\noutput O\n"),
+                        parse("program f_2\nsym n in 33..100000000\ninput X : f16[n, 64]\nA = exp(X)\nO = softmax(A, dim=1)\noutput O\n")};
+  mg_check_config c = config();
+  mg_check_report r;
+  mg_error e;
+  char *text;
+  (void)state;
+  if (mg_cuda_emit_ranges((const mg_graph *const *)range, 2, NULL, NULL, &text, &e) != MG_OK) fail_msg("%s", e.msg);
+  c.timeout_s = 20, c.samples = -1, c.seeds = 1;
+  if (mg_cuda_check(NULL, text, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  for (int k = 0; k < (getenv("SOAK_S") ? 2 : 1); k++) {
+    char *wrong = (char *)malloc(strlen(text) + 200), *to = wrong;
+    for (const char *at = text; *at;) {
+      const size_t here = strncmp(at, "space + f_2_AT_A,", 17) && strncmp(at, "space + f_2_AT_A)", 17) ? 0 : 16;
+      if (here) to += sprintf(to, "%s", before[k]), at += here;
+      else *to++ = *at++;
+    }
+    *to = 0;
+    if (mg_cuda_check(NULL, wrong, &c, &r, &e) != MG_NOT_FOUND || !strstr(r.difference, "another range's")) fail_msg("%d: %s", k, r.difference);
+    print_message("%s\n", r.difference);
+    free(wrong);
+  }
+  mg_string_free(text);
+  for (int k = 0; k < 2; k++) mg_graph_free(range[k]);
 }
 
 /* More than 2^31 elements: memory of which some pages are touched; an offset in 32 bits shows at full size alone. */
@@ -1077,7 +1155,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(waiting_is_no_difference), cmocka_unit_test(rows_bugs),
       cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(halves_that_round_to_zero),
-      cmocka_unit_test(halves_that_overflow), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(too_much_work), cmocka_unit_test(bounds_of_work), cmocka_unit_test(more_than_ints), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
+      cmocka_unit_test(halves_that_overflow), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(too_much_work), cmocka_unit_test(bounds_of_work),
+      cmocka_unit_test(ranges_share_a_bound), cmocka_unit_test(parts_of_a_workspace), cmocka_unit_test(more_than_ints), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
       cmocka_unit_test(shared_operands),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));

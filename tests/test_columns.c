@@ -21,6 +21,7 @@
   E(SOFTSTEP,  "softstep",  1, MG_KBT, RAT,  OPAQUE, FF_OPAQUE(SOFTSTEP, a),            a / (MG_C(1, 1) + a * a * c * c)) \
   E(CANCEL,    "cancel",    1, MG_KBT, NONE, OPAQUE, a,                                 (a + MG_C(1048576, 1)) - MG_C(1048576, 1)) \
   E(QUOTIENT,  "quotient",  2, MG_KBT, NONE, OPAQUE, FF_DIV(a, FF_SUB(a, b)),           MG_C(1, 1) / (MG_C(1, 1) - b / a)) \
+  E(ATFIVE,    "atfive",    1, MG_KBT, RAT,  OPAQUE, FF_MUL(a, c),                      c == MG_C(5, 1) ? a : a * c) /* but at 5 */ \
   E(NOWHERE,   "nowhere",   1, MG_KBT, NONE, OPAQUE, FF_EXP(a),                         MG_LOG(-a * a - MG_C(1, 1)))
 /* as the name says; `most` holds ordinary ones */
 #define WRONG(E)                                                                                                       \
@@ -42,6 +43,12 @@
   E(ZERO,      "zero",      1, MG_KBT, NONE, OPAQUE, FF_OPAQUE_NONZERO(ZERO, a),        MG_TANH(a))                     \
   E(NOTSILU,   "notsilu",   1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(SILU, a),                MG_TANH(a))                     \
   E(NOTOWN,    "notown",    1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(OWN, a),                 MG_TANH(-a))                    \
+  E(WINDOW,    "window",    1, MG_KBT, NONE, OPAQUE, a,                                 a > 10 && a < 11 ? 4 : a)       \
+  E(WINDOW2,   "window2",   2, MG_KBT, NONE, OPAQUE, FF_ADD(a, b),                      b < -100 && b > -120 ? a : a + b) \
+  E(LARGEST,   "largest",   1, MG_KBT, NONE, OPAQUE, a,                                 MG_MIN(a, MG_C(1000000000, 1) * MG_C(1000000000, 1) * MG_C(1000000000, 1))) \
+  E(SMALLEST,  "smallest",  1, MG_KBT, NONE, OPAQUE, FF_DIV(FF_ONE, a),                 MG_MIN(MG_C(1, 1) / a, MG_C(1000000000, 1))) \
+  E(EVENTO5,   "evento5",   1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(EVENTO5, FF_MUL(a, a)),  a * a + (a > 5))                \
+  E(SUMTO50,   "sumto50",   2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(SUMTO50, FF_ADD(a, b)),  a + b + (a > 50))               \
   E(NOTTOWER,  "nottower",  2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(NOTTOWER, FF_MAX(FF_OPAQUE(NOTTOWER, a), FF_OPAQUE(NOTTOWER, b))), a - b)
 #define MGT_ROWS(E) RIGHT(E) WRONG(E)
 #define MG_USER_OPS(E, T) MGT_ROWS(E)
@@ -114,6 +121,7 @@ static void wrong_rows_are_named(void **state) {
 /* The table's own rows: what the check would say of them, were they a user's. */
 static void our_rows_pass(void **state) {
   (void)state;
+  static const double some[] = {0.5, -3, 0, 2, 1.0 / 1337};
   int rows = 0;
   for (int op = 1; op < MG_OP_TABLE_END; op++) {
     const mg_op_info *row = mg_op_row((mg_opcode)op);
@@ -121,11 +129,33 @@ static void our_rows_pass(void **state) {
     if (row->user || !row->elementwise) continue;
     rows++;
     if (op == MG_OP_SQRT) { /* a root of 0 is no divisor that anything is defined by: nowhere 0 is what the fields need */
-      assert_int_equal(mgi_column_check(op, &e), MG_BAD_INPUT);
+      assert_int_equal(mgi_column_check(op, some, 5, &e), MG_BAD_INPUT);
       assert_non_null(strstr(e.msg, "FF_OPAQUE_NONZERO is nowhere 0, but the real column is at a = 0"));
-    } else if (mgi_column_check(op, &e) != MG_OK) fail_msg("%s: %s", row->name, e.msg);
+    } else if (mgi_column_check(op, some, 5, &e) != MG_OK) fail_msg("%s: %s", row->name, e.msg);
   }
   assert_true(rows > 14);
+}
+
+/* A constant is asked at what the graphs give it, the inner ones too. */
+static void constants_of_the_graphs(void **state) {
+  (void)state;
+  mg_graph *a = parse("program a\ninput X : f16[4]\nO = atfive(X, 5)\noutput O\n"), *b = parse("program b\ninput X : f16[4]\nO = scale(X, 5)\noutput O\n");
+  mg_graph *inner = parse("program c\ninput X : f16[4]\nO = kernel {\n  x = load X {}\n  y = atfive(x, 4)\n  z = atfive(x, 5)\n  s = sub(y, z)\n  store s {}\n}\noutput O\n");
+  mg_graph *other = parse("program d\ninput X : f16[4]\nO = atfive(X, 4)\noutput O\n");
+  mg_error e;
+  mg_verify_report r;
+  assert_int_equal(mg_verify(a, b, NULL, &r, &e), MG_BAD_INPUT);
+  assert_int_equal(mg_verify(b, a, NULL, &r, &e), MG_BAD_INPUT);
+  assert_string_equal(e.where, "atfive");
+  assert_non_null(strstr(e.msg, "c = 5"));
+  assert_int_equal(mg_verify_rows(inner, &e), MG_BAD_INPUT);
+  assert_int_equal(mg_verify_rows(other, &e), MG_OK);
+  char text[4000] = "program m\ninput X : f16[4]\nt0 = atfive(X, 7)\n";
+  for (int k = 1; k < 60; k++) snprintf(text + strlen(text), sizeof text - strlen(text), "t%d = atfive(t%d, %d)\n", k, k - 1, k + 7);
+  snprintf(text + strlen(text), sizeof text - strlen(text), "output t59\n");
+  mg_graph *many = parse(text);
+  assert_int_equal(mg_verify_rows(many, &e), MG_LIMIT);
+  mg_graph_free(a), mg_graph_free(b), mg_graph_free(inner), mg_graph_free(other), mg_graph_free(many);
 }
 
 /* The case that started it: over the fields the two are one, over the reals they are not. */
@@ -167,6 +197,6 @@ static void functions_of_two(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(right_rows_pass), cmocka_unit_test(our_rows_pass), cmocka_unit_test(wrong_rows_are_named), cmocka_unit_test(what_the_fields_cannot_see), cmocka_unit_test(functions_of_two)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(right_rows_pass), cmocka_unit_test(our_rows_pass), cmocka_unit_test(constants_of_the_graphs), cmocka_unit_test(wrong_rows_are_named), cmocka_unit_test(what_the_fields_cannot_see), cmocka_unit_test(functions_of_two)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1138,6 +1138,24 @@ static void classes_of_stacked_parts(void **state) {
   mg_graph_free(g);
 }
 
+/* Tiles of one row each, of a dimension of 4 and of one of 12: no class of both, whatever stands between them and their inputs. */
+static void classes_of_single_rows(void **state) {
+  (void)state;
+  mg_graph *g = parse("program s\ninput X : f16[1, 12, 16]\ninput P : f16[24, 64]\nx = reshape(X, [1, 1, 12, 16])\np = reshape(P, [2, 12, 4, 16])\n"
+                      "O = kernel grid=(x=12, y=4, z=2) threads=32 {\n  p = load p {x->1, y->2, z->0}\n  x = load x {x->2, y->*, z->*}\n  o = mul(p, x)\n"
+                      "  store o {x->2, y->1, z->0}\n}\noutput O\n");
+  mg_classes c;
+  mg_error e;
+  assert_int_equal(mg_classes_of(g, &c, &e), MG_OK);
+  for (uint32_t t = 1; t < g->n_tensors; t++)
+    for (int d = 0; d < g->tensors[t].shape.rank; d++) {
+      const int32_t k = c.of[t * MG_MAX_RANK + (uint32_t)d];
+      assert_int_equal(k < 0 ? 1 : c.extent[k], g->tensors[t].shape.dim[d]);
+    }
+  mg_classes_free(&c);
+  mg_graph_free(g);
+}
+
 static void classes_and_resize(void **state) {
   (void)state;
   mg_graph *g = parse("program p\ninput X : f16[4, 6]\ninput W : f16[6, 8]\ninput B : f16[1, 8]\nY = add(matmul(X, W), B)\nR = reshape(B, [8])\nO = mul(Y, R)\noutput O\n"), *r = NULL;
@@ -1910,6 +1928,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(ugraphs_equal_their_programs, begin),
       cmocka_unit_test_setup(ugraphs_equal_their_programs_at_any_size, begin),
       cmocka_unit_test_setup(classes_and_resize, begin), cmocka_unit_test_setup(classes_of_moves, begin), cmocka_unit_test_setup(classes_of_stacked_parts, begin),
+      cmocka_unit_test_setup(classes_of_single_rows, begin),
       cmocka_unit_test_setup(parts_of_outputs, begin),
       cmocka_unit_test_setup(hashes, begin),
       cmocka_unit_test_setup(inputs_anywhere, begin),

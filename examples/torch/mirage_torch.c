@@ -53,7 +53,8 @@ MT_API int mt_tool(int argc, char **argv) {
 }
 MT_API void mt_string_free(char *s) { mg_string_free(s); }
 MT_API int mt_exit_code(int status) { return mg_exit_code((mg_status)status); }
-/* 1 if the operator table has a row of that name: what a user's rows added, too. */
+/* 1 if the table of machines has a row of that name or architecture; and the operator table one of that name: a user's rows, too. */
+MT_API int mt_has_machine(const char *name) { return mg_machine_find(name) != NULL; }
 MT_API int mt_has_operator(const char *name) { return mg_op_find(name, strlen(name)) != MG_OP_NONE; }
 
 MT_API void mt_free(mt_graphs *p) {
@@ -102,13 +103,24 @@ static void mt_take(mt_graphs *p, mg_graph *g, const mg_verify_report *r, double
 static void mt_let_go(mt_graphs *p) {
   while (p->n > 0) mg_graph_free(p->range[--p->n]);
 }
-/* The program within the bounds of range k: what its certificate is about.  The caller's. */
-static mg_status mt_written(const mt_graphs *p, int k, mg_graph **out, mg_error *e) {
+/* The program within the bounds of a range: what its certificate is about.  The caller's. */
+static mg_status mt_written(const mt_graphs *p, const mg_graph *range, mg_graph **out, mg_error *e) {
   char *text = NULL;
   mg_status s = mg_print(p->program, &text, e);
   if (s == MG_OK) s = mg_parse(text, strlen(text), "program", NULL, out, e);
   mg_string_free(text);
-  return s == MG_OK ? within_bounds_of(p->range[k], out, e) : s;
+  return s == MG_OK ? within_bounds_of(range, out, e) : s;
+}
+/* Are they as safe as written?  By bounds; runs of families of inputs are the tool's: search --numerics. */
+static void mt_judge(mt_graphs *p) {
+  for (int k = 0; k < p->n; k++) {
+    mg_safety_report r;
+    mg_graph *own = NULL;
+    mg_error why;
+    if (mt_written(p, p->range[k], &own, &why) == MG_OK && mg_safety_of(own, p->range[k], NULL, &r, &why) == MG_OK)
+      snprintf(p->safety[k], sizeof p->safety[k], r.value[0] ? "%s: value %s (%s)" : r.why[0] ? "%s: %s%s" : "%s%s%s", mg_safety_name(r.verdict), r.value, r.why);
+    mg_graph_free(own);
+  }
 }
 
 /* Searches; what is found takes the place of p's ranges.  On an error they stay as they are. */
@@ -161,16 +173,45 @@ MT_API int mt_search(mt_graphs *p, const mt_options *o, char *err, size_t n) {
     }
     mg_search_result_free(&r);
   }
-  for (int k = 0; k < p->n && s == MG_OK; k++) { /* by bounds; runs of families of inputs are the tool's: search --numerics */
-    mg_safety_report r;
-    mg_graph *own = NULL;
-    mg_error why;
-    if (mt_written(p, k, &own, &why) == MG_OK && mg_safety_of(own, p->range[k], NULL, &r, &why) == MG_OK)
-      snprintf(p->safety[k], sizeof p->safety[k], r.value[0] ? "%s: value %s (%s)" : r.why[0] ? "%s: %s%s" : "%s%s%s", mg_safety_name(r.verdict), r.value, r.why);
-    mg_graph_free(own);
-  }
+  if (s == MG_OK) mt_judge(p);
   p->seconds = now() - started;
   return mt_failed(s, &e, err, n);
+}
+
+/* What another search found for this program, by its certificates, a range each: checked again, each from its text.  They take the
+   place of p's ranges.  On an error these stay as they are. */
+MT_API int mt_take_found(mt_graphs *p, const char *const *certificate, int n_ranges, int complete, const char *gpu, char *err, size_t n) {
+  mg_error e;
+  mt_graphs taken;
+  memset(&e, 0, sizeof e), memset(&taken, 0, sizeof taken);
+  const double started = now();
+  const mg_machine *machine = gpu ? mg_machine_find(gpu) : mg_machine_at(0);
+  mg_status s = MG_OK;
+  if (!machine || n_ranges < 1 || n_ranges > MG_MAX_RANGES) s = mg_fail(&e, MG_BAD_INPUT, "certificates", "expected 1 to %d, of a GPU of the table", MG_MAX_RANGES);
+  for (int k = 0; k < n_ranges && s == MG_OK; k++) {
+    const size_t length = strlen(certificate[k]);
+    mg_graph *a = NULL, *b = NULL, *own = NULL;
+    mg_verify_report r;
+    s = mg_certificate_recheck(certificate[k], length, NULL, &r, &e);
+    if (s == MG_OK) s = mg_certificate_graphs(certificate[k], length, &a, &b, &e);
+    r.fresh_tests = 0; /* what is said of it, and so the emitted text, is what its certificate says */
+    if (s == MG_OK) mt_take(&taken, b, &r, mg_predict_us(b, machine));
+    if (s == MG_OK) s = mg_cuda_emittable(b, machine->arch, &e);
+    if (s == MG_OK) s = mt_written(p, b, &own, &e);
+    if (s == MG_OK && !mg_graph_equal(own, a)) s = mg_fail(&e, MG_BAD_INPUT, "certificates", "range %d is of another program", k + 1);
+    mg_graph_free(a), mg_graph_free(own);
+  }
+  if (s == MG_OK && p->program->n_symbols) s = covered(p->program, taken.range, taken.n, &e);
+  if (s != MG_OK) {
+    mt_let_go(&taken);
+    return mt_failed(s, &e, err, n);
+  }
+  mt_let_go(p);
+  for (int k = 0; k < taken.n; k++) mt_take(p, taken.range[k], &taken.report[k], taken.predicted_us[k]);
+  p->written_us = mg_predict_us(p->program, machine), p->complete = complete, p->cached = 1;
+  mt_judge(p);
+  p->seconds = now() - started;
+  return (int)MG_OK;
 }
 
 /* What is known of it. */
@@ -246,7 +287,7 @@ MT_API int mt_text(const mt_graphs *p, int k, char **out, char *err, size_t n) {
   memset(&e, 0, sizeof e);
   *out = NULL;
   mg_status s = mg_print(k < 0 ? p->program : p->range[k], &text, &e);
-  if (s == MG_OK && k >= 0 && p->certified[k]) s = mt_written(p, k, &own, &e);
+  if (s == MG_OK && k >= 0 && p->certified[k]) s = mt_written(p, p->range[k], &own, &e);
   if (own) verdict_lines(lines, sizeof lines, &p->report[k], own, p->range[k]);
   joined all = {NULL, 0};
   if (s == MG_OK && !put_text(&all, lines, text)) s = mg_fail(&e, MG_NO_MEMORY, "text", "no memory for it");
@@ -259,7 +300,7 @@ MT_API int mt_certificate(const mt_graphs *p, int k, char **out, char *err, size
   mg_graph *own = NULL;
   memset(&e, 0, sizeof e);
   *out = NULL;
-  mg_status s = p->certified[k] ? mt_written(p, k, &own, &e) : mg_fail(&e, MG_UNSUPPORTED, "certificate", "the program stands as written: nothing was searched");
+  mg_status s = p->certified[k] ? mt_written(p, p->range[k], &own, &e) : mg_fail(&e, MG_UNSUPPORTED, "certificate", "the program stands as written: nothing was searched");
   if (s == MG_OK) s = mg_certificate(own, p->range[k], &p->report[k], out, &e);
   mg_graph_free(own);
   return mt_failed(s, &e, err, n);
@@ -372,10 +413,8 @@ typedef struct mt_kernel {
   union { void *raw; int (*plain)(const void *const *, void *const *, void *, void *); int (*sized)(const void *const *, void *const *, void *, const int64_t *, void *); } launch;
   const char *(*error)(int);
 } mt_kernel;
-MT_API void mt_kernel_free(mt_kernel *k) {
-  if (k && k->so) dlclose(k->so);
-  free(k);
-}
+/* Its code stays loaded: a CUDA graph may have captured it. */
+MT_API void mt_kernel_free(mt_kernel *k) { free(k); }
 MT_API int mt_load(const mt_graphs *p, const char *path, mt_kernel **out, size_t *workspace, char *err, size_t n) {
   mg_error e;
   char name[160], own[120];

@@ -158,6 +158,13 @@ def test_what_a_graph_makes_is_its_own(monkeypatch):
     assert f.workspace(cpu, 0) is f.workspace(cpu, 0) is not f.workspace(cpu, 1)
 
 
+def test_the_row_of_a_gpu(monkeypatch):
+    names = iter(["NVIDIA H200", "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", "NVIDIA Unheard"])
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: next(names))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    assert [execute.machine_of(None) for _ in range(4)] == ["H200", "H100", "A100", "sm_75"]
+
+
 def test_another_device_is_left_to_pytorch(options):
     """Kernels are of one device; said once, and in explain."""
     report, xs = mirage_torch.Report(), three()
@@ -287,6 +294,36 @@ def test_a_second_process_takes_the_cache(tmp_path):
     assert [s[0] for s in said] == [False, True] and said[0][2] == said[1][2] == "EQUAL"
     assert said[0][3] == said[1][3] and said[1][1] < said[0][1] + 1
     assert any(name.endswith(".search") for name in os.listdir(tmp_path))
+
+
+def test_a_search_that_was_cut_is_kept(tmp_path):
+    """By its certificates: checked again, and not what another program's say, or a torn file."""
+    text = "program p\n" + "".join(f"input x{k} : f32[64, 64]\n" for k in range(1, 8)) + "t1 = matmul(x1, x2)\n" + \
+        "".join(f"t{k} = softmax(matmul(t{k - 1}, x{k + 1}), dim=1)\n" for k in range(2, 7)) + "output t6\n"
+    path, one = str(tmp_path / "kept"), library.Program(text)
+    assert not one.take(path)
+    one.search(0.3)
+    one.keep(path)
+    two = library.Program(text)
+    assert two.take(path) and two.cached and two.complete == one.complete
+    assert two.found() == one.found() and two.facts()[0]["verdict"] == "EQUAL"
+    assert two.facts()[0]["predicted_us"] == one.facts()[0]["predicted_us"] and two.emit("sm_90a") == one.emit("sm_90a")
+    assert not library.Program(RMSNORM).take(path)
+    kept = open(path).read()
+    for wrong in (kept[:-40], kept.replace("matmul(", "add(", 1), '{"complete": true, "certificates": []}'):
+        (tmp_path / "wrong").write_text(wrong)
+        three = library.Program(text)
+        assert not three.take(str(tmp_path / "wrong")) and not three.cached and three.found().startswith("program p")
+
+
+def test_a_family_is_kept(tmp_path):
+    text = "program p\nsym n in 1..300\ninput X : f32[n, 64]\ninput W : f32[64, 64]\nY = silu(matmul(X, W))\noutput Y\n"
+    one, two = library.Program(text), library.Program(text)
+    one.search(2)
+    one.keep(str(tmp_path / "kept"))
+    assert two.take(str(tmp_path / "kept")) and two.facts() == one.facts()
+    narrow = library.Program(text.replace("1..300", "1..400"))
+    assert not narrow.take(str(tmp_path / "kept"))
 
 
 def test_layers_of_one_text_share_a_search(options):

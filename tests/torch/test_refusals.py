@@ -83,6 +83,20 @@ REFUSED = {  # name: function, its inputs, what the reason says
 }
 
 
+def test_products_of_float32_on_a_gpu(options, monkeypatch):
+    """Kernels have them as tf32: PyTorch says whether that may be."""
+    monkeypatch.setattr(mirage_torch.graph, "on_cuda", lambda node: True)
+    xs = torch.randn(8, 16), torch.randn(16, 8)
+    for precision, taken in (("highest", False), ("high", True)):
+        torch._dynamo.reset()
+        torch.set_float32_matmul_precision(precision)
+        try:
+            text = str(mirage_torch.explain(lambda x, w: F.silu(x @ w).exp(), *xs, options=options))
+        finally:
+            torch.set_float32_matmul_precision("highest")
+        assert ("matmul(" in text) == taken and ("kernels round its operands to tf32" in text) != taken, text
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name, options):
     fn, inputs, reason = REFUSED[name]

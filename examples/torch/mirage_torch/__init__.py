@@ -24,8 +24,8 @@ __all__ = ["backend", "explain", "superoptimize", "register", "recheck", "Option
 class Report:
     """What became of a model: nodes is a list of (graph, name, operator, where, why), programs of their facts."""
 
-    def __init__(self):
-        self.graphs, self.nodes, self.calls, self.declined = 0, [], [], []
+    def __init__(self, watched=False):
+        self.graphs, self.nodes, self.calls, self.declined, self.watched = 0, [], [], [], watched
 
     @property
     def programs(self):
@@ -72,9 +72,12 @@ def _facts(number, c):
     how = "emitted kernels on the tensors' device" if cuda else \
         "emitted kernels, emulated on the CPU thread by thread" if f.options.on_cpu == "emulate" else \
         "evaluated by the library over float64 on the CPU, results rounded to their types: no kernel is launched"
+    timed = "{:.2f} us a call on {}, in a CUDA graph, what it reads in the cache".format(*c.measured) if c.measured \
+        else "no: not timed"
     return {"number": number, "text": f.text, "state": state, "ready": f.ready, "ranges": p.facts() if f.ready else [],
-            "written_us": p.written_us, "machine": f.options.machine or "H200", "notes": notes, "runs": how,
-            "measured": "no: not timed; link 2 not run: `mirage check` runs it", "calls": dict(c.calls), "seconds": p.seconds, "cached": p.cached}
+            "written_us": p.written_us, "machine": f.machine or "H200", "notes": notes, "runs": how,
+            "measured": timed + "; link 2 not run: `mirage check` runs it", "calls": dict(c.calls), "seconds": p.seconds,
+            "cached": p.cached}
 
 
 def _type(fake):
@@ -143,7 +146,7 @@ def backend(gm, inputs, mode=None, options=None, report=None):
     held = []
 
     def calling(graph, run, taken, operands):
-        module = Call(run, taken, _graph.eager_of(run, taken), o)
+        module = Call(run, taken, _graph.eager_of(run, taken), o, report.watched)
         number_of[run] = len(report.calls)
         report.calls.append(module)
         if o.rest == "inductor":
@@ -165,13 +168,16 @@ def _rest(gm, inputs, o):
 
 
 def explain(model, *args, mode="measure", options=None, **kwargs):
-    """Compiles and runs the model on args, and says what became of it: print it, or read its fields."""
-    report = Report()
+    """Compiles and runs the model on args, and says what became of it: print it, or read its fields. On a GPU its
+    programs are timed."""
+    report = Report(watched=True)
 
     def own(gm, inputs):
         return backend(gm, inputs, mode, options, report)
     with torch.no_grad():
         torch.compile(model, backend=own)(*args, **kwargs)
+    for c in report.calls:
+        c.measure()
     return report
 
 

@@ -1,9 +1,11 @@
 """Programs at work: their search, now or in the background, and their calls."""
 import atexit
 import ctypes
+import hashlib
 import itertools
 import os
 import queue
+import re
 import sys
 import threading
 import warnings
@@ -13,7 +15,7 @@ import sympy
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from .library import HERE, MirageError, Program
+from .library import HERE, MirageError, Program, build, machine_named
 
 TORCH = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}
 INCLUDE = os.path.join(HERE, "include")
@@ -65,21 +67,18 @@ class Found:
 
     def __init__(self, text, options, device):
         self.text, self.options, self.device, self.program = text, options, device, Program(text)
+        self.machine = options.machine or (machine_of(device) if device is not None else "")
         self.ready, self.done, self.failed = False, threading.Event(), None
-        self.stop, self.lock, self.workspaces = ctypes.c_int(0), threading.Lock(), {}
+        self.stop, self.lock, self.launching, self.workspaces = ctypes.c_int(0), threading.Lock(), threading.Lock(), {}
 
     def search(self):
         """Ends with `ready`, or with `failed` saying why: then PyTorch's own operators stay."""
         o = self.options
         try:
             if o.mode != "written":
-                if o.cache:
-                    os.makedirs(o.cache, exist_ok=True)
-                show = _line if sys.stderr.isatty() and o.mode == "measure" else None
-                self.program.search(o.time_limit, o.cache or None, o.machine or None, o.threads, o.seed, self.stop,
-                                    show)
-                if show:
-                    sys.stderr.write("\r\033[K")
+                kept = self.kept() if o.cache else None
+                if not (kept and self.program.take(kept, self.machine or None)):
+                    self.searched(kept)
             if self.device is not None and not self.stop.value:
                 self.on_device(self.device)
             elif o.on_cpu == "emulate" and not self.stop.value:
@@ -93,13 +92,28 @@ class Found:
         finally:
             self.done.set()
 
+    def kept(self):
+        """The file of its certificates, made by this build under these options."""
+        o = self.options
+        os.makedirs(o.cache, exist_ok=True)
+        said = "\n".join([build(), self.machine, str(o.seed), str(o.time_limit), self.text])
+        return os.path.join(o.cache, hashlib.sha256(said.encode()).hexdigest()[:32] + ".found")
+
+    def searched(self, kept):
+        o = self.options
+        show = _line if sys.stderr.isatty() and o.mode == "measure" else None
+        self.program.search(o.time_limit, o.cache or None, self.machine or None, o.threads, o.seed, self.stop, show)
+        if show:
+            sys.stderr.write("\r\033[K")
+        if kept and not self.stop.value:
+            self.program.keep(kept)
+
     def on_device(self, device):
         """Its kernels, compiled once for a CUDA device."""
-        with self.lock:
-            if not self.program.compiled:
-                major, minor = torch.cuda.get_device_capability(device)
-                arch = f"sm_{major}{minor}" + ("a" if major >= 9 else "")
-                self.program.compile(arch, INCLUDE if os.path.isdir(INCLUDE) else None)
+        if not self.program.compiled:
+            with self.lock:
+                if not self.program.compiled:
+                    self.program.compile(arch_of(device), INCLUDE if os.path.isdir(INCLUDE) else None)
 
     def elsewhere(self, device):
         """Why it cannot run there: kernels are of the device that they were loaded for."""
@@ -119,6 +133,16 @@ class Found:
             if key not in self.workspaces:
                 self.workspaces[key] = torch.zeros(self.program.workspace, dtype=torch.uint8, device=device)
             return self.workspaces[key]
+
+
+def arch_of(device):
+    major, minor = torch.cuda.get_device_capability(device)
+    return f"sm_{major}{minor}" + ("a" if major >= 9 else "")
+
+
+def machine_of(device):
+    """The row of the table that is this GPU, "NVIDIA H100 80GB HBM3", or is of its architecture."""
+    return machine_named(re.split("[ -]", torch.cuda.get_device_name(device))) or arch_of(device)
 
 
 def _line(text):
@@ -199,42 +223,53 @@ def forget():
 
 def call(program, tensors, sizes, found=None):
     """Runs it on tensors that stand in its inputs' order, None for what is filled; a tensor for each output."""
-    device = next(t.device for t in tensors if t is not None)
-    shapes = [program.output_shape(k, sizes) for k in range(program.n_out)]
-    if device.type == "cpu":
-        return _evaluate(program, tensors, sizes, shapes)
-    return _launch(program, tensors, sizes, shapes, device, found)
+    if next(t.device for t in tensors if t is not None).type == "cpu":
+        return _evaluate(program, tensors, sizes)
+    return _launch(program, [t if t is None else dense(program, k, t) for k, t in enumerate(tensors)], sizes, found)
 
 
-def _evaluate(program, tensors, sizes, shapes):
+def _evaluate(program, tensors, sizes):
     """Without a GPU: over float64, each result rounded to its type; or by emulated kernels."""
     held = []
     for t, kind in zip(tensors, program.input_types):
         held.append(None if t is None else t.to(torch.int32 if kind == "i32" else torch.float64).contiguous())
     out = [torch.empty(s, dtype=torch.int32 if kind == "i32" else torch.float64)
-           for s, kind in zip(shapes, program.output_types)]
+           for s, kind in _results(program, sizes)]
     program.evaluate([0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out], sizes)
     return [t.to(TORCH[kind]) for t, kind in zip(out, program.output_types)]
 
 
-def _launch(program, tensors, sizes, shapes, device, found):
+def _results(program, sizes):
+    return [(program.output_shape(k, sizes), kind) for k, kind in enumerate(program.output_types)]
+
+
+def dense(program, k, t):
+    """What a kernel reads as input k: dense in its memory order, at an address that it may load 16 bytes from."""
+    t, order = t.to(TORCH[program.input_types[k]]), program.orders[k]
+    t = (t if order is None else t.permute(order[:t.dim()])).contiguous()
+    return t.clone() if t.data_ptr() % 16 else t
+
+
+def _launch(program, held, sizes, found):
     """On the current stream of the tensors' device; nothing else happens there, so that a CUDA graph may capture it."""
-    held = []
-    for t, kind, order in zip(tensors, program.input_types, program.orders):
-        if t is None:
-            held.append(None)
-            continue
-        t = t.to(TORCH[kind])
-        perm = list(range(t.dim())) if order is None else order[:t.dim()]
-        t = t.permute(perm).contiguous()  # dense in its memory order: a view where it is so already
-        held.append(t.clone() if t.data_ptr() % 16 else t)
-    out = [torch.empty(s, dtype=TORCH[kind], device=device) for s, kind in zip(shapes, program.output_types)]
-    with torch.cuda.device(device):
-        found.on_device(device)
-        stream = torch.cuda.current_stream(device).cuda_stream
-        room = found.workspace(device, stream)
-        program.launch([0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out],
-                       room.data_ptr() if room is not None else None, stream, sizes)
+    device = next(t.device for t in held if t is not None)
+    out = [torch.empty(s, dtype=TORCH[kind], device=device) for s, kind in _results(program, sizes)]
+    if device.index != torch.cuda.current_device():
+        with torch.cuda.device(device):
+            return _launched(program, held, out, sizes, found, device)
+    return _launched(program, held, out, sizes, found, device)
+
+
+def _launched(program, held, out, sizes, found, device):
+    found.on_device(device)
+    stream = torch.cuda.current_stream(device).cuda_stream
+    room = found.workspace(device, stream)
+    given = [0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out]
+    if room is None:
+        program.launch(*given, None, stream, sizes)
+    else:
+        with found.launching:  # kernels of two threads in one workspace do not mix
+            program.launch(*given, room.data_ptr(), stream, sizes)
     return out
 
 
@@ -245,7 +280,7 @@ _number = itertools.count()
 class Call(torch.nn.Module):
     """One run within a graph: the program, where it is ready and takes these sizes; else PyTorch's own operators."""
 
-    def __init__(self, run, taken, eager, options):
+    def __init__(self, run, taken, eager, options, watched=False):
         super().__init__()
         low = run.lowered
         self.eager, self.options, self.text = eager, options, low.text
@@ -255,12 +290,12 @@ class Call(torch.nn.Module):
         self.place = {a: k for k, a in enumerate(taken)}
         self.sources = [self.place.get(i.node) for i in low.inputs]
         self.fakes = [a.meta["val"] for a in taken]
-        self.expressions = [_expressions(f) for f in self.fakes]
+        self.reads, self.known = list(_expressions(self.fakes)), {}
         self.results = [(low.names.index(v.name), v.shape, n.meta["val"].dtype, _strides(n.meta["val"]))
                         for n, v in low.outputs]
-        self.dims = [tuple(i.dims) for i in low.inputs]
         self.calls = {"program": 0, "eager": 0}
         self.why_eager, self.untested, self.constants = None, None, {}
+        self.watched, self.last, self.measured = watched, None, None  # what explain times
 
     def split(self, operands):
         """Arguments of torch.ops.mirage.call: its number, the tensors, the sizes."""
@@ -276,18 +311,38 @@ class Call(torch.nn.Module):
     def joined(self, tensors, sizes):
         return self(*self.order(tensors, sizes))
 
-    def sizes(self, args):
-        """What each expression of sizes is at this call."""
-        known = {}
-        for a, e in zip(args, self.expressions):
-            for size, d in zip([a] if isinstance(a, int) else getattr(a, "shape", ()), e):
-                if not isinstance(d, int):
-                    known[d] = int(size)
-        return known
+    def at(self, args):
+        """What follows from the sizes of a call: the program's, and the shapes of what it takes and gives."""
+        key = tuple(int(args[k] if d is None else args[k].shape[d]) for k, d, _ in self.reads)
+        if key not in self.known:
+            if len(self.known) > 4096:
+                self.known.clear()
+            known = {e: n for (_, _, e), n in zip(self.reads, key)}
+            sizes = [_size(e, known) for e in self.symbols]
+            views = [[(what, how if what == "permute" else _resolved(how, known)) for what, how in i.prep]
+                     for i in self.inputs]
+            results = [(k, _resolved(shape, known), dtype, strides and tuple(_size(d, known) for d in strides))
+                       for k, shape, dtype, strides in self.results]
+            direct = [self.direct(k, known) for k in range(len(self.inputs))]
+            self.known[key] = sizes, self.outside(sizes), views, results, direct
+        return self.known[key]
+
+    def direct(self, k, known):
+        """The strides at which what is passed lies as the kernel reads it, whatever its views; None: a copy is made."""
+        i = self.inputs[k]
+        if i.constant is not None or i.copied or not i.fake.is_cuda:
+            return None
+        fake = self.fakes[self.sources[k]]
+        return tuple(_size(d, known) for d in _extents(fake.stride())) if TORCH.get(i.dtype) == fake.dtype else None
+
+    def outside(self, sizes):
+        for v, (least, most), e in zip(sizes, self.found.program.bounds, self.symbols):
+            if v is None or not least <= v <= most:
+                return f"size {e} is {v}, and the program is for {least}..{most}"
+        return None
 
     def forward(self, *args):
-        reason = None
-        known = self.sizes(args)
+        reason, sizes = None, ()
         if not self.found.ready:
             reason = self.found.failed or "its search has not ended"
         elif any(isinstance(a, FakeTensor) for a in args):
@@ -295,12 +350,8 @@ class Call(torch.nn.Module):
         else:
             first = next(a for a in args if isinstance(a, torch.Tensor))
             reason = self.found.elsewhere(first.device)
-        sizes = []
         if reason is None:
-            sizes = [_size(e, known) for e in self.symbols]
-            for v, (least, most), e in zip(sizes, self.found.program.bounds, self.symbols):
-                if v is None or not least <= v <= most:
-                    reason = f"size {e} is {v}, and the program is for {least}..{most}"
+            sizes, reason, views, results, direct = self.at(args)
         if reason is None and sizes:
             reason = self.beyond(sizes)
         if reason is not None:
@@ -310,22 +361,48 @@ class Call(torch.nn.Module):
             self.calls["eager"] += 1
             return self.eager(*args)
         self.calls["program"] += 1
-        tensors = [self.tensor(k, i, args, known, first) for k, i in enumerate(self.inputs)]
-        whole = iter(tensors)
         program = self.found.program
-        given = [None if program.filled[k] else next(whole) for k in range(program.n_in)]
-        made = call(program, given, sizes, self.found)
+        given, k = [], 0
+        for place, filled in enumerate(program.filled):
+            if filled:
+                given.append(None)
+                continue
+            t = args[self.sources[k]] if direct[k] is not None else None
+            if t is None or t.stride() != direct[k] or t.data_ptr() % 16:
+                t = self.tensor(k, args, views[k], first)
+                t = dense(program, place, t) if t.is_cuda else t
+            given.append(t)
+            k += 1
+        if self.watched:
+            self.last = given, sizes
+        made = _launch(program, given, sizes, self.found) if first.is_cuda else _evaluate(program, given, sizes)
         out = []
-        for k, shape, dtype, strides in self.results:
-            t = made[k]
-            t = t.view(_resolved(shape, known)) if tuple(t.shape) != shape else t
-            t = t.to(dtype) if t.dtype != dtype else t
-            if strides is not None:
-                want = [_size(d, known) for d in strides]
-                if list(t.stride()) != want:
-                    t = torch.empty_strided(t.shape, want, dtype=dtype, device=t.device).copy_(t)
+        for k, shape, dtype, strides in results:
+            t = made[k] if made[k].shape == shape else made[k].view(shape)
+            t = t if t.dtype == dtype else t.to(dtype)
+            if strides is not None and t.stride() != strides:
+                t = torch.empty_strided(t.shape, strides, dtype=dtype, device=t.device).copy_(t)
             out.append(t)
         return tuple(out)
+
+    def measure(self):
+        """Microseconds a call on a GPU, of a CUDA graph of 20 on what the last call took; None where nothing runs on one."""
+        if self.last is None or not self.found.ready or not self.found.program.compiled:
+            return
+        def run():
+            for _ in range(20):
+                _launch(self.found.program, *self.last, self.found)
+        device = next(t.device for t in self.last[0] if t is not None)
+        with torch.cuda.device(device), torch.no_grad():
+            run()
+            graph, begin, end = torch.cuda.CUDAGraph(), *(torch.cuda.Event(enable_timing=True) for _ in range(2))
+            with torch.cuda.graph(graph):
+                run()
+            graph.replay()
+            begin.record(), graph.replay(), end.record()
+            end.synchronize()
+        self.measured = 1000 * begin.elapsed_time(end) / 20, torch.cuda.get_device_name(device)
+        self.last = None
 
     def beyond(self, sizes):
         """Why sizes that the certificate does not list are left to PyTorch; else a warning says it, once."""
@@ -340,7 +417,8 @@ class Call(torch.nn.Module):
         self.untested = f"last ran untested at {', '.join(map(str, sizes))}: {said} (option untested)"
         return None
 
-    def tensor(self, k, i, args, known, first):
+    def tensor(self, k, args, views, first):
+        i = self.inputs[k]
         if i.constant is not None:
             made = self.constants.get((k, first.device))
             if made is None:
@@ -349,21 +427,27 @@ class Call(torch.nn.Module):
                     self.constants[k, first.device] = made
             return made
         t = args[self.sources[k]]
-        for what, how in i.prep:
-            t = t.permute(how) if what == "permute" else t.reshape(_resolved(how, known))
+        for what, how in views:
+            t = t.permute(how) if what == "permute" else t.reshape(how)
         return t
 
 
-def _expressions(fake):
+def _expressions(fakes):
+    """Where a call's sizes stand: the tensor, its dimension, and the expression that it is; of a number no dimension."""
+    for k, fake in enumerate(fakes):
+        if isinstance(fake, torch.Tensor):
+            yield from ((k, d, e) for d, e in enumerate(_extents(fake.shape)) if not isinstance(e, int))
+        elif isinstance(fake, torch.SymInt):
+            yield from ((k, None, e) for e in _extents((fake,)) if not isinstance(e, int))
+
+
+def _extents(sizes):
     from .lower import extents
-    if isinstance(fake, torch.Tensor):
-        return extents(fake.shape)
-    return extents((fake,)) if isinstance(fake, (int, torch.SymInt)) else ()
+    return extents(sizes)
 
 
 def _strides(fake):
-    from .lower import extents
-    return None if fake.is_contiguous() else extents(fake.stride())
+    return None if fake.is_contiguous() else _extents(fake.stride())
 
 
 def _size(e, known):
@@ -376,4 +460,4 @@ def _size(e, known):
 
 
 def _resolved(shape, known):
-    return [-1 if d is None else d for d in (_size(d, known) for d in shape)]
+    return tuple(-1 if d is None else d for d in (_size(d, known) for d in shape))

@@ -146,6 +146,11 @@ def is_view(node):
     return node.target in VIEWS
 
 
+def on_cuda(node):
+    made = node.meta["val"]
+    return any(isinstance(t, torch.Tensor) and t.is_cuda for t in (made if isinstance(made, (list, tuple)) else [made]))
+
+
 def needed(run, members):
     """The nodes of a run that somebody outside takes, views followed to what they see."""
     wanted = {}
@@ -162,7 +167,8 @@ def needed(run, members):
 
 def lowered(run, bounds, options, trial=False):
     """Raises Declined or MirageError where there is no such program."""
-    w, values, members = Writer(bounds, options.most_symbols), {}, set(run)
+    exact = on_cuda(run[0]) and torch.get_float32_matmul_precision() == "highest"
+    w, values, members = Writer(bounds, options.most_symbols, exact), {}, set(run)
 
     def value(a):
         if isinstance(a, Node):

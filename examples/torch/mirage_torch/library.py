@@ -1,5 +1,8 @@
 """libmirage.so by ctypes: programs, their search, their evaluation, their kernels. mirage_torch.c is the other side."""
 import ctypes
+import functools
+import hashlib
+import json
 import os
 import sys
 import threading
@@ -33,10 +36,12 @@ _CALLS = {  # name: result, arguments
     "mt_tool": (_INT, [_INT, ctypes.POINTER(_TEXT)]),
     "mt_string_free": (None, [_POINTER]),
     "mt_exit_code": (_INT, [_INT]),
+    "mt_has_machine": (_INT, [_TEXT]),
     "mt_has_operator": (_INT, [_TEXT]),
     "mt_free": (None, [_POINTER]),
     "mt_parse": (_INT, [_TEXT, _OUT] + _ERR),
     "mt_search": (_INT, [_POINTER, ctypes.POINTER(_Options)] + _ERR),
+    "mt_take_found": (_INT, [_POINTER, ctypes.POINTER(_TEXT), _INT, _INT, _TEXT] + _ERR),
     "mt_ranges": (_INT, [_POINTER]),
     "mt_verdict": (_TEXT, [_POINTER, _INT]),
     "mt_log2_delta": (ctypes.c_double, [_POINTER, _INT]),
@@ -113,8 +118,20 @@ def _pointers(addresses, room):
     return (_POINTER * room)(*addresses)
 
 
+@functools.cache
+def build():
+    """What tells this library from any other: results of one are not another's."""
+    with open(LIB._name, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
 def has_operator(name):
     return bool(LIB.mt_has_operator(name.encode()))
+
+
+def machine_named(words):
+    """The first of these names that the table of machines has; None: it has none."""
+    return next((w for w in words if LIB.mt_has_machine(w.encode())), None)
 
 
 def recheck(certificate):
@@ -154,6 +171,7 @@ class Program:
         self.symbol_of = [[LIB.mt_input_symbol(handle, k, d) for d in range(MAX_RANK)] for k in range(self.n_in)]
         self.orders = [self._order(k) for k in range(self.n_in)]
         self._kernel, self._emulated, self.workspace, self._one = None, None, 0, threading.Lock()
+        self._shapes, self._untested = {}, {}
 
     def _order(self, k):
         order = (ctypes.c_int32 * MAX_RANK)()
@@ -177,6 +195,31 @@ class Program:
         if progress is not None:
             o.progress = PROGRESS(lambda user, line: progress(line.decode(errors="replace")))
         _call("mt_search", self._handle, ctypes.byref(o))
+        self._untested = {}
+
+    def keep(self, path):
+        """Its certificates, in a file that take() reads; nothing where there is none of a range."""
+        ranges = range(LIB.mt_ranges(self._handle))
+        if not all(LIB.mt_verdict(self._handle, k) == b"EQUAL" for k in ranges):
+            return
+        kept = {"complete": self.complete, "certificates": [self.certificate(k) for k in ranges]}
+        own = f"{path}.{os.getpid()}.{threading.get_ident()}"
+        with open(own, "w", encoding="utf-8") as f:
+            json.dump(kept, f)
+        os.replace(own, path)
+
+    def take(self, path, machine=None):
+        """What keep() has kept, checked again, in the program's place; False if there is nothing that holds."""
+        try:
+            with open(path, encoding="utf-8") as f:
+                kept = json.load(f)
+            texts = [c.encode() for c in kept["certificates"]]
+            _call("mt_take_found", self._handle, (_TEXT * len(texts))(*texts), len(texts), bool(kept["complete"]),
+                  machine and machine.encode())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, MirageError):
+            return False
+        self._untested = {}
+        return True
 
     def facts(self):
         """A list of what is known of each range."""
@@ -206,7 +249,10 @@ class Program:
         return self._shape("mt_input_shape", k, sizes)
 
     def output_shape(self, k, sizes=()):
-        return self._shape("mt_output_shape", k, sizes)
+        key = (k, *sizes)
+        if key not in self._shapes:
+            self._shapes[key] = self._shape("mt_output_shape", k, sizes)
+        return self._shapes[key]
 
     def _shape(self, name, k, sizes):
         dims, rank = (ctypes.c_int64 * MAX_RANK)(), _INT()
@@ -215,6 +261,12 @@ class Program:
 
     def untested(self, sizes):
         """The values that alone the certificate is about, "p = 1, 63", where sizes are of none; None: it holds."""
+        key = tuple(sizes)
+        if key not in self._untested:
+            self._untested[key] = self._beyond(sizes)
+        return self._untested[key]
+
+    def _beyond(self, sizes):
         at = LIB.mt_certified_at(self._handle, _sizes(sizes)).decode()
         if not at:
             return None

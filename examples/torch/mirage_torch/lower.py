@@ -101,8 +101,9 @@ def dense_order(fake):
 
 
 class Writer:
-    def __init__(self, bounds, most_symbols=2):
+    def __init__(self, bounds, most_symbols=2, exact_products=False):
         self.bounds, self.most_symbols = bounds, most_symbols  # bounds(expr): least and most
+        self.exact_products = exact_products  # of float32: what kernels have is as tf32
         self.inputs, self.lines, self.count, self.computes = [], [], 0, 0
 
     # ---- inputs
@@ -332,6 +333,9 @@ class Writer:
         """Of tensors of rank 2 and more."""
         shape = broadcast(a.shape[:-2], b.shape[:-2]) + (a.shape[-2], b.shape[-1])
         (a, b), have = self.typed([a, b], None)
+        if have == "f32" and self.exact_products:
+            raise Declined("a product of float32: kernels round its operands to tf32, and "
+                           "torch.get_float32_matmul_precision() is 'highest'")
         if len(b.shape) == 2 and len(a.shape) > 2:
             a = self.rows(a)
         base = shape if len(a.shape) > 2 or len(b.shape) > 2 else (a.shape[0], b.shape[1])
