@@ -41,7 +41,7 @@ $(IMPORTS): LIBS += $(CJSON)
 $(IMPORTS): examples/import.c
 build/test_plant_device build/san/test_plant_device: tests/test_plant.c
 
-build/candidates: tests/bench/candidates.c $(HEADERS) | build
+build/candidates build/price: build/%: tests/bench/%.c $(HEADERS) | build
 	$(CC) $(STD) $(CFLAGS) $< -o $@ $(LIBS)
 
 build/%: examples/%.c $(HEADERS) | build

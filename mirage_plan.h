@@ -123,6 +123,77 @@ enum {
   F(RATE,  double,       shared_bytes_us,  1e3,  1e7,            "bytes/us of one multiprocessor's shared memory")     \
   F(RATE,  double,       launch_us,        0.01, 100,            "us of an empty kernel in a CUDA graph")              \
   F(RATE,  double,       barrier_us,       1e-4, 10,             "us of a block's barrier, with a pipeline's bubble")
+/* What the cost (>>cost) makes of the rates: shares and multiples of them, and microseconds.  A coefficient stands here because a
+   term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py, which writes the
+   columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's. */
+#define MG_MACHINE_COSTS(C, F)                                                                                         \
+  C(F, block_draw,             2.875,    2.814, "of a multiprocessor's share of l2_gbps: what one takes in")           \
+  C(F, chip_draw,              0.678,   0.5803, "of l2_gbps: the time of what all take in")                            \
+  C(F, dram,                  0.8749,   0.8888, "of dram_gbps: the time of what comes once")                           \
+  C(F, again,                  1.063,   0.7879, "of l2_gbps: what blocks read again beside a stream")                  \
+  C(F, again_own,             0.2438,   0.2164, "the same, by warps' own rings")                                       \
+  C(F, mma_rate,               1.756,    1.643, "of tensor_tflops, by warps")                                          \
+  C(F, wgmma_rate,              1.94,    1.918, "of tensor_tflops, by warpgroups")                                     \
+  C(F, slot_rate,              1.058,   0.7532, "of half of fp32_tflops: elements' slots")                             \
+  C(F, copy_slots,            0.7142,   0.8894, "slots of 16 bytes that are copied")                                   \
+  C(F, narrow,                 1.722,    1.917, "bytes' time once more, of runs below a line")                         \
+  C(F, ldmatrix_rate,          1.306,    1.509, "of shared_bytes_us")                                                  \
+  C(F, threads_stream,         15.25,    31.95, "over threads: how much longer a stream's compute takes")              \
+  C(F, threads_products,       15.11,    16.23, "the same of other products")                                          \
+  C(F, threads_slots,          227.4,    160.2, "the same of other slots")                                             \
+  C(F, wide_slots,              2.67,    2.601, "slots of an element that a wide product reads")                       \
+  C(F, unhidden_loop,         0.3019,   0.2076, "of the smaller of memory and compute, in a loop")                     \
+  C(F, unhidden_group,        0.1865,   0.1256, "the same of warpgroups")                                              \
+  C(F, unhidden_raise,         1.118,   0.6868, "of warpgroups with exponentials")                                     \
+  C(F, unhidden_parts,        0.6523,   0.4567, "of these, each bringing its part")                                    \
+  C(F, unhidden_once,          1.403,    1.349, "without a loop")                                                      \
+  C(F, unhidden_chain,          1.08,    1.042, "without one, products in chains")                                     \
+  C(F, unhidden_group_once,    1.995,    1.512, "without one, warpgroups")                                             \
+  C(F, unhidden_elements,      1.508,    1.582, "without products")                                                    \
+  C(F, wait_us,               0.2106,    0.212, "us of a step, over the steps it is ahead")                            \
+  C(F, wait_stream_us,        0.1661,  0.06933, "the same of a stream")                                                \
+  C(F, chain_us,             0.01935,   0.0237, "us of a step whose products wait for each other")                     \
+  C(F, chain_group_us,       0.05186,  0.04315, "the same of warpgroups")                                              \
+  C(F, launch,                  1.37,    0.905, "of launch_us")                                                        \
+  C(F, drain_us,               0.688,   0.6489, "us of the last stores, and the end")                                  \
+  C(F, store,                  8.172,    7.192, "of a block's draw: the time of what it stores")                       \
+  C(F, early,                  1.935,    1.237, "of a block's draw: loads before the loop")                            \
+  C(F, fill_own,              0.1329,   0.1104, "of a step's memory, own rings")                                       \
+  C(F, own_us,                 0.412,   0.4613, "us of own rings")                                                     \
+  C(F, split_us,               1.133,   0.9353, "us of a product of 32 bits in memory")                                \
+  C(F, fill_group,             1.018,   0.6098, "of a step's memory, warpgroups")                                      \
+  C(F, fill,                  0.2094,    0.713, "of a step's memory, others")                                          \
+  C(F, last_step,            0.04918,  0.06033, "of a step's compute")                                                 \
+  C(F, prepare_us,            0.3879,   0.4856, "us of an operand that is made before the loop")                       \
+  C(F, step_own,               2.656,    3.229, "of barrier_us: a step of own rings, beside memory")                   \
+  C(F, step_parts,            0.6608,   0.5406, "of parts that warps bring")                                           \
+  C(F, step_group,             3.843,     3.61, "of warpgroups")                                                       \
+  C(F, step,                   1.551,    1.714, "of others")                                                           \
+  C(F, operator_us,          0.01418,  0.01482, "us of an operator")                                                   \
+  C(F, round_us,              0.1562,   0.1949, "us of blocks that others make wait")                                  \
+  C(F, barrier,                1.702,    2.507, "of barrier_us: other barriers")                                       \
+  C(F, join,                   1.053,   0.9809, "of barrier_us: a sum or maximum")                                     \
+  C(F, tile_us,               0.1183,   0.1599, "us of joined rows that are not in registers")                         \
+  C(F, warps_own_us,         0.04335,  0.02686, "us of a warp whose part is merged, own rings")                        \
+  C(F, warps_group_us,        0.1774,   0.2345, "us of such parts, in a group")                                        \
+  C(F, warps_us,              0.7422,   0.5574, "us of such parts, others")                                            \
+  C(F, cluster_us,            0.3076,   0.2339, "us of a merge in a cluster")                                          \
+  C(F, cluster_large_us,       1.482,    1.238, "of one of more than 8 blocks")                                        \
+  C(F, cluster_bytes_us,    1.95e+04, 2.101e+04, "bytes/us of it")                                                     \
+  C(F, last_us,                1.735,    1.936, "us of a merge by the last block")                                     \
+  C(F, last_block_us,        0.02932,  0.02432, "the same, for each block")                                            \
+  C(F, last_bytes,             3.916,    3.377, "of its draw: the parts")                                              \
+  C(F, late_us,               0.1119,  0.08414, "us of what is loaded behind a merge")                                 \
+  C(F, alone,                   0.58,   0.6348, "of the others' parts: one block goes on alone")                       \
+  C(F, library_us,              1.19,   0.8134, "us of a library kernel")                                              \
+  C(F, library,                1.016,   0.9813, "of the time of a library product")                                    \
+  C(F, library_moved,          2.752,    2.176, "of dram_gbps, an operator over elements: what it moves")
+/* A machine's text may leave coefficients out: they are those of its architecture's row then. */
+#define MGI_COST_FIELD(F, name, h200, h100, text) F(COST, double, name, 0, 1e6, text)
+#define MGI_COST_H200(F, name, h200, h100, text) h200,
+#define MGI_COST_H100(F, name, h200, h100, text) h100,
+#define MG_COSTS_H200 MG_MACHINE_COSTS(MGI_COST_H200, ) /* a column of MG_USER_MACHINES too: no comma behind it */
+#define MG_COSTS_H100 MG_MACHINE_COSTS(MGI_COST_H100, )
 #define MG_MACHINE_FIELDS(F)                                                                                           \
   F(WORD,  const char *, name,             1,    40,             "what --machine calls it")                            \
   F(WORD,  const char *, arch,             1,    15,             "what nvcc is told")                                  \
@@ -135,7 +206,8 @@ enum {
   F(WHOLE, int64_t,      registers_per_sm, 1024, 1 << 20,        "registers of 4 bytes")                               \
   F(WHOLE, int64_t,      l2_bytes,         1024, 1 << 30,        "bytes of the L2 cache")                              \
   MG_MACHINE_RATES(F)                                                                                                  \
-  F(LINE,  const char *, source,           1,    200,            "where the rates come from: measured, or scaled")
+  F(LINE,  const char *, source,           1,    200,            "where the rates come from: measured, or scaled")     \
+  MG_MACHINE_COSTS(MGI_COST_FIELD, F)
 
 typedef struct mg_machine {
 #define MGI_F(kind, type, name, least, most, text) type name;
@@ -185,7 +257,7 @@ int mg_arch_runs_on(const char *arch, int major, int minor);
 /* A row as text: a line `key value` for each of MG_MACHINE_FIELDS, in any order; `can` has the capabilities' ids, as
    "CLUSTER FLOAT8"; `#` starts a comment, but not in `source`.  What mg_machine_print writes of a row that
    mg_machine_check takes gives the same row again.  Numbers are written and read as the program's locale has them. */
-enum { MG_MACHINE_TEXT = 4096, MG_MACHINE_FILE = 1 << 16 };
+enum { MG_MACHINE_TEXT = 1 << 14, MG_MACHINE_FILE = 1 << 16 };
 typedef struct mg_machine_file { /* a row that was read, and its texts: a copy of the struct is no copy of the row */
   mg_machine m;
   char text[3][208];
@@ -375,6 +447,9 @@ void mg_flat_late(const mg_flat *k, uint8_t late[MG_FLAT_OPS]);
    a cluster can then do a share of it. */
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols);
 int mg_flat_direct(const mg_flat *k, int load);       /* 1 if a load outside of loops is read once, twice without a loop, and stored */
+/* The first load of whole rows that so many threads hold in registers, 16 bytes at a time, while they join them and store rows: in a
+   kernel without loops, products, moves and merges, of tensors of one shape beside vectors; -1: it is no such kernel. */
+int mg_flat_strip(const mg_flat *k, int threads);
 /* 1 if value i, computed from loads outside of loops, is better computed once than wherever a product takes it as an operand:
    before the loop of the product, or by one warp instead of several. */
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i);
@@ -529,16 +604,15 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e);
   T(drain,    "drain: the last stores, the end")
 
 /* T(id, text): what the body is made of, each as if it were alone.  Memory is the largest of the first three, compute the sum
-   of the next three; the body is the largest of memory, compute and the last, and `unhidden` times the smaller of memory and
-   compute. */
+   of the next three; the body is the larger of memory and compute, `unhidden` times the smaller, and the last. */
 #define MG_BODY_TERMS(T)                                                                                               \
   T(dram,     "device memory")                                                                                         \
   T(l2,       "L2 cache")                                                                                              \
-  T(again,    "device memory, with what blocks read again beside a stream")                                            \
+  T(again,    "a stream: device memory, what blocks read again, what it waits for")                                     \
   T(tensor,   "tensor cores")                                                                                          \
   T(elements, "elementwise")                                                                                           \
   T(shared,   "shared memory")                                                                                         \
-  T(chain,    "steps whose second product waits for the first")
+  T(chain,    "steps that wait for what is under way, or for each other's products")
 
 typedef struct mg_cost {
 #define MGI_T(id, text) double id##_us;
@@ -592,6 +666,20 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
 /* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
 int mg_library_items(mg_opcode code, int softmax);
 double mg_sm_rate(const mg_machine *m);                          /* bytes a microsecond that a multiprocessor takes in */
+/* Microseconds of one multiprocessor that is full of warps: of operations of tensor cores, by warpgroups or by warps; of issue
+   slots of elements; of bytes that products read of shared memory. */
+double mg_dram_us(const mg_machine *m, double bytes); /* of the whole chip: no kernel takes less to bring or store so much */
+double mg_products_us(const mg_machine *m, double flops, int group);
+double mg_slots_us(const mg_machine *m, double slots);
+double mg_shared_us(const mg_machine *m, double bytes);
+/* What a kernel's cost has at least, under any plan: with or without a loop, warpgroups (if they may make its products),
+   products. */
+typedef struct mg_least {
+  double unhidden;              /* of the smaller of memory and compute */
+  double fill;                  /* of a step's time */
+  double step_us;               /* of a step */
+} mg_least;
+mg_least mg_least_of(const mg_machine *m, int loop, int group, int products, int streams);
 double mg_load_waste(int64_t inner, int rank, int esize);        /* bytes moved for each byte needed, by the length of a run */
 
 /* The analytic model's time of a µGraph, every kernel under the best plan that it knows, or of a program (each operator a
@@ -758,6 +846,7 @@ enum {
 };
 
 #define MGI_SCALED "scaled, unmeasured: "
+#define MGI_MEASURED "measured: mirage calibrate, 2026-11-24; costs: tests/bench/fit.py"
 
 /*  name          arch      can          SMs  threads, shared memory   registers  L2       a row's first line
                                               blocks/SM /block /SM     /SM        MiB
@@ -765,25 +854,25 @@ enum {
     GB/s    GB/s     TFLOP/s       bytes/us  us   barrier, us                                                         */
 #define MG_BUILTIN_MACHINES(M)                                                                                         \
   M("H200",       "sm_90a",  MGI_CAN_90,  132, 2048, 32,    232448, 233472, 65536,      60,                            \
-    4290.0, 6400.0,  560.0,  50.0, 200000.0, 1.1, 0.05, "measured: memory and products; else scaled data sheet")       \
+    4555.0, 9387.0,  622.4,  65.2, 252300.0, 0.628, 0.0427, MG_COSTS_H200, MGI_MEASURED)                              \
   M("H100",       "sm_90a",  MGI_CAN_90,  132, 2048, 32,    232448, 233472, 65536,      50,                            \
-    3000.0, 6400.0,  560.0,  50.0, 200000.0, 1.1, 0.05, MGI_SCALED "SXM5, 3350 GB/s; else as the H200")                \
+    3098.0, 7907.0,  633.1,  67.7, 262100.0, 0.954, 0.0419, MG_COSTS_H100, MGI_MEASURED)                              \
   M("A100",       "sm_80",   MGI_CAN_80,  108, 2048, 32,    166912, 167936, 65536,      40,                            \
-    1400.0, 4500.0,  250.0,  15.0, 160000.0, 1.5, 0.06, MGI_SCALED "40 GB, 1555 GB/s, 312 and 19.5 TFLOP/s")           \
+    1476.0, 5468.0,  250.0,  19.0, 179700.0, 0.856, 0.0513, MG_COSTS_H200, MGI_SCALED "40 GB, 1555 GB/s, 312 and 19.5 TFLOP/s")\
   M("RTX3080",    "sm_86",   MGI_CAN_80,   68, 1536, 16,    101376, 102400, 65536,       5,                            \
-    680.0,  2200.0,  105.0,  22.0, 190000.0, 1.5, 0.06, MGI_SCALED "760 GB/s, 119 and 29.8 TFLOP/s")                   \
+    721.0,  4175.0,  105.0,  29.0, 217900.0, 0.856, 0.0513, MG_COSTS_H200, MGI_SCALED "760 GB/s, 119 and 29.8 TFLOP/s")\
   M("RTX3090",    "sm_86",   MGI_CAN_80,   82, 1536, 16,    101376, 102400, 65536,       6,                            \
-    837.0,  3400.0,  57.0,   26.6, 171000.0, 1.5, 0.06, MGI_SCALED "936 GB/s, 71 and 35.6 TFLOP/s, 1.70 GHz")          \
+    888.0,  5005.0,  57.0,   34.7, 216600.0, 0.856, 0.0513, MG_COSTS_H200, MGI_SCALED "936 GB/s, 71 and 35.6 TFLOP/s, 1.70 GHz")\
   M("RTX4090",    "sm_89",   MGI_CAN_89,  128, 1536, 24,    101376, 102400, 65536,      72,                            \
-    901.0,  7900.0,  132.0,  61.7, 254500.0, 1.5, 0.06, MGI_SCALED "1008 GB/s, 165 and 82.6 TFLOP/s, 2.52 GHz")        \
+    957.0,  11580.0, 132.0,  80.5, 321100.0, 0.856, 0.0513, MG_COSTS_H200, MGI_SCALED "1008 GB/s, 165 and 82.6 TFLOP/s, 2.52 GHz")\
   M("L40S",       "sm_89",   MGI_CAN_89,  142, 1536, 24,    101376, 102400, 65536,      96,                            \
-    772.0,  8770.0,  290.0,  68.4, 254500.0, 1.5, 0.06, MGI_SCALED "864 GB/s, 362 and 91.6 TFLOP/s, 2.52 GHz")         \
+    820.0,  12850.0, 290.0,  89.2, 321100.0, 0.856, 0.0513, MG_COSTS_H200, MGI_SCALED "864 GB/s, 362 and 91.6 TFLOP/s, 2.52 GHz")\
   M("B200",       "sm_100a", MGI_CAN_100, 148, 2048, 32,    232448, 233472, 65536,     126,                            \
-    7150.0, 10670.0, 1274.0, 56.0, 198500.0, 1.1, 0.05, MGI_SCALED "8000 GB/s, 2250 and 75 TFLOP/s, 1.97 GHz")         \
+    7592.0, 10470.0, 1416.0, 73.1, 251000.0, 0.628, 0.0427, MG_COSTS_H200, MGI_SCALED "8000 GB/s, 2250 and 75 TFLOP/s, 1.97 GHz")\
   M("RTX5090",    "sm_120",  MGI_CAN_120, 170, 1536, 24,    101376, 102400, 65536,      96,                            \
-    1602.0, 10030.0, 168.0,  78.3, 243100.0, 1.1, 0.05, MGI_SCALED "1792 GB/s, 210 and 104.8 TFLOP/s, 2.41 GHz")       \
+    1701.0, 14710.0, 168.0,  102.1, 307100.0, 0.628, 0.0427, MG_COSTS_H200, MGI_SCALED "1792 GB/s, 210 and 104.8 TFLOP/s, 2.41 GHz")\
   M("RTXPRO6000", "sm_120",  MGI_CAN_120, 188, 1536, 24,    101376, 102400, 65536,     128,                            \
-    1602.0, 12060.0, 403.0,  93.4, 264300.0, 1.1, 0.05, MGI_SCALED "1792 GB/s, 504 and 125 TFLOP/s, 2.62 GHz")
+    1701.0, 17690.0, 403.0,  121.8, 333900.0, 0.628, 0.0427, MG_COSTS_H200, MGI_SCALED "1792 GB/s, 504 and 125 TFLOP/s, 2.62 GHz")
 
 #ifndef MG_USER_MACHINES
 #define MG_USER_MACHINES(M)
@@ -791,9 +880,9 @@ enum {
 
 static const mg_machine mgi_machines[] = {
 #define MGI_M(name, arch, can, sms, threads, blocks, block, sm, registers, l2_mib, dram, l2, tensor, f32, shared,      \
-              launch, barrier, source)                                                                                         \
+              launch, barrier, costs, source)                                                                                  \
   { name, arch, can, sms, threads, blocks, block, sm, registers, (int64_t)(l2_mib) << 20,                                      \
-    dram, l2, tensor, f32, shared, launch, barrier, source },
+    dram, l2, tensor, f32, shared, launch, barrier, source, costs },
   MG_BUILTIN_MACHINES(MGI_M) MG_USER_MACHINES(MGI_M)
 #undef MGI_M
 };
@@ -910,7 +999,7 @@ int mg_machine_clusters(const mg_machine *m, int64_t blocks) {
    are used.  Others are taken to have the same shares. */
 int64_t mg_machine_filled_sms(const mg_machine *m, int64_t group) {
   int64_t filled = m->sms;
-  if (group > 8) filled = filled * 28 / 33;
+  if (group > 8) filled = filled * 28 / 33 * group / 16; /* one in each part */
   else if (group > 2) filled = filled * 10 / 11;
   return filled > 1 ? filled : 1;
 }
@@ -950,7 +1039,7 @@ const char *mg_machine_list(uint32_t capabilities, char text[MG_MACHINE_LIST]) {
    Bounds: MG_MACHINE_FILE bytes, 400 a line; nothing is allocated but what mg_machine_read reads into.              */
 
 typedef enum mgi_field_kind {
-  MGI_FIELD_WORD, MGI_FIELD_CAN, MGI_FIELD_WHOLE, MGI_FIELD_RATE, MGI_FIELD_LINE
+  MGI_FIELD_WORD, MGI_FIELD_CAN, MGI_FIELD_WHOLE, MGI_FIELD_RATE, MGI_FIELD_COST, MGI_FIELD_LINE
 } mgi_field_kind;
 typedef struct mgi_field {
   const char *name;
@@ -978,7 +1067,7 @@ MGI_FN const char *mgi_field_words(const mg_machine *m, const mgi_field *f) {
 }
 MGI_FN double mgi_field_number(const mg_machine *m, const mgi_field *f) {
   const char *at = (const char *)m + f->at;
-  if (f->kind == MGI_FIELD_RATE) return *(const double *)at;
+  if (f->kind == MGI_FIELD_RATE || f->kind == MGI_FIELD_COST) return *(const double *)at;
   return f->size == sizeof(int) ? (double)*(const int *)at : (double)*(const int64_t *)at;
 }
 MGI_FN int mgi_word_char(char c) {
@@ -1004,6 +1093,7 @@ const char *mg_machine_print(const mg_machine *m, char text[MG_MACHINE_TEXT]) {
     case MGI_FIELD_LINE: snprintf(line + n, room, " %.*s", (int)f->most, mgi_field_words(m, f)); break;
     case MGI_FIELD_WHOLE: snprintf(line + n, room, " %.0f # %s", mgi_field_number(m, f), f->text); break;
     case MGI_FIELD_RATE:
+    case MGI_FIELD_COST:
       snprintf(line + n, room, " %s # %s", mgi_number_text(mgi_field_number(m, f), number), f->text);
       break;
     case MGI_FIELD_CAN:
@@ -1146,7 +1236,7 @@ MGI_FN mg_status mgi_machine_value(mgi_machine_text *T, const mgi_field *f, cons
     }
     return MG_OK;
   }
-  const int rate = f->kind == MGI_FIELD_RATE;
+  const int rate = f->kind == MGI_FIELD_RATE || f->kind == MGI_FIELD_COST;
   const double v = mgi_is_number(s, rate) ? strtod(s, NULL) : -1;
   snprintf(what, sizeof what, "%s from %g to %g (%s)", rate ? "a number" : "an integer", f->least, f->most, f->text);
   if (!(v >= f->least && v <= f->most)) return mgi_machine_expected(T, T->column, what, s, n);
@@ -1219,8 +1309,15 @@ mg_status mg_machine_parse(const char *text, size_t len, const char *where, mg_m
     const mg_status s = mgi_machine_line(&T, text + at, n, out, &texts);
     if (s != MG_OK) return s;
   }
+  mg_machine row;
+  const int known = T.seen[MGI_AT_arch] && mg_machine_for(out->m.arch, &row);
   for (int k = 0; k < MGI_FIELDS; k++) {
+    const size_t at = mgi_fields[k].at;
     if (T.seen[k]) continue;
+    if (mgi_fields[k].kind == MGI_FIELD_COST) { /* an arch that is not known is refused below */
+      if (known) *(double *)((char *)&out->m + at) = *(const double *)((const char *)&row + at);
+      continue;
+    }
     snprintf(why, sizeof why, "expected a line of %s (%s), found the end of the text",
              mgi_fields[k].name, mgi_fields[k].text);
     return mgi_machine_error(&T, T.line + 1, 1, why);
@@ -2567,6 +2664,35 @@ int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i) {
   }
   return 0;
 }
+/* Rows that are as long as whole passes of the threads, or of which a pass has several; nothing else is thrown into registers. */
+MGI_FN int mgi_in_passes(int64_t rows, int64_t pieces, int threads) {
+  if (pieces >= threads) return pieces % threads == 0;
+  return threads % pieces == 0 && (pieces & (pieces - 1)) == 0 && rows % (threads / pieces) == 0;
+}
+int mg_flat_strip(const mg_flat *k, int threads) {
+  int first = -1, joins = 0;
+  int64_t bytes = 0;
+  if (threads & (threads - 1)) return -1;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i], *f = first < 0 ? NULL : &k->op[first];
+    if (o->inloop) return -1;
+    if (o->code == MG_OP_STORE) continue;
+    if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
+      const mg_flat_op *x = &k->op[o->in[0]];
+      if (!f || o->along != x->rank - 1 || mgi_rows_of(x) != mgi_rows_of(f) || mgi_cols_of(x) != mgi_cols_of(f)) return -1;
+      joins++;
+    } else if (o->code == MG_OP_LOAD) {
+      const int64_t rows = mgi_rows_of(o), cols = mgi_cols_of(o);
+      if (cols == 1 || (rows == 1 && f && mgi_rows_of(f) != 1)) continue; /* a vector */
+      if (o->made || o->down || cols * o->esize % 16) return -1;
+      if (!mgi_in_passes(rows, cols * o->esize / 16, threads)) return -1;
+      if (f && (mgi_rows_of(f) != rows || mgi_cols_of(f) != cols || f->esize != o->esize)) return -1;
+      if (!f) first = i;
+      bytes += rows * cols * o->esize;
+    } else if (!mg_op_row((mg_opcode)o->code)->elementwise) return -1;
+  }
+  return joins && bytes <= (int64_t)256 * threads ? first : -1; /* 64 registers a thread */
+}
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
   uint8_t late[MG_FLAT_OPS];
   mg_flat_late(k, late);
@@ -2897,7 +3023,13 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
       right side, which has no ldmatrix then.                                                                       */
 
 /* Bytes a microsecond that one multiprocessor takes in: more than its share while others have nothing to load. */
-double mg_sm_rate(const mg_machine *m) { return m->l2_gbps * 1e3 / m->sms * 1.6; }
+double mg_sm_rate(const mg_machine *m) { return m->l2_gbps * 1e3 / m->sms * m->block_draw; }
+double mg_dram_us(const mg_machine *m, double bytes) { return m->dram * bytes / (m->dram_gbps * 1e3); }
+double mg_products_us(const mg_machine *m, double flops, int group) {
+  return flops / (m->tensor_tflops * (group ? m->wgmma_rate : m->mma_rate) * 1e6 / m->sms);
+}
+double mg_slots_us(const mg_machine *m, double slots) { return slots / (m->fp32_tflops * m->slot_rate * 0.5e6 / m->sms); }
+double mg_shared_us(const mg_machine *m, double bytes) { return bytes / (m->shared_bytes_us * m->ldmatrix_rate); }
 
 /* The bytes that a load costs for each that it needs, by the length of its runs in memory: sectors have 32 bytes, copies
    16, lines 128. */
@@ -2932,17 +3064,28 @@ typedef struct mgi_work {
   int prepares;          /* an operand is computed into a tile before the loop */
   int overflow;          /* an exponential without its row's maximum: MGI_.. */
   int tensors;           /* something in the block is not a matrix */
+  double stored_bytes;   /* of bytes */
+  double narrow_bytes;   /* of bytes: in runs shorter than a line, as warps bring parts of them */
+  double wide_reads;     /* elements of wide products' operands, which are widened where they are used */
+  double joins;          /* sums and maxima, each as often as a block comes to it */
+  int split;             /* a product reads what lies in memory in 32 bits */
+  int strip;             /* whole rows stay in registers while they are joined */
+  int late;              /* something is loaded behind the merge */
+  int alone;             /* one block does all that stands behind the merge */
+  double blocks, group, iters, ops; /* of the grid; that share a result; steps of a block's loops; operators */
 } mgi_work;
 
 MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t run = o->rank ? o->d[o->inner] : 1;
-  const int by_warps = p->own && o->code == MG_OP_LOAD && o->inloop && r->cut[i] + o->rank - 3 == o->inner;
-  if (by_warps) run /= p->warps_k;
+  const int by_warps = (p->own || p->parts) && o->code == MG_OP_LOAD && o->inloop && r->cut[i] + o->rank - 3 == o->inner;
+  if (by_warps) run /= p->own ? p->warps_k : p->warps_n;
+  if (by_warps && run * o->esize < 128) w->narrow_bytes += (double)mg_flat_elements(o) * o->esize * o->trips;
   const double bytes = (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
   if (o->inloop) w->step_bytes += bytes;
   else if (o->code == MG_OP_LOAD && k->iters > 1) w->early_bytes += bytes * waste;
   w->bytes += bytes * o->trips;
+  if (o->code == MG_OP_STORE) w->stored_bytes += bytes * o->trips;
   w->l2_bytes += bytes * o->trips * waste;
   w->dram_bytes += (double)o->unique * (w->streams ? waste : 1);
 }
@@ -2971,7 +3114,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   const int steady = o->wide && mg_flat_steady(k, c, r, i);
   w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
   if (steady) w->slots += 8 * left * o->trips;
-  else if (o->wide) w->slots += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
+  else if (o->wide) w->wide_reads += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
   for (int j = 0; j < 2; j++) {
     const mg_flat_op *a = &k->op[o->in[j]];
     const int made = mg_flat_has_product(k, o->in[j]);
@@ -2983,7 +3126,8 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
       w->slots += 2 * (double)mg_flat_elements(a);
       w->prepares = 1;
     }
-    w->shared_bytes += read * 2 * o->trips * (plain ? 1 : 2);
+    w->shared_bytes += read * (plain ? a->esize : 4) * o->trips;
+    w->split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
     if (!j && made && mgi_work_chain(w, k, p, i, c, read)) continue;
     if (!j && r->taken[i]) continue;
     if (made) { /* through shared memory */
@@ -3010,6 +3154,7 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_pla
     if (!(o->inloop && r->own >> o->loop & 1)) w->barriers += o->trips;
     return;
   }
+  if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) w->joins += o->trips;
   if (o->code != MG_OP_SUM && mgi_only_squared(k, p, r, i)) return; /* in those products */
   const int by_vector = o->code == MG_OP_DIV && mg_flat_vector(k, mgi_plan_threads(p), o->in[1], NULL) == 2;
   w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
@@ -3025,6 +3170,15 @@ MGI_FN void mgi_work_fragments(mgi_work *w, const mg_flat *k, const mg_kernel_pl
   w->overflow = mgi_overflows(k, c, &m);
 }
 
+/* What stands behind a merge over blocks. */
+MGI_FN void mgi_work_late(mgi_work *w, const mg_flat *k) {
+  uint8_t late[MG_FLAT_OPS];
+  int64_t rows, cols;
+  mg_flat_late(k, late);
+  for (int i = 0; i < k->n; i++) w->late |= late[i] && k->op[i].code == MG_OP_LOAD && !mg_flat_direct(k, i);
+  w->alone = !mg_flat_shares(k, &rows, &cols);
+}
+
 MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {
   uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
   int made = 0;
@@ -3033,6 +3187,9 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   memset(w, 0, sizeof *w);
   memset(&c, 0, sizeof c);
   memset(&r, 0, sizeof r);
+  w->blocks = (double)k->blocks, w->group = (double)k->group, w->iters = (double)k->iters, w->ops = k->n;
+  w->strip = mg_flat_strip(k, mgi_plan_threads(p)) >= 0;
+  if (k->group > 1) mgi_work_late(w, k);
   for (int i = 0; i < k->n && !made; i++) made = k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
   if (made) mgi_work_fragments(w, k, p, &c);
   if (p->own || p->parts) mg_flat_rings(k, p, &c, &r);
@@ -3056,9 +3213,9 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
 }
 
 /* How many blocks one multiprocessor works off, one after the other or together. */
-MGI_FN double mgi_waves(const mg_flat *k, const mg_machine *m) {
-  const int64_t sms = mg_machine_clusters(m, k->group) ? mg_machine_filled_sms(m, k->group) : m->sms;
-  return (double)mg_ceil_div(k->blocks, sms);
+MGI_FN double mgi_waves(const mg_machine *m, int64_t blocks, int64_t group) {
+  const int64_t sms = mg_machine_clusters(m, group) ? mg_machine_filled_sms(m, group) : m->sms;
+  return (double)mg_ceil_div(blocks, sms);
 }
 /* And how many of these it holds at once; at least 1. */
 MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, double waves) {
@@ -3070,102 +3227,132 @@ MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, double 
   return resident < 1 ? 1 : resident;
 }
 
-/* The share of its rate that a multiprocessor reaches with so many bytes in flight. */
-MGI_FN double mgi_in_flight(const mg_flat *k, double bytes) {
-  double share = 1;
-  if (bytes < 32768) share *= 0.15 + 0.85 * bytes / 32768;
-  if (k->iters > 1 && bytes < 98304) share *= 0.8 + 0.2 * bytes / 98304;
-  return share;
+/* Of the smaller of memory and compute, the share that does not hide behind the larger. */
+MGI_FN double mgi_unhidden(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double rounds) {
+  if (w->iters > 1 && !p->group) return m->unhidden_loop;
+  if (w->iters > 1 && !w->raises) return m->unhidden_group;
+  if (w->iters > 1) return p->parts ? m->unhidden_parts : m->unhidden_raise;
+  /* Later blocks hide behind earlier ones. */
+  if (!w->flops) return m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds;
+  if (p->group) return m->unhidden_group_once;
+  return w->chained ? m->unhidden_chain : m->unhidden_once; /* all is loaded, then all is multiplied */
 }
 
-/* Of the smaller of memory and compute, the share that does not hide behind the larger. */
-MGI_FN double mgi_unhidden(const mg_flat *k, const mg_kernel_plan *p, const mgi_work *w) {
-  const int loop = k->iters > 1;
-  if (p->group && w->chained && w->raises && !loop) return 0.3;
-  if (p->group && loop) {
-    if (!w->raises) return 0.1;
-    return p->parts ? 0.25 : 0.4;
+mg_least mg_least_of(const mg_machine *m, int loop, int group, int products, int streams) {
+  mg_least l;
+  memset(&l, 0, sizeof l);
+  if (!loop) {
+    l.unhidden = products ? fmin(m->unhidden_chain, m->unhidden_once) : fmin(m->unhidden_elements, m->unhidden_loop);
+    if (products && group) l.unhidden = fmin(l.unhidden, m->unhidden_group_once);
+    return l;
   }
-  if (loop || !w->flops) return 0.3;
-  return w->chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
+  l.unhidden = m->unhidden_loop;
+  l.fill = fmin(m->fill_own, m->fill);
+  l.step_us = streams ? 0 : fmin(m->step_parts, m->step);
+  if (group) {
+    l.unhidden = fmin(fmin(l.unhidden, m->unhidden_group), fmin(m->unhidden_raise, m->unhidden_parts));
+    l.fill = fmin(l.fill, m->fill_group);
+    l.step_us = fmin(l.step_us, m->step_group);
+  }
+  l.step_us *= m->barrier_us;
+  return l;
 }
 
 /* Microseconds that the blocks of a group take to put their parts together. */
-MGI_FN double mgi_merge_us(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double sm_rate) {
-  const int64_t most = w->chained ? MG_CLUSTER_BLOCKS : 8;
-  double us = 0;
-  if (k->group < 2) return 0;
-  if (k->group <= most && p->feasible != 2 && mg_machine_clusters(m, k->group)) { /* through a cluster's shared memory */
-    us = (k->group > 8 ? 2.4 : 1.0) + w->merged_bytes / 5e4;
-    if (w->streams) us += 0.3 * (double)(k->group - 2);
-  } else { /* through the workspace: the last block to arrive does it */
-    us = 2.0 + (w->chained ? 0.35 * (double)k->group : 0) + w->merged_bytes * (double)k->group / sm_rate;
+MGI_FN double mgi_merge_us(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves, double rounds, double draw) {
+  const double gathered = w->alone ? 1 + m->alone * (w->group - 1) : 1; /* each block a share of all parts, or one block all */
+  if (w->group < 2) return 0;
+  const double late = w->late ? m->late_us : 0;
+  if (p->feasible != 2 && mg_machine_clusters(m, (int64_t)w->group)) /* through a cluster's shared memory */
+    return rounds * (late + (w->group > 8 ? m->cluster_large_us : m->cluster_us)) + waves * w->merged_bytes * gathered / m->cluster_bytes_us;
+  /* Through the workspace: the last block to arrive does it. */
+  return rounds * (late + m->last_us + m->last_block_us * w->group + m->last_bytes * w->merged_bytes * w->group / draw);
+}
+
+/* Of barrier_us, what a step of the loop waits for what it needs. */
+MGI_FN double mgi_step_waits(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w) {
+  if (p->own && w->streams) return 0; /* beside its memory: see mgi_kernel_cost */
+  if (p->own || p->parts) return m->step_parts;
+  return p->group ? m->step_group : m->step;
+}
+
+/* The memory terms of c, of `waves` blocks a multiprocessor. */
+MGI_FN double mgi_memory_us(mg_cost *c, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves) {
+  const double read = w->l2_bytes + m->narrow * w->narrow_bytes, all = w->blocks * read / (m->l2_gbps * 1e3);
+  c->dram_us = mg_dram_us(m, w->dram_bytes);
+  c->l2_us = fmax(waves * read / mg_sm_rate(m), m->chip_draw * all);
+  if (w->streams) { /* what blocks read again comes on top of the stream */
+    const double again = all - w->dram_bytes / (m->l2_gbps * 1e3);
+    c->again_us = c->dram_us + (p->own ? m->again_own : m->again) * fmax(again, 0);
   }
-  if (p->group && w->merged_bytes > 32768) us += (w->merged_bytes - 32768) / 2.5e4;
-  return us;
+  return fmax(fmax(c->dram_us, c->l2_us), c->again_us);
 }
 
-/* Barriers' times that a step of the loop waits for what it needs. */
-MGI_FN double mgi_step_waits(const mg_flat *k, const mg_kernel_plan *p, const mgi_work *w) {
-  if (p->own && k->group < 2) return 0.2;
-  if (p->own || p->parts) return 0.4;
-  return p->group && !w->chained ? 0.5 : 1;
+/* The compute terms of c, with as many threads a multiprocessor: too few do not hide their latencies. */
+MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves,
+                             double threads) {
+  const int stream = p->own && w->group < 2 && w->streams;
+  const double share = fmax(1, 128 / threads); /* a warp has but one of four schedulers */
+  const double few = waves * (share + (stream ? m->threads_stream : m->threads_products) / threads);
+  const double few_slots = waves * (share + (stream ? m->threads_stream : m->threads_slots) / threads);
+  const double slots = w->slots + m->wide_slots * w->wide_reads + m->copy_slots * w->bytes / 16;
+  c->tensor_us = few * mg_products_us(m, w->flops, p->group);
+  c->shared_us = few * mg_shared_us(m, w->shared_bytes);
+  c->elements_us = few_slots * mg_slots_us(m, slots);
+  return c->tensor_us + c->elements_us + c->shared_us;
 }
 
-MGI_FN mg_cost mgi_kernel_cost(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, mg_rates *rates) {
+/* The larger of both, a little more where they are alike. */
+MGI_FN double mgi_smooth_max(double a, double b) { return sqrt(hypot(a * a, b * b)); }
+
+MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, mg_rates *rates) {
   mg_cost c;
-  const double iters = (double)k->iters, waves = mgi_waves(k, m), resident = mgi_resident(m, p, waves);
-  const int threads = mgi_plan_threads(p), loop = k->iters > 1, alone = p->own && k->group < 2;
   memset(&c, 0, sizeof c);
-
-  /* Memory. */
-  const double flight = loop ? w->step_bytes * (p->own ? p->stages : p->stages - 1) : w->bytes; /* a warp's own ring is filled again as soon as it has read a stage */
-  const double sm_rate = mg_sm_rate(m) * mgi_in_flight(k, flight * resident);
-  c.l2_us = waves * w->l2_bytes / sm_rate;
-  c.dram_us = w->dram_bytes / (m->dram_gbps * 1e3);
-
-  /* Compute: slower where there are too few warps to hide its latencies. */
-  const double enough = alone && w->streams ? 128 : 256;
-  double few = p->parts || resident * threads >= enough ? 1 : (double)threads * resident / enough;
-  if (p->group && w->chained && w->raises && resident * threads < 512) few *= 0.8; /* one warpgroup multiplies while another takes exponentials */
-  c.tensor_us = waves * (w->flops / (m->tensor_tflops * (p->group ? 1.5 : 1) * 1e6 / m->sms)) / few;
-  c.elements_us = waves * (w->slots / (m->fp32_tflops * 0.5e6 / m->sms)) / few;
-  c.shared_us = waves * (w->shared_bytes / m->shared_bytes_us) / few;
-  const double compute = c.tensor_us + c.elements_us + c.shared_us;
+  const double iters = w->iters, waves = mgi_waves(m, (int64_t)w->blocks, (int64_t)w->group);
+  const double resident = mgi_resident(m, p, waves);
+  const double rounds = ceil(waves / resident), draw = mg_sm_rate(m);
+  const int loop = iters > 1, alone = p->own && w->group < 2;
+  const double compute = mgi_compute_us(&c, m, p, w, waves, resident * mgi_plan_threads(p));
+  /* A warp's own stage is filled again as soon as it is read. */
+  const double ahead = p->own ? p->stages : p->stages > 2 ? p->stages - 1 : 1;
+  double waits = loop ? rounds * iters / ahead * (w->streams ? m->wait_stream_us : m->wait_us) : 0;
+  if (w->streams && p->own) waits += rounds * iters * m->step_own * m->barrier_us;
+  double memory = mgi_memory_us(&c, m, p, w, waves);
+  /* With too little under way a stream is as slow as what it waits for. */
+  if (w->streams) c.again_us = memory = mgi_smooth_max(memory, waits);
+  else c.chain_us = waits;
+  if (loop && w->chained) c.chain_us += waves / resident * iters * (p->group ? m->chain_group_us : m->chain_us);
+  const double larger = fmax(memory, compute), smaller = fmin(memory, compute);
   if (rates) {
     const int by_memory = c.l2_us > compute;
-    rates->mem = (by_memory ? 1 : 0.3) * waves / sm_rate;
-    rates->comp = (by_memory ? 0.3 : 1) * waves / few;
+    rates->mem = (by_memory ? 1 : 0.1) * waves / draw;
+    rates->comp = (by_memory ? 0.1 : 1) * waves;
     rates->warps_m = p->warps_m, rates->warps_n = p->warps_n;
   }
 
   /* Both. */
-  if (w->streams) { /* what blocks read again comes on top of the stream */
-    double again = (w->l2_bytes * (double)k->blocks - w->dram_bytes) / (m->l2_gbps * 1e3);
-    if (p->own) again *= 0.5; /* whole lines go into swizzled tiles at twice the rate */
-    c.again_us = c.dram_us + 0.8 * (again > 0 ? again : 0);
-  }
-  if (w->chained && loop && !p->group) c.chain_us = 0.5 * iters; /* a step's second product waits for its first */
-  double memory = c.dram_us > c.l2_us ? c.dram_us : c.l2_us;
-  if (memory < c.again_us) memory = c.again_us;
-  double larger = memory > compute ? memory : compute, smaller = memory > compute ? compute : memory;
-  if (larger < c.chain_us) larger = c.chain_us;
-  c.unhidden = mgi_unhidden(k, p, w);
-  c.body_us = larger + c.unhidden * smaller;
+  c.unhidden = mgi_unhidden(m, p, w, rounds);
+  c.body_us = larger + c.unhidden * smaller + c.chain_us;
 
   /* Around it. */
-  c.launch_us = m->launch_us;
-  c.drain_us = 0.7;
-  if (c.unhidden >= 1 || (w->chained && !loop)) c.drain_us += 0.3;
-  c.fill_us = waves * w->early_bytes / sm_rate;
-  if (loop) c.fill_us += (p->own ? 0.1 : p->group ? 0.6 : 1) * larger / iters; /* the first load and the last product overlap with nothing */
-  if (w->prepares) c.fill_us += 0.6;
-  c.steps_us = waves / resident * iters * mgi_step_waits(k, p, w) * m->barrier_us;
-  c.steps_us += 0.01 * (double)k->n; /* of two that cost the same, the shorter */
-  if (p->group && w->chained && p->warps_m == 8 && loop) c.steps_us += 0.25 * iters - 0.75;
-  c.barriers_us = waves / resident * w->barriers * m->barrier_us;
-  if (p->warps_k > 1) c.merge_us = alone ? 0.0125 * p->warps_k : p->own ? 0.1 : 0.3;
-  c.merge_us += mgi_merge_us(k, m, p, w, sm_rate);
+  c.launch_us = m->launch * m->launch_us;
+  c.drain_us = m->drain_us;
+  /* Stores of blocks before overlap with what follows. */
+  if (!w->strip) c.drain_us += m->store * w->stored_bytes * resident / draw;
+  c.fill_us = m->early * waves * w->early_bytes / draw;
+  /* All blocks ask for what is ahead at once. */
+  if (loop && p->own) c.fill_us += m->fill_own * memory * fmin(ahead / iters, 1);
+  else if (loop) c.fill_us += (p->group ? m->fill_group : m->fill) * memory / iters;
+  if (loop) c.fill_us += m->last_step * compute / iters;
+  if (w->prepares) c.fill_us += m->prepare_us;
+  if (p->own) c.fill_us += m->own_us;
+  if (w->split) c.fill_us += m->split_us;
+  if (w->joins > 0 && !w->strip && !w->flops) c.fill_us += m->tile_us;
+  if (loop) c.steps_us = rounds * iters * mgi_step_waits(m, p, w) * m->barrier_us;
+  c.steps_us += m->operator_us * w->ops + m->round_us * (rounds - 1);
+  c.barriers_us = rounds * (m->barrier * w->barriers + m->join * w->joins) * m->barrier_us;
+  if (p->warps_k > 1) c.merge_us = alone ? m->warps_own_us * p->warps_k : p->own ? m->warps_group_us : m->warps_us;
+  c.merge_us += mgi_merge_us(m, p, w, waves, rounds, draw);
 #define MGI_T(id, text) c.total_us += c.id##_us;
   MG_COST_TERMS(MGI_T)
 #undef MGI_T
@@ -3182,7 +3369,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_flat *k, const mg_machine *m, const mg_k
 MGI_FN double mgi_price(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, mg_rates *rates) {
   mgi_work w;
   mgi_work_of(&w, k, p);
-  return mgi_kernel_cost(k, m, p, &w, rates).total_us;
+  return mgi_kernel_cost(m, p, &w, rates).total_us;
 }
 /* -------------------------------------------------------------------------------------------------- >>predict */
 
@@ -3209,16 +3396,18 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
   }
   const mg_tensor_info *t = mg_tensor_of(g, o->out[0]), *a = mg_tensor_of(g, o->in[0]);
   double el = (double)mg_shape_elements(&t->shape), t_dram = bytes + el * mg_dtype_bytes(t->dtype);
-  t_dram /= machine->dram_gbps * 1e3;
-  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return machine->launch_us + 2.0 + 1.25 * t_dram;
+  t_dram = mg_dram_us(machine, t_dram);
+  const double around = machine->launch * machine->launch_us + machine->library_us;
+  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return around + machine->library_moved * t_dram;
   int r = t->shape.rank;
   double m = (double)t->shape.dim[r - 2], n = (double)t->shape.dim[r - 1], tile = m <= 16 ? 16 : 64;
   double depth = (double)a->shape.dim[a->shape.rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
   double blocks = ceil(m / tile) * ceil(n / 64) * (el / (m * n)), waves = ceil(blocks / machine->sms);
   double t_l2 = waves * depth * (tile + 64) * mg_dtype_bytes(a->dtype) / mg_sm_rate(machine);
-  double t_comp = waves * 2 * tile * 64 * depth / (machine->tensor_tflops * 1e6 / machine->sms);
+  double t_comp = waves * mg_products_us(machine, 2 * tile * 64 * depth, 0);
   double t_mem = t_l2 > t_dram ? t_l2 : t_dram;
-  return machine->launch_us + 2.0 + (t_mem > t_comp ? t_mem + 0.3 * t_comp : t_comp + 0.3 * t_mem) + ceil(depth / 64) * machine->barrier_us;
+  const double larger = t_mem > t_comp ? t_mem : t_comp, smaller = t_mem > t_comp ? t_comp : t_mem;
+  return around + machine->library * (larger + machine->unhidden_loop * smaller) + ceil(depth / 64) * machine->step * machine->barrier_us;
 }
 
 /* ---- maxima between kernels
@@ -3630,12 +3819,12 @@ int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, 
     f->plan.feasible = takes->workspace ? 2 : 1;
   }
   mgi_work_of(&w, &k, &f->plan);
-  f->cost = mgi_kernel_cost(&k, m, &f->plan, &w, NULL);
+  f->cost = mgi_kernel_cost(m, &f->plan, &w, NULL);
   f->cost.merge_us += maxima_us;
   f->cost.total_us += maxima_us;
   f->threads = mgi_plan_threads(&f->plan);
   f->blocks = k.blocks, f->group = k.group, f->steps = k.iters;
-  f->waves = mgi_waves(&k, m);
+  f->waves = mgi_waves(m, k.blocks, k.group);
   f->resident = mgi_resident(m, &f->plan, f->waves);
   f->dram_bytes = w.dram_bytes;
   f->l2_bytes = w.l2_bytes * (double)k.blocks;

@@ -4811,12 +4811,14 @@ typedef struct mgi_se_tuner {
 static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open) {
   const mg_flat *k = &h->k;
   const int64_t iters = open ? 2 * h->loops : k->iters;
-  double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0;
+  double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0, stored = 0, early = 0, joins = 0;
   int64_t rows = 0, ring = 0, once = 0;
-  int streams = iters > 1, leads = 0, loose = 0;
+  int streams = iters > 1, leads = 0, loose = 0, split = 0;
+  uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL) continue;
+    inlined[o->in[0]] = inlined[o->in[1]] = 1;
     rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
     streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
@@ -4828,7 +4830,11 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
       const double b = (double)mg_flat_elements(o) * o->esize;
       const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
-      slow += b * o->trips * mg_load_waste(most, o->rank, o->esize), dram += (double)o->unique;
+      const double moved = b * mg_load_waste(most, o->rank, o->esize);
+      slow += moved * o->trips, dram += (double)o->unique;
+      alu += gpu->copy_slots * b * o->trips / 16;
+      if (o->code == MG_OP_STORE) stored += b * o->trips;
+      else if (!o->inloop && iters > 1) early += moved;
       if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += (int64_t)b;
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
@@ -4837,26 +4843,55 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       flops += 2 * left * (double)mg_round_up(n, 8);
       for (int j = 0; j < (group ? 1 : 2); j++) {
         const mg_flat_op *a = &k->op[o->in[j]];
+        split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
         if (h->made[o->in[j]]) continue;
         sh += 2 * (j ? right : left);
         if (a->code != MG_OP_LOAD && (a->inloop || !o->inloop)) alu += j ? 6 * right : 2 * left;
       }
-    } else if (o->code == MG_OP_ACCUM && o->across) out += (double)mg_flat_elements(o) * 4;
+    } else if (o->code == MG_OP_ACCUM) out += o->across ? (double)mg_flat_elements(o) * 4 : 0;
+    else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) {
+      const mg_flat_op *in = o->n_in ? &k->op[o->in[0]] : o;
+      const int square = o->code == MG_OP_SQR || (o->code == MG_OP_MUL && o->in[0] == o->in[1]);
+      const int of_square = o->code == MG_OP_SUM && (in->code == MG_OP_SQR || (in->code == MG_OP_MUL && in->in[0] == in->in[1]));
+      if (square || of_square) continue; /* tensor cores may take them */
+      const double slots = o->code == MG_OP_DIV ? 2 : mg_cost_slots(mg_op_cost(o->code));
+      alu += fmax((double)mg_flat_elements(o), (double)mg_flat_elements(in)) * slots * o->trips;
+      joins += o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->trips : 0;
+    }
   }
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
-  const double sm_rate = mg_sm_rate(gpu), t_dram = dram / (gpu->dram_gbps * 1e3);
-  double waves = (double)mg_ceil_div(k->blocks, gpu->sms);
-  double t_mem = waves * slow / sm_rate, t_comp = waves * (flops / (gpu->tensor_tflops * (group ? 1.5 : 1) * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us);
+  const double sm_rate = mg_sm_rate(gpu), t_dram = mg_dram_us(gpu, dram);
+  const double waves = mgi_waves(gpu, k->blocks, k->group);
+  const double t_products = fmin(mg_products_us(gpu, flops, 0), group ? mg_products_us(gpu, flops, 1) : 1e300);
+  const double t_slots = mg_slots_us(gpu, alu), t_shared = mg_shared_us(gpu, sh);
+  const mg_least least = mg_least_of(gpu, iters > 1, group, flops > 0, streams);
+  const double threads = fmin((double)gpu->threads_per_sm, 1024 * waves); /* no more are there to hide latencies */
+  const double few = 1 + fmin(gpu->threads_stream, gpu->threads_products) / threads;
+  const double few_slots = 1 + (streams ? fmin(gpu->threads_stream, gpu->threads_slots) : gpu->threads_slots) / threads;
+  const double t_comp = waves * (few * (t_products + t_shared) + few_slots * t_slots);
+  double t_mem = fmax(waves * slow / sm_rate, gpu->chip_draw * slow * (double)k->blocks / (gpu->l2_gbps * 1e3));
   if (t_dram > t_mem) t_mem = t_dram;
-  if (streams && gpu->dram_gbps < 2 * gpu->l2_gbps) {
-    const double again = t_dram + 0.4 * (slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
+  if (streams) {
+    const double again = t_dram + fmin(gpu->again, gpu->again_own) * fmax(0, slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
     if (again > t_mem) t_mem = again;
   }
-  const double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
-  double t = gpu->launch_us + 0.7 + big + (iters < 2 && flops > 0 ? (group ? 0.3 : 0.9) : group ? 0.1 : 0.3) * small + (double)iters * 0.2 * gpu->barrier_us + 0.01 * (double)k->n;
-  if (iters > 1 && !open) t += 0.1 * big / (double)iters;
-  if (k->group > 1) t += k->group <= 16 ? 1 : 2 + out * (double)k->group / sm_rate;
-  if (group && iters > 1) t -= 0.25;
+  const double held = (double)((iters > 1 && !open ? 2 * ring : 0) + 1024), most = fmin(48, fmax(1, floor((double)gpu->shared_per_sm / held)));
+  const double rounds = ceil(waves / most), ahead = iters > 8 ? 5 : 8; /* stages: see mgi_stages_of */
+  const double waits = iters > 1 ? rounds * (double)iters * (streams ? fmin(gpu->wait_us, gpu->wait_stream_us) : gpu->wait_us) / ahead : 0;
+  if (streams && t_mem < waits) t_mem = waits;
+  const double big = fmax(t_mem, t_comp), small = fmin(t_mem, t_comp);
+  double t = gpu->launch * gpu->launch_us + gpu->drain_us + big + least.unhidden * small + gpu->operator_us * (double)k->n + gpu->round_us * (rounds - 1);
+  if (iters > 1) t += rounds * (double)iters * least.step_us + (streams ? 0 : waits);
+  t += rounds * gpu->join * joins * gpu->barrier_us + gpu->early * waves * early / sm_rate;
+  if (iters > 1 || flops > 0) t += gpu->store * stored / sm_rate;
+  if (split) t += gpu->split_us;
+  if (iters > 1 && joins > 0 && flops <= 0) t += gpu->tile_us;
+  if (iters > 1 && !open) t += (least.fill * t_mem + gpu->last_step * t_comp) / (double)iters;
+  if (k->group > 1) {
+    const double last = rounds * (gpu->last_us + gpu->last_block_us * (double)k->group + gpu->last_bytes * out * (double)k->group / sm_rate);
+    const double cluster = rounds * (k->group > 8 ? gpu->cluster_large_us : gpu->cluster_us) + waves * out / gpu->cluster_bytes_us;
+    t += mg_machine_clusters(gpu, k->group) ? fmin(last, cluster) : last;
+  }
   if (h->unshifted) t *= 8;
   if (leads && !open) t *= 4;
   return t * (1 - 1e-9); /* rounding */
@@ -5066,7 +5101,7 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
         if (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1]) || (d->code == MG_OP_SUM && (loaded[d->in[0]] & 8))) alu += 0; /* tensor cores may take it */
         else alu += (el > in ? el : in) * (d->code == MG_OP_DIV ? 2 : mg_cost_slots(mg_op_cost(d->code))) * trips;
       }
-      c += r->comp * (flops / (w->gpu->tensor_tflops * 1e6 / w->gpu->sms) + alu / (w->gpu->fp32_tflops * 0.5e6 / w->gpu->sms) + sh / w->gpu->shared_bytes_us);
+      c += r->comp * (mg_products_us(w->gpu, flops, 0) + mg_slots_us(w->gpu, alu) + mg_shared_us(w->gpu, sh));
       w->der_cost[i - 1] = c;
       if (c < least) least = c;
     }
@@ -8474,8 +8509,8 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
   }
 }
 
-/* What a kernel takes at least beside its bytes and products: the model takes 0.25 off where a group adds up what warpgroups made. */
-static double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch_us + 0.7 - 0.25; }
+/* What a kernel takes at least beside its bytes and products. */
+static double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch * gpu->launch_us + gpu->drain_us; }
 
 /* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may be a
    kernel.  *out is the caller's to free; its number, or -1 if memory is out. */
@@ -8503,7 +8538,7 @@ static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *
         x = m;
         const double bytes = mgi_se_cuts_bytes(C, &ops);
         x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
-        x[n].bound = bytes < 0 ? 1e18 : over + bytes / (S->cfg.machine->dram_gbps * 1e3), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].rigid = mgi_se_piece_rigid(C, &x[n]);
+        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].rigid = mgi_se_piece_rigid(C, &x[n]);
         slot[h] = (int32_t)n++;
         if (2 * n > slots) {
           int32_t *wide = (int32_t *)malloc(2 * slots * sizeof *wide);
@@ -9436,7 +9471,7 @@ static double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
   double bytes = 0;
   for (int k = 0; k < s->n; k++) bytes += R->bytes[s->v[k]], need |= R->need[s->v[k]];
   for (int v = 0; v < R->n; v++) if (R->input[v] >= 0 && (need >> R->input[v] & 1)) bytes += R->bytes[v];
-  return s->n ? R->launch + bytes / (R->cfg.machine->dram_gbps * 1e3) : 0;
+  return s->n ? R->launch + mg_dram_us(R->cfg.machine, bytes) : 0;
 }
 
 /* The index of set s among the items; -1: no room. */
@@ -9455,7 +9490,7 @@ static int mgi_se_rw_item_of(mgi_se_rw *R, const mgi_se_rw_set *s) {
 
 /* Lists the pieces that make set `to`, where `spent` us are spent at least on what follows them. */
 static void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
-  const double us = 1 / (R->cfg.machine->dram_gbps * 1e3);
+  const double us = mg_dram_us(R->cfg.machine, 1);
   int *queue = (int *)malloc(MGI_SE_RW_SETS * sizeof *queue), n = 0;
   mgi_se_rw_set none;
   memset(&none, 0, sizeof none);
@@ -9797,9 +9832,14 @@ static double mgi_se_rw_fill(mgi_se_rw *R, int most, double *cost, int32_t *by) 
   return best;
 }
 
-/* The composition whose n pieces run in this order, each as the best kernel found or a library's.  *sampled: a check of one of them that
-   says EQUAL_SAMPLED, if there is one. */
-static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, const mg_verify_report **sampled, mg_error *e) {
+/* The best kernel that was found for piece x, or NULL. */
+static const mgi_se_found *mgi_se_rw_found(const mgi_se_rw *R, const mgi_se_found *found, const mgi_se_rw_piece *x) {
+  const mgi_se_found *f = x->had >= 0 ? &R->S->had[x->had] : x->at >= 0 ? &found[x->at] : NULL;
+  return f && f->n ? f : NULL;
+}
+/* The composition whose n pieces run in this order.  turn -1: each as the best kernel found or a library's; else as the kernel of that
+   turn or the last found, and as a library's where none was.  *sampled: a check of one of them that says EQUAL_SAMPLED, if there is one. */
+static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, int turn, const mg_verify_report **sampled, mg_error *e) {
   const mg_graph *p = R->p;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
@@ -9814,19 +9854,20 @@ static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, cons
   for (int i = 0; i < n && ok; i++) {
     const mgi_se_rw_piece *x = &R->piece[piece[i]];
     const mgi_se_rw_set *from = &R->item[x->from].s, *to = &R->item[x->to].s;
-    const mgi_se_found *f = x->had >= 0 ? &R->S->had[x->had] : x->at >= 0 ? &found[x->at] : NULL;
+    const mgi_se_found *f = mgi_se_rw_found(R, found, x);
     mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
     int values[MG_MAX_IN], n_in, ops;
-    if (f && f->n && f->us <= x->library) {
+    if (f && (turn >= 0 || f->us <= x->library)) {
       mg_graph *own_program = x->had >= 0 ? NULL : mgi_se_rw_program(R, from, to, values, &n_in, &ops);
       const uint32_t takes = f->s->p->n_in;
       ok = x->had >= 0 || (own_program && (uint32_t)n_in == takes);
       mg_graph_free(own_program);
       for (uint32_t q = 0; q < takes && ok; q++) in[q] = map[x->had >= 0 ? R->value[f->in[q].id] : values[q]];
-      const mgi_se_structure *t = &f->st[0];
-      if (ok) mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], R->cfg.machine, in, out);
+      const int at = turn < 0 ? 0 : turn < f->n ? turn : f->n - 1;
+      const mgi_se_structure *t = &f->st[at];
+      if (ok) mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[at]], R->cfg.machine, in, out);
       for (int q = 0; q < to->n && ok; q++) map[x->had >= 0 ? R->value[f->out[q].id] : to->v[q]] = out[q];
-      if (f->report[0].verdict == MG_EQUAL_SAMPLED) *sampled = &f->report[0];
+      if (f->report[at].verdict == MG_EQUAL_SAMPLED) *sampled = &f->report[at];
     } else {
       mgi_se_rw_cheapest(R, from, 0, 0);
       memset(own, 0, (size_t)R->n * sizeof *own);
@@ -9919,7 +9960,7 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
       if (x->at >= 0) continue;
       f[n].own = mgi_se_rw_program(R, &R->item[x->from].s, &R->item[x->to].s, in, &n_in, &ops);
       if (!f[n].own) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
-      else f[n].want = 1, x->at = n++;
+      else f[n].want = S->cfg.unsafe || !R->item[x->from].s.n ? 1 : MGI_SE_PICKS, x->at = n++;
     }
     if (st == MG_OK) st = mgi_se_search_segments(S, f + first, n - first, S->end, e);
     for (int k = 0; k < m && st == MG_OK; k++) {
@@ -9935,6 +9976,28 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
   return st;
 }
 
+/* Adds the composition of n pieces (mgi_se_rw_compose) to the results.  1: it is not as safe as written, and no plan repairs it. */
+static int mgi_se_rw_result(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, double us, int turn, mg_search_result *out, mg_error *why) {
+  mgi_se_search *S = R->S;
+  mg_error local;
+  mg_verify_report rep;
+  const mg_verify_report *sampled = NULL;
+  mg_graph *g = mgi_se_rw_compose(R, found, piece, n, turn, &sampled, &local);
+  S->st.candidates++;
+  if (!g) mgi_se_step(S, local.status);
+  if (g && turn >= 0) us = mgi_se_us(S, g, &local);
+  const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
+  if (refused || !g || !mgi_se_check_small(S, S->p, g, &rep)) { /* every kernel passed on its own: this is about the whole as it is wired */
+    S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
+    if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other compositions of as many kernels were not looked at */
+    return 0;
+  }
+  S->st.verified++;
+  us += mgi_se_repair(S, &g);
+  const int unsafe = mgi_se_behind(S, g);
+  mgi_se_result_add(S, out, g, us, sampled ? sampled : &rep);
+  return unsafe;
+}
 /* Adds what compositions over other values than the program's tensors can do better than the best of `out`; s: the whole program's segment. */
 static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, mg_search_result *out, mg_error *e, mg_error *why) {
   const int K = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS ? S->cfg.max_kernel_ops : MGI_SE_KERNELS;
@@ -9948,7 +10011,7 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
   R.best = mg_predict_us(p, S->cfg.machine);
   if (out->n && out->predicted_us[0] < R.best) R.best = out->predicted_us[0];
   for (uint32_t k = 0; k < p->n_out; k++) bytes += (double)mg_shape_elements(&p->tensors[p->out[k].id].shape) * mg_dtype_bytes(p->tensors[p->out[k].id].dtype);
-  if (2 * R.launch + bytes / (S->cfg.machine->dram_gbps * 1e3) >= R.best || mgi_se_over(S)) return MG_OK;
+  if (2 * R.launch + mg_dram_us(S->cfg.machine, bytes) >= R.best || mgi_se_over(S)) return MG_OK;
   strcpy(R.prefix, "h");
   for (uint32_t k = 1, n = 0; k < p->n_tensors; k++) /* no name of the program's begins so; of h0_, h1_, .. it can have no more than it has tensors */
     if (p->tensors[k].name && !strncmp(p->tensors[k].name, R.prefix, strlen(R.prefix))) snprintf(R.prefix, sizeof R.prefix, "h%u_", (unsigned)n++ % 100000), k = 0;
@@ -9972,17 +10035,14 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
       const double us = cost[k * R.n_item + R.start];
       if (us >= before) continue;
       for (int q = k, a = R.start; q > 0; a = R.edge[by[q * R.n_item + a]].b, q--) piece[q - 1] = R.edge[by[q * R.n_item + a]].piece;
-      mg_error local;
-      mg_verify_report rep;
-      const mg_verify_report *sampled = NULL;
-      mg_graph *g = mgi_se_rw_compose(&R, found, piece, k, &sampled, &local);
-      S->st.candidates++;
-      if (!g) mgi_se_step(S, local.status);
-      const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
-      if (refused || !g || !mgi_se_check_small(S, S->p, g, &rep)) { /* every kernel passed on its own: this is about the whole as it is wired */
-        S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
-        if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other compositions of as many kernels were not looked at */
-      } else S->st.verified++, mgi_se_result_add(S, out, g, us, sampled ? sampled : &rep);
+      /* A library's kernel reads no tensor that a plan has stored otherwise, nor does one of ours without a loop: others are tried. */
+      int turns = 0;
+      for (int q = 0; q < k; q++) {
+        const mgi_se_found *f = mgi_se_rw_found(&R, found, &R.piece[piece[q]]);
+        if (f && f->n > turns) turns = f->n;
+      }
+      if (mgi_se_rw_result(&R, found, piece, k, us, -1, out, why))
+        for (int turn = 0; turn < turns; turn++) mgi_se_rw_result(&R, found, piece, k, us, turn, out, why);
     }
   }
   for (int k = 0; k < n; k++) mgi_se_found_free(&found[k]);

@@ -364,8 +364,8 @@ static void finds_common_factor(void **state) {
     mg_search_result r;
     search_with(p, NULL, &r);
     sound(p, &r, k > 0 ? 2 : 0);
-    int at = 0; /* of what takes the same time by the model, to 1 %, the one with a single product */
-    while (at + 1 < r.n && look(r.graph[at]).matmuls > 1 && r.predicted_us[at + 1] <= 1.01 * r.predicted_us[0]) at++;
+    int at = 0; /* of what takes about the same time by the model, the one with a single product: of the small program most is launch */
+    while (at + 1 < r.n && look(r.graph[at]).matmuls != 1 && r.predicted_us[at + 1] <= 1.05 * r.predicted_us[0]) at++;
     found f = look(r.graph[at]);
     assert_int_equal(f.kernels, 1), assert_int_equal(f.library, 0), assert_int_equal(f.matmuls, 1), assert_int_equal(f.adds_before, 1);
     mg_search_result_free(&r);
@@ -603,7 +603,7 @@ static void finds_forms_on_request(void **state) { /* split-K, concatenated prod
   mg_graph_free(p);
   wanted loops = { 1, 0, 1, 1, 0, 2 };
   c.max_loops = 2;
-  search_wanted(parse("program two\ninput X : f16[16, 512]\ninput W : f16[512, 96]\nO = matmul(rms_norm(X, eps=1/1000000), W)\noutput O\n"), loops, c, 1);
+  search_wanted(parse("program two\ninput X : f16[64, 512]\ninput W : f16[512, 96]\nO = matmul(rms_norm(X, eps=1/1000000), W)\noutput O\n"), loops, c, 1);
 }
 
 static void finds_other_contractions(void **state) {

@@ -216,7 +216,7 @@ static void segments_keep_the_best(void **state) {
   assert_true(kept > 10 && left > 0);
 }
 
-/* Searched as one kernel, `body` is no slower than the kernel written by hand. */
+/* Searched as one kernel, `body` is no slower than the kernel written by hand: the first that is no library's. */
 static void no_slower_than(const char *body, const char *kernel) {
   char text[1000];
   snprintf(text, sizeof text, "program p\n%s", body);
@@ -229,8 +229,10 @@ static void no_slower_than(const char *body, const char *kernel) {
   c.max_kernel_ops = 1, c.max_block_ops = 5;
   if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   mg_plan_kernel(mg_op_of(hand, 1)->sub, NULL);
-  printf("%.3f us, by hand %.3f\n", r.predicted_us[0], mg_predict_us(hand, NULL));
-  assert_true(mg_op_of(r.graph[0], 1)->sub && r.predicted_us[0] <= mg_predict_us(hand, NULL) * (1 + 1e-9));
+  int at = 0;
+  while (at + 1 < r.n && !mg_op_of(r.graph[at], 1)->sub) at++;
+  printf("%.3f us, by hand %.3f\n", r.predicted_us[at], mg_predict_us(hand, NULL));
+  assert_true(mg_op_of(r.graph[at], 1)->sub && r.predicted_us[at] <= mg_predict_us(hand, NULL) * (1 + 1e-9));
   mg_search_result_free(&r);
   mg_graph_free(hand), mg_graph_free(p);
 }
@@ -298,7 +300,7 @@ static void a_second_loop_takes_nothing_away(void **state) {
 /* A structure in two kernels: the second one's grid is its own, and no other count of it is faster. */
 static void the_second_kernel_has_a_grid_of_its_own(void **state) {
   (void)state;
-  mg_graph *p = parse("program p\ninput X : f16[4096, 4096]\ninput W : f16[4096, 256]\ninput V : f16[256, 16]\nO = matmul(silu(matmul(X, W)), V)\noutput O\n");
+  mg_graph *p = parse("program p\ninput X : f16[4096, 4096]\ninput W : f16[4096, 64]\ninput V : f16[64, 16]\nO = matmul(silu(matmul(X, W)), V)\noutput O\n");
   mg_search_config c = mg_search_config_default();
   mg_search_result r;
   mg_error e;
@@ -306,13 +308,14 @@ static void the_second_kernel_has_a_grid_of_its_own(void **state) {
   if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   const mg_graph *g = r.graph[0];
   assert_true(g->n_ops == 3 && g->ops[1].sub && g->ops[2].sub && g->ops[2].sub->n_axes == 5); /* it loops over the first one's parts */
-  int slower = 0;
+  int slower = 0, rows = 1; /* the axis of the second one's grid that cuts the rows */
+  for (int a = 2; a < 4; a++) if (g->ops[2].sub->axes[a].extent > g->ops[2].sub->axes[rows].extent) rows = a;
   for (int64_t n = 1; n <= 4096; n *= 2) {
     mg_graph *other = NULL;
     int64_t counts[2 * (MG_MAX_AXES + 1)] = { 0 };
     for (int k = 0; k < 2; k++) for (uint32_t a = 1; a < g->ops[k + 1].sub->n_axes; a++) counts[k * (MG_MAX_AXES + 1) + (int)a] = g->ops[k + 1].sub->axes[a].extent;
-    slower += n != counts[MG_MAX_AXES + 2];
-    counts[MG_MAX_AXES + 2] = n;
+    slower += n != counts[MG_MAX_AXES + 1 + rows];
+    counts[MG_MAX_AXES + 1 + rows] = n;
     if (mg_resize(g, NULL, counts, &other, &e) != MG_OK) fail_msg("%s", e.msg);
     mg_plan_kernel(other->ops[2].sub, NULL);
     if (mg_predict_us(other, NULL) < r.predicted_us[0] * (1 - 1e-9)) fail_msg("%d blocks: %.6f us, found %.6f", (int)n, mg_predict_us(other, NULL), r.predicted_us[0]);

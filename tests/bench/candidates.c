@@ -2,9 +2,7 @@
    candidates PROGRAM.mg DIR SECONDS   what a search finds in so many seconds, to DIR/00.mg, 01.mg .. by rank.  Each has
                                        passed the fast tier; none is certified
    candidates FILE.mg PROGRAM.mg       the µGraph, kernels whose plan says no warps with the model's plan, to stdout; fails
-                                       if it has not the program's inputs and outputs
-   candidates --price MACHINE          reads µGraphs from stdin, each ended by a byte 0, and writes a line for each: the
-                                       model's microseconds for its own plan, without the penalty that is no time */
+                                       if it has not the program's inputs and outputs */
 #define MIRAGE_IMPLEMENTATION
 #include "mirage.h"
 #include "mirage_verify.h"
@@ -33,46 +31,12 @@ static int put(const mg_graph *g, const char *path) {
   return bad ? 4 : 0;
 }
 
-/* Of one µGraph, under its own plans. */
-static double price(const mg_graph *g, const mg_machine *m) {
-  double us = 0;
-  mg_kernel_facts f;
-  for (uint32_t i = 1; i < g->n_ops; i++) {
-    if (g->ops[i].code != MG_OP_GRAPH) us += mg_library_us(g, &g->ops[i], m);
-    else if (!mg_kernel_facts_of(g, i, m, &f)) return -1;
-    else us += (f.cost.total_us - (f.plan.feasible ? 0 : 1e9)) / f.cost.penalty;
-  }
-  return us;
-}
-
-static int price_all(const char *machine) {
-  mg_machine_file file;
-  mg_error e;
-  const mg_machine *m = mg_machine_find(machine);
-  static char text[1 << 20];
-  size_t n = 0;
-  if (!m && mg_machine_read(machine, &file, &e) != MG_OK) return failed(&e);
-  if (!m) m = &file.m;
-  for (int c; (c = getchar()) != EOF;) {
-    if (n + 1 == sizeof text) return 3;
-    text[n++] = (char)c;
-    if (c) continue;
-    mg_graph *g = NULL;
-    if (mg_parse(text, n - 1, "stdin", NULL, &g, &e) != MG_OK) return failed(&e);
-    printf("%.6f\n", price(g, m));
-    mg_graph_free(g);
-    n = 0;
-  }
-  return 0;
-}
-
 int main(int argc, char **argv) {
   mg_error e;
   mg_graph *g = NULL;
   mg_search_result found;
   char path[1024];
   if (argc != 3 && argc != 4) return 3;
-  if (argc == 3 && !strcmp(argv[1], "--price")) return price_all(argv[2]);
   if (mg_parse_file(argv[1], NULL, &g, &e) != MG_OK) return failed(&e);
   int code = 0;
   if (argc == 3) {

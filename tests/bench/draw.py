@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the candidates that the model is fitted to: no GPU is needed.
 
-usage: draw.py [--programs REGEX] [--sizes 44] [--first 16] [--drawn 16] [--within 4] [--time-limit 12] [--jobs 2]
+usage: draw.py [--programs REGEX] [--sizes 44] [--first 16] [--drawn 16] [--within 4] [--tries 160] [--time-limit 12] [--jobs 2]
                [--seed 1] [--out build/fit] [--pack FILE.tar.xz] [--list]
 
 Needs build/mirage and build/candidates.
@@ -22,7 +22,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 MOST_BYTES = 256 << 20  # of the inputs of a drawn size
-TRIES = 160             # forms that are priced, of each program
 FAMILY = [(r"attention_[sd]\d|gqa", "attention"), (r"(mirage_)?lora", "lora"), (r"(mirage_)?qknorm", "qknorm"),
           (r"mirage_rmsnorm|rmsnorm_linear", "rmsnorm_linear"), (r"gated_mlp", "gated_mlp"),
           (r"gemm_chain", "gemm_chain"), (r"ntrans", "ntrans")]
@@ -174,7 +173,7 @@ def draw(a, name, text):
             priced[t] = us, parts
     bases = [t for t in ranked if "kernel grid=" in t]
     best = min((us for us, _ in priced.values()), default=0)
-    for _ in range(TRIES if bases else 0):
+    for _ in range(a.tries if bases else 0):
         t = reformed(rng.choice(bases[:24] if rng.random() < 0.7 else bases), rng)
         if t is None or t in priced:
             continue
@@ -233,6 +232,7 @@ def main():
     p.add_argument("--first", type=int, default=16)
     p.add_argument("--drawn", type=int, default=16)
     p.add_argument("--within", type=float, default=4)
+    p.add_argument("--tries", type=int, default=160, help="forms that are priced, of each program")
     p.add_argument("--time-limit", type=float, default=12)
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--seed", type=int, default=1)

@@ -135,9 +135,9 @@ def main():
             name = re.search(r"(?m)^program (\w+)", open(os.path.join(d["in"], "program.mg")).read()).group(1)
             said, gpu = ({k: {} for k in so}, {}) if a.dry else timed(a, runner, name, so)
             for k, c in enumerate(d["todo"]):
+                ugraph = open(os.path.join(d["in"], c["file"] + ".mg")).read()
                 row = {"program": d["program"], "family": d["family"], "candidate": c["file"], "how": c["how"],
-                       "predicted_us": c["predicted_us"], "parts": c["parts"],
-                       **said.get(k, {"error": made[k][1]}), **gpu, "date": datetime.date.today().isoformat()}
+                       "ugraph": ugraph, **said.get(k, {"error": made[k][1]}), **gpu, "date": datetime.date.today().isoformat()}
                 f.write(json.dumps(row) + "\n")
                 n, bad = n + 1, bad + ("error" in row)
             f.flush()
