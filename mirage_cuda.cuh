@@ -10461,7 +10461,7 @@ MGI_FN mg_status mgi_tools_open(const mg_compile_config *cfg, mgi_tools *t, mg_e
     mg_machine_list(0, known);
     return mg_fail(e, MG_BAD_INPUT, "arch", "expected an architecture, as %s, found %.40s", known, arch);
   }
-  snprintf(t->arch, sizeof t->arch, "%s", arch);
+  snprintf(t->arch, sizeof t->arch, "%.19s", arch);
   snprintf(t->gencode, sizeof t->gencode, "-gencode=arch=compute_%s,code=%s", arch + 3, arch);
   const mg_status s = mgi_cd_header_dir(cfg->include_dir, t->headers, sizeof t->headers, e);
   if (s != MG_OK) return s;
