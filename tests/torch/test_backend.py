@@ -198,9 +198,9 @@ def test_sizes_that_no_certificate_lists(options):
             at(64)
         facts = report.programs[0]["ranges"]
         assert all(f["verdict"] == "EQUAL" for f in facts) and "64, and at no other" in facts[-1]["reason"]
-        with pytest.warns(UserWarning, match="the certificate is for .*64, and for no other size") as said:
+        with pytest.warns(UserWarning, match="the certificate is for n = [0-9, ]*, and for no other size") as said:
             at(37), at(37), at(38)
-        assert len(said) == 1 and "64, and for no other size" in str(report)
+        assert len(said) == 1 and ", and for no other size" in str(report)
         assert report.calls[0].calls == ({"program": 4, "eager": 0} if who == "run" else {"program": 1, "eager": 3})
     with pytest.warns(UserWarning, match="untested at 37"):
         torch.ops.mirage.run(report.calls[0].text, [torch.randn(8, 37), torch.randn(37, 8)])
@@ -307,7 +307,7 @@ def test_a_search_that_was_cut_is_kept(tmp_path):
     two = library.Program(text)
     assert two.take(path) and two.cached and two.complete == one.complete
     assert two.found() == one.found() and two.facts()[0]["verdict"] == "EQUAL"
-    assert two.facts()[0]["predicted_us"] == one.facts()[0]["predicted_us"] and two.emit("sm_90a") == one.emit("sm_90a")
+    assert two.facts()[0]["predicted_us"] == pytest.approx(one.facts()[0]["predicted_us"]) and two.emit("sm_90a") == one.emit("sm_90a")
     assert not library.Program(RMSNORM).take(path)
     kept = open(path).read()
     for wrong in (kept[:-40], kept.replace("matmul(", "add(", 1), '{"complete": true, "certificates": []}'):
@@ -480,6 +480,7 @@ def test_the_tool_is_in_it(tmp_path):
 
 WITHIN = """
 import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin without it
 from mirage_torch import library
 for k in range(2):
     assert library.tool(["search", sys.argv[1], "--no-measure", "--time-limit", "1"]) == 0, k
