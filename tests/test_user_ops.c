@@ -314,19 +314,24 @@ static void chain_of_a_tensor_type(void **state) {
 /* The cost class of a row is its last column, or what stands for a missing one; the model prices by it. */
 static void cost_classes(void **state) {
   (void)state;
-  static const char *const ops[] = {"bend(load X {x->0})", "blend(load X {x->0}, load Y {x->0}, 1/4)", "add(load X {x->0}, load Y {x->0})"};
-  double us[3];
+  static const char *const ops[][2] = {{"bend(x)", "bend(bend(x))"}, {"blend(x, y, 1/4)", "blend(blend(x, y, 1/4), y, 1/4)"}, {"add(x, y)", "add(add(x, y), y)"}};
+  double us[3]; /* of one operator: what it adds */
   assert_int_equal(mg_op_cost(MG_OP_BLEND), MG_CLASS_PLAIN);
   assert_int_equal(mg_op_cost(MG_OP_BEND), MG_CLASS_SPECIAL);
   assert_int_equal(mg_op_cost(MG_OP_FLIP), MG_CLASS_MOVE);
   for (int k = 0; k < 3; k++) {
-    char text[400];
-    mg_kernel_facts f;
-    snprintf(text, sizeof text, "program c\ninput X : f16[1024, 256]\ninput Y : f16[1024, 256]\nO = kernel grid=(x=128) {\n  o = %s\n  store o {x->0}\n}\noutput O\n", ops[k]);
-    mg_graph *g = parse(text);
-    assert_int_equal(mg_kernel_facts_of(g, 1, mg_machine_find("H200"), &f), 1);
-    us[k] = f.cost.elements_us;
-    mg_graph_free(g);
+    double of[2];
+    for (int j = 0; j < 2; j++) {
+      char text[400];
+      mg_kernel_facts f;
+      snprintf(text, sizeof text, "program c\ninput X : f16[1024, 256]\ninput Y : f16[1024, 256]\nO = kernel grid=(x=128) {\n  x = load X {x->0}\n%s  o = %s\n  store o {x->0}\n}\noutput O\n",
+               k ? "  y = load Y {x->0}\n" : "", ops[k][j]);
+      mg_graph *g = parse(text);
+      assert_int_equal(mg_kernel_facts_of(g, 1, mg_machine_find("H200"), &f), 1);
+      of[j] = f.cost.elements_us;
+      mg_graph_free(g);
+    }
+    us[k] = of[1] - of[0];
   }
   assert_float_equal(us[0] / us[1], mg_cost_slots(MG_CLASS_SPECIAL) / mg_cost_slots(MG_CLASS_PLAIN), 1e-9);
   assert_float_equal(us[1], us[2], 1e-12);
