@@ -666,6 +666,8 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
 /* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
 int mg_library_items(mg_opcode code, int softmax);
 double mg_sm_rate(const mg_machine *m);                          /* bytes a microsecond that a multiprocessor takes in */
+/* Blocks that a multiprocessor works off one after another, or at once, where `group` of them share a result. */
+double mg_waves(const mg_machine *m, int64_t blocks, int64_t group);
 /* Microseconds of one multiprocessor that is full of warps: of operations of tensor cores, by warpgroups or by warps; of issue
    slots of elements; of bytes that products read of shared memory. */
 double mg_dram_us(const mg_machine *m, double bytes); /* of the whole chip: no kernel takes less to bring or store so much */
@@ -3213,7 +3215,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
 }
 
 /* How many blocks one multiprocessor works off, one after the other or together. */
-MGI_FN double mgi_waves(const mg_machine *m, int64_t blocks, int64_t group) {
+double mg_waves(const mg_machine *m, int64_t blocks, int64_t group) {
   const int64_t sms = mg_machine_clusters(m, group) ? mg_machine_filled_sms(m, group) : m->sms;
   return (double)mg_ceil_div(blocks, sms);
 }
@@ -3308,7 +3310,7 @@ MGI_FN double mgi_smooth_max(double a, double b) { return sqrt(hypot(a * a, b * 
 MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, mg_rates *rates) {
   mg_cost c;
   memset(&c, 0, sizeof c);
-  const double iters = w->iters, waves = mgi_waves(m, (int64_t)w->blocks, (int64_t)w->group);
+  const double iters = w->iters, waves = mg_waves(m, (int64_t)w->blocks, (int64_t)w->group);
   const double resident = mgi_resident(m, p, waves);
   const double rounds = ceil(waves / resident), draw = mg_sm_rate(m);
   const int loop = iters > 1, alone = p->own && w->group < 2;
@@ -3824,7 +3826,7 @@ int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, 
   f->cost.total_us += maxima_us;
   f->threads = mgi_plan_threads(&f->plan);
   f->blocks = k.blocks, f->group = k.group, f->steps = k.iters;
-  f->waves = mgi_waves(m, k.blocks, k.group);
+  f->waves = mg_waves(m, k.blocks, k.group);
   f->resident = mgi_resident(m, &f->plan, f->waves);
   f->dram_bytes = w.dram_bytes;
   f->l2_bytes = w.l2_bytes * (double)k.blocks;

@@ -4861,7 +4861,7 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   }
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
   const double sm_rate = mg_sm_rate(gpu), t_dram = mg_dram_us(gpu, dram);
-  const double waves = mgi_waves(gpu, k->blocks, k->group);
+  const double waves = mg_waves(gpu, k->blocks, k->group);
   const double t_products = fmin(mg_products_us(gpu, flops, 0), group ? mg_products_us(gpu, flops, 1) : 1e300);
   const double t_slots = mg_slots_us(gpu, alu), t_shared = mg_shared_us(gpu, sh);
   const mg_least least = mg_least_of(gpu, iters > 1, group, flops > 0, streams);
