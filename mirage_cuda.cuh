@@ -818,7 +818,8 @@ typedef struct mgi_emu_warp {
   int arrived, at_group;     /* at_group, of a warpgroup's first: lanes at its barrier */
   mgi_emu_site site;         /* of the collective */
   mgi_emu_product *product;  /* issued and not yet computed, oldest first */
-  int n_product, cap_product, n_committed, fenced;
+  int n_product, cap_product, fenced;
+  uint32_t groups;           /* of products, that have been committed */
   uint64_t issued;           /* of all of them a hash: the warps of a warpgroup issue the same */
 } mgi_emu_warp;
 typedef struct mgi_emu_state {
@@ -1499,9 +1500,8 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
 }
 /* A tensor copy is of another proxy than a thread's own writes, cp.async's among them: what lies where it goes has to be
    published. */
-static MGI_EMU_PLAIN void mgi_emu_overwrites(const void *to, size_t bytes) {
+static MGI_EMU_PLAIN void mgi_emu_overwrites(const mgi_emu_part *b, const void *to, size_t bytes) {
   mgi_emu_state *s = &mgi_emu;
-  const mgi_emu_part *b = mgi_emu_part_of(s->tid);
   const mgi_emu_cell *c = b->cell + ((const unsigned char *)to - b->shared_map);
   for (size_t k = 0; k < bytes && !s->failed && !s->job->unwatched; k++, c++) {
     if (c->flying || c->w_when < b->began || c->w_published != s->thread[c->w_tid].published) continue;
@@ -1522,7 +1522,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_landed(const unsigned char *to) {
 #else
 #define MGI_EMU_TOUCH(p, bytes, write, fly) ((void)(p), (void)(bytes))
 #define MGI_EMU_NOINLINE
-MGI_EMU void mgi_emu_overwrites(const void *to, size_t bytes) { (void)to, (void)bytes; }
+MGI_EMU void mgi_emu_overwrites(const mgi_emu_part *b, const void *to, size_t bytes) { (void)b, (void)to, (void)bytes; }
 MGI_EMU void mgi_emu_touch_landed(const unsigned char *to) { (void)to; }
 #endif
 #if defined(MG_EMULATE_RACES) || defined(MG_EMULATE_VOLATILE) /* with the latter alone only volatile accesses matter */
@@ -1960,18 +1960,25 @@ MG_DEV void mg_phase_publish() {
   for (int k = 0; k < b->n_phases; k++)
     if (b->phases[k].by == mgi_emu.tid && !b->phases[k].known) b->phases[k].known = 1, b->phases[k].known_at = mgi_emu.thread[mgi_emu.tid].arrived;
 }
-MGI_EMU void mgi_emu_phase_arrives(mg_phase *p, const char *who) {
+MGI_EMU void mgi_emu_phase_arrives_in(mgi_emu_part *b, mg_phase *p, const char *who) {
   mgi_emu_state *s = &mgi_emu;
-  mgi_emu_phases *f = mgi_emu_phases_at(p, who);
+  mgi_emu_phases *f = mgi_emu_phases_of(b, p, who);
+  if (b != mgi_emu_part_of(s->tid) && !mgi_emu_phases_shared(f)) mgi_emu_fault(1, "%s: no barrier of the cluster lies between the block's barrier of phases and this", who);
   if (f->arrivals == f->count) mgi_emu_fault(1, "%s: more arrivals than the %d that the barrier expects", who, f->count);
   f->arrivals++;
   f->now_at[s->tid / 32] = s->warp[s->tid / 32].since;
   s->now++;
-  mgi_emu_phase_ends(mgi_emu_part_of(s->tid), f);
+  mgi_emu_phase_ends(b, f);
 }
+MGI_EMU void mgi_emu_phase_arrives(mg_phase *p, const char *who) { mgi_emu_phase_arrives_in(mgi_emu_part_of(mgi_emu.tid), p, who); }
 MGI_EMU_NOINLINE MG_DEV void mg_phase_arrive(mg_phase *p) {
   MGI_EMU_TOUCH(p, 8, 0, 0);
   mgi_emu_phase_arrives(p, "mg_phase_arrive");
+  mgi_emu_yield();
+}
+/* At the barrier that lies in block `rank` of the cluster as p does here. */
+MGI_EMU_NOINLINE MG_DEV void mg_phase_arrive_at(mg_phase *p, int rank) {
+  mgi_emu_phase_arrives_in(&mgi_emu.part[rank], (mg_phase *)mg_cluster_shared((unsigned char *)p, rank), "mg_phase_arrive_at");
   mgi_emu_yield();
 }
 /* Arrives, and has the open phase wait for so many bytes of copies. */
@@ -2052,36 +2059,58 @@ MGI_EMU void mgi_emu_tensor_begins(const mgi_emu_tensor *c) {
   s->tensor[s->n_tensor++] = *c;
   if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_tensor_land(s->n_tensor - 1);
 }
-/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p. */
-template<int RANK> MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+/* Whether the box of m from element `at` on is one that can be brought to offset `off` of shared memory. */
+template<int RANK> MGI_EMU void mgi_emu_tensor_may(size_t off, const mg_tensor_map &m, const int (&at)[RANK], const char *who) {
   mgi_emu_state *s = &mgi_emu;
-  mgi_emu_part *b = mgi_emu_part_of(s->tid);
-  const size_t line = (size_t)(m.wide * m.bytes), bytes = line * (size_t)m.lines, off = (size_t)((unsigned char *)to - mg_shared());
-  if (m.rank != RANK) mgi_emu_fault(1, "mg_tensor_copy: %d coordinates of a tensor of %d dimensions", RANK, m.rank);
-  if (off % (m.lines == 1 ? 128 : line * 8)) mgi_emu_fault(1, "mg_tensor_copy: to byte %lld of shared memory, no multiple of %lld", (long long)off, m.lines == 1 ? 128LL : (long long)line * 8);
-  if (off + bytes > s->shared_bytes) mgi_emu_fault(1, "mg_tensor_copy: offset %lld is outside the %llu bytes of shared memory", (long long)off, (unsigned long long)s->shared_bytes);
+  const size_t line = (size_t)(m.wide * m.bytes), bytes = line * (size_t)m.lines;
+  if (m.rank != RANK) mgi_emu_fault(1, "%s: %d coordinates of a tensor of %d dimensions", who, RANK, m.rank);
+  if (off % (m.lines == 1 ? 128 : line * 8)) mgi_emu_fault(1, "%s: to byte %lld of shared memory, no multiple of %lld", who, (long long)off, m.lines == 1 ? 128LL : (long long)line * 8);
+  if (off + bytes > s->shared_bytes) mgi_emu_fault(1, "%s: offset %lld is outside the %llu bytes of shared memory", who, (long long)off, (unsigned long long)s->shared_bytes);
   for (int l = 0; l < m.lines; l++) { /* what it reads */
     int64_t inside;
     const unsigned char *const from = mgi_emu_line(&m, at, l, &inside);
     if (inside) mgi_emu_global(from, (size_t)((inside < m.wide ? inside : m.wide) * m.bytes), 16, 0, 0);
   }
-  MGI_EMU_TOUCH(p, 8, 0, 0);
-  mgi_emu_phases *f = mgi_emu_phases_at(p, "mg_tensor_copy");
+}
+/* It is on its way there in block b, and counts in f of the same. */
+template<int RANK> MGI_EMU_NOINLINE void mgi_emu_tensor_to(mgi_emu_part *b, size_t off, const mg_tensor_map &m, mgi_emu_phases *f, const int (&at)[RANK]) {
+  const size_t bytes = (size_t)(m.wide * m.bytes) * (size_t)m.lines;
+  unsigned char *const to = b->shared + off;
 #ifdef MG_EMULATE_RACES
   mgi_emu_flying_bar = (uint8_t)(f - b->phases);
   mgi_emu_flying_phase = f->done;
 #endif
-  mgi_emu_overwrites(to, bytes);
+  mgi_emu_overwrites(b, to, bytes);
   MGI_EMU_TOUCH(to, bytes, 1, 3);
   memset(to, 0xFF, bytes);
   mgi_emu_tensor c;
   memset(&c, 0, sizeof c);
   c.map = m;
   for (int d = 0; d < RANK; d++) c.at[d] = at[d];
-  c.part = (int)(b - s->part);
+  c.part = (int)(b - mgi_emu.part);
   c.to = off;
   c.phases = f;
   mgi_emu_tensor_begins(&c);
+}
+/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p. */
+template<int RANK> MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+  const size_t off = (size_t)((unsigned char *)to - mg_shared());
+  mgi_emu_tensor_may(off, m, at, "mg_tensor_copy");
+  MGI_EMU_TOUCH(p, 8, 0, 0);
+  mgi_emu_tensor_to(mgi_emu_part_of(mgi_emu.tid), off, m, mgi_emu_phases_at(p, "mg_tensor_copy"), at);
+  mgi_emu_yield();
+}
+/* The same to that place in each of the first BLOCKS of the cluster, where they count in the barrier that lies as p does here. */
+template<int BLOCKS, int RANK> MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy_all(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+  mgi_emu_state *s = &mgi_emu;
+  const size_t off = (size_t)((unsigned char *)to - mg_shared());
+  mgi_emu_tensor_may(off, m, at, "mg_tensor_copy_all");
+  for (int r = 0; r < BLOCKS; r++) {
+    mgi_emu_part *const b = &s->part[r];
+    mgi_emu_phases *const f = mgi_emu_phases_of(b, (const mg_phase *)mg_cluster_shared((unsigned char *)p, r), "mg_tensor_copy_all");
+    if (!mgi_emu_phases_shared(f)) mgi_emu_fault(1, "mg_tensor_copy_all: no barrier of the cluster lies between the block's barrier of phases and this");
+    mgi_emu_tensor_to(b, off, m, f, at);
+  }
   mgi_emu_yield();
 }
 /* N words to the place that `mine` has in block `rank` of the cluster; their bytes count in a phase of the barrier that lies there as p does here. */
@@ -2578,11 +2607,12 @@ MG_DEV void mg_mma_1688(mg_num (&c)[4], const mg_num (&a)[4], const mg_num (&b)[
   mgi_emu_collect(&mgi_emu_at_mma_wide, &m, mgi_emu_within(line));
 }
 
-/* Products of a warpgroup: every warp computes its rows, at the issue or later, at the latest at the wait; only then B is
-   read, at the places that the swizzle gives. */
+/* Products of a warpgroup: every warp computes its rows, at the issue or later, at the latest at the wait; only then B, and A where
+   it lies there, are read in shared memory, at the places that the swizzle gives. */
+typedef struct mgi_emu_left { const unsigned char *a; int along; } mgi_emu_left; /* A; NULL: it is in registers */
 typedef struct mgi_emu_right { const unsigned char *b; int n, along, panel, add; void (*mma)(void *const *arg); } mgi_emu_right; /* B, and what is done with it */
-typedef struct mgi_emu_issue { mg_num (*c)[4]; const uint32_t *a; mgi_emu_right right; } mgi_emu_issue; /* a lane's part */
-struct mgi_emu_product { mg_num (*c[32])[4]; uint32_t a[32][4]; mgi_emu_right right; };
+typedef struct mgi_emu_issue { mg_num (*c)[4]; const uint32_t *a; mgi_emu_left left; mgi_emu_right right; } mgi_emu_issue; /* a lane's part */
+struct mgi_emu_product { mg_num (*c[32])[4]; uint32_t a[32][4], group; int warp; mgi_emu_left left; mgi_emu_right right; };
 MGI_EMU_PLAIN static inline void mgi_emu_group_read(const unsigned char *b, size_t off, uint16_t *to) { /* 8 elements */
   const size_t at = (size_t)(b - mg_shared()) + off;
   const unsigned char *p = mg_shared() + (at ^ ((at >> 7 & 7) << 4));
@@ -2590,9 +2620,30 @@ MGI_EMU_PLAIN static inline void mgi_emu_group_read(const unsigned char *b, size
   MGI_EMU_TOUCH(p, 16, 0, 2);
   memcpy(to, p, 16);
 }
-MGI_EMU void mgi_emu_group_go(const mgi_emu_product *g) {
+/* The warp's 16 rows of A, of 64, as fragments. */
+MGI_EMU void mgi_emu_group_left(mgi_emu_product *g) {
+  const int row0 = g->warp * 16;
+  uint16_t a[16][16]; /* by row */
+  if (g->left.along) {
+    for (int k = 0; k < 16; k++)
+      for (int m = 0; m < 16; m += 8) {
+        uint16_t line[8];
+        mgi_emu_group_read(g->left.a, (size_t)(k / 8 * 1024 + k % 8 * 128 + (row0 + m) * 2), line);
+        for (int j = 0; j < 8; j++) a[m + j][k] = line[j];
+      }
+  } else
+    for (int m = 0; m < 16; m++)
+      for (int k = 0; k < 16; k += 8) mgi_emu_group_read(g->left.a, (size_t)((row0 + m) / 8 * 1024 + m % 8 * 128 + k * 2), &a[m][k]);
+  for (int l = 0; l < 32; l++)
+    for (int x = 0; x < 4; x++) {
+      const uint16_t *at = &a[l / 4 + (x & 1) * 8][l % 4 * 2 + (x >> 1) * 8];
+      g->a[l][x] = (uint32_t)at[0] | (uint32_t)at[1] << 16;
+    }
+}
+MGI_EMU void mgi_emu_group_go(mgi_emu_product *g) {
   const mgi_emu_right *x = &g->right;
-  uint16_t line[16 * 128], b[16][128]; /* b by row */
+  uint16_t line[16], b[16][256]; /* b by row */
+  if (g->left.a) mgi_emu_group_left(g);
   if (x->along) {
     for (int k = 0; k < 16; k++)
       for (int n = 0; n < x->n; n += 8) mgi_emu_group_read(x->b, (size_t)(n / 64) * (size_t)x->panel + (size_t)(k / 8 * 1024 + k % 8 * 128 + n % 64 * 2), &b[k][n]);
@@ -2625,42 +2676,58 @@ MGI_EMU void mgi_emu_group_land(mgi_emu_warp *w, int n) {
   for (int k = 0; k < n; k++) mgi_emu_group_go(&w->product[k]);
   if (n) memmove(w->product, w->product + n, (size_t)(w->n_product - n) * sizeof *w->product);
   w->n_product -= n;
-  w->n_committed = w->n_committed > n ? w->n_committed - n : 0;
 }
 MGI_EMU void mgi_emu_do_group(void *const *arg) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_warp *w = &s->warp[s->tid / 32];
   const mgi_emu_right *x = &((const mgi_emu_issue *)arg[0])->right;
+  const mgi_emu_left left = ((const mgi_emu_issue *)arg[0])->left;
   if (s->threads % 128) mgi_emu_fault(1, "mg_group_mma: a block of %d threads is no whole number of warpgroups", s->threads);
   if (!w->fenced) mgi_emu_fault(1, "mg_group_mma without mg_group_fence");
   if ((x->b - mg_shared()) % 1024 / 128) mgi_emu_fault(1, "mg_group_mma: its operand starts at byte %lld, not in the first of eight lines", (long long)(x->b - mg_shared()));
   mgi_emu_in_shared(x->b, 16, "mg_group_mma");
+  if (left.a && (left.a - mg_shared()) % 1024 / 128) mgi_emu_fault(1, "mg_group_mma: its left operand starts at byte %lld, not in the first of eight lines", (long long)(left.a - mg_shared()));
+  if (left.a) mgi_emu_in_shared(left.a, 16, "mg_group_mma");
   if (!mgi_emu_room(&w->product, w->n_product, &w->cap_product)) return;
   mgi_emu_product *g = &w->product[w->n_product++];
+  g->left = left;
   g->right = *x;
+  g->group = w->groups;
+  g->warp = s->tid / 32 % 4;
   for (int l = 0; l < 32; l++) {
     const mgi_emu_issue *y = (const mgi_emu_issue *)arg[l];
-    if (y->right.b != x->b || y->right.add != x->add) mgi_emu_fault(1, "mg_group_mma: lanes with different operands");
+    if (y->right.b != x->b || y->right.add != x->add || y->left.a != left.a) mgi_emu_fault(1, "mg_group_mma: lanes with different operands");
     g->c[l] = y->c;
-    for (int k = 0; k < 4; k++) g->a[l][k] = y->a[k];
+    for (int k = 0; k < 4 && !left.a; k++) g->a[l][k] = y->a[k];
   }
   w->issued = (w->issued * 31 + (uint64_t)(x->b - mg_shared())) * 31 + (uint64_t)(x->n * 2 + x->add);
+  if (left.a) w->issued = w->issued * 31 + (uint64_t)(left.a - mg_shared());
   if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_group_land(w, w->n_product);
 }
 MGI_EMU void mgi_emu_do_group_fence(void *const *) { mgi_emu.warp[mgi_emu.tid / 32].fenced = 1; }
-MGI_EMU void mgi_emu_do_group_commit(void *const *) { mgi_emu.warp[mgi_emu.tid / 32].n_committed = mgi_emu.warp[mgi_emu.tid / 32].n_product; }
-MGI_EMU void mgi_emu_do_group_wait(void *const *) {
+MGI_EMU void mgi_emu_do_group_commit(void *const *) { mgi_emu.warp[mgi_emu.tid / 32].groups++; }
+MGI_EMU void mgi_emu_do_group_wait(void *const *arg) {
   mgi_emu_warp *w = &mgi_emu.warp[mgi_emu.tid / 32];
-  mgi_emu_group_land(w, w->n_committed);
+  const uint32_t but = *(const uint32_t *)arg[0];
+  int n = 0;
+  while (n < w->n_product && w->product[n].group + but < w->groups) n++;
+  mgi_emu_group_land(w, n);
   w->fenced = 0;
 }
 static const mgi_emu_collective mgi_emu_at_group[4] = {{"mg_group_mma", mgi_emu_do_group}, {"mg_group_fence", mgi_emu_do_group_fence}, {"mg_group_commit", mgi_emu_do_group_commit}, {"mg_group_wait", mgi_emu_do_group_wait}};
 MG_DEV void mg_group_publish() { mgi_emu.thread[mgi_emu.tid].published++; }
 MG_DEV void mg_group_fence(int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_group[1], 0, mgi_emu_called(line)); }
 MG_DEV void mg_group_commit(int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_group[2], 0, mgi_emu_called(line)); }
-template<int TILES> MG_DEV void mg_group_wait(mg_num (&)[TILES][4], int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_group[3], 0, mgi_emu_called(line)); }
+template<int BUT = 0, int TILES> MG_DEV void mg_group_wait(mg_num (&)[TILES][4], int line = __builtin_LINE()) {
+  uint32_t but = BUT;
+  mgi_emu_collect(&mgi_emu_at_group[3], &but, mgi_emu_called(line));
+}
 template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(mg_num (*c)[4], const uint32_t (&a)[4], const T *b, bool add, int line = __builtin_LINE()) {
-  mgi_emu_issue x = {c, a, {(const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>}};
+  mgi_emu_issue x = {c, a, {0, 0}, {(const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>}};
+  mgi_emu_collect(&mgi_emu_at_group[0], &x, mgi_emu_within(line));
+}
+template<class T, int N, bool ALONG, int PANEL, bool LEFT_ALONG> MG_DEV void mg_group_mma_tiles(mg_num (*c)[4], const T *a, const T *b, bool add, int line = __builtin_LINE()) {
+  mgi_emu_issue x = {c, 0, {(const unsigned char *)a, LEFT_ALONG}, {(const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>}};
   mgi_emu_collect(&mgi_emu_at_group[0], &x, mgi_emu_within(line));
 }
 
@@ -2815,8 +2882,8 @@ MGI_EMU void mgi_emu_part_opens(int k) {
   s->begun++;
   for (int w = first / 32; w < end / 32; w++) {
     s->warp[w].ready = ~0u;
-    s->warp[w].arrived = s->warp[w].at_group = s->warp[w].n_product = s->warp[w].n_committed = s->warp[w].fenced = 0;
-    s->warp[w].issued = 0;
+    s->warp[w].arrived = s->warp[w].at_group = s->warp[w].n_product = s->warp[w].fenced = 0;
+    s->warp[w].issued = s->warp[w].groups = 0;
     s->warp[w].since = s->warp[w].group = s->now;
     if (!fresh && s->parts > 1) continue;
     int v = (int)(mgi_emu_random() % (uint64_t)(w + 1)); /* priorities: a random permutation */
@@ -3477,6 +3544,10 @@ typedef uint64_t mg_phase;
 MG_DEV void mg_phase_init(mg_phase *p, int count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mgi_shared_address(p)), "r"(count) : "memory"); }
 MG_DEV void mg_phase_publish() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 MG_DEV void mg_phase_arrive(mg_phase *p) { asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(mgi_shared_address(p)) : "memory"); }
+/* At the barrier that lies in block `rank` of the cluster as p does here. */
+MG_DEV void mg_phase_arrive_at(mg_phase *p, int rank) {
+  asm volatile("{.reg .b32 at; mapa.shared::cluster.u32 at, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [at];}" ::"r"(mgi_shared_address(p)), "r"(rank) : "memory");
+}
 /* Arrives, and has the open phase wait for so many bytes of copies. */
 MG_DEV void mg_phase_expect(mg_phase *p, int bytes) { asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(mgi_shared_address(p)), "r"(bytes) : "memory"); }
 MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
@@ -3494,15 +3565,26 @@ template<int N, class W> MG_DEV void mg_push(W *mine, int rank, mg_phase *p, con
   else if constexpr (N == 2) asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to), "r"(v[0].bits), "r"(v[1].bits), "r"(at) : "memory");
   else asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to), "r"(v[0].bits), "r"(at) : "memory");
 }
+#define MGI_COPIES \
+  if constexpr (RANK == 2) MGI_COPY("2d", "%3, %4", "%5", "r"(at[0]), "r"(at[1])); \
+  if constexpr (RANK == 3) MGI_COPY("3d", "%3, %4, %5", "%6", "r"(at[0]), "r"(at[1]), "r"(at[2])); \
+  if constexpr (RANK == 4) MGI_COPY("4d", "%3, %4, %5, %6", "%7", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3])); \
+  if constexpr (RANK == 5) MGI_COPY("5d", "%3, %4, %5, %6, %7", "%8", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]));
 /* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p. */
 template<int RANK> MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   static_assert(RANK >= 2 && RANK <= 5, "a tensor of 2 to 5 dimensions");
   const uint32_t s = mgi_shared_address(to), b = mgi_shared_address(p);
-#define MGI_COPY(DIM, AT, ...) asm volatile("cp.async.bulk.tensor." DIM ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" AT "}], [%2];" ::"r"(s), "l"(&m), "r"(b), __VA_ARGS__ : "memory")
-  if constexpr (RANK == 2) MGI_COPY("2d", "%3, %4", "r"(at[0]), "r"(at[1]));
-  if constexpr (RANK == 3) MGI_COPY("3d", "%3, %4, %5", "r"(at[0]), "r"(at[1]), "r"(at[2]));
-  if constexpr (RANK == 4) MGI_COPY("4d", "%3, %4, %5, %6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]));
-  if constexpr (RANK == 5) MGI_COPY("5d", "%3, %4, %5, %6, %7", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]));
+#define MGI_COPY(DIM, AT, NEXT, ...) asm volatile("cp.async.bulk.tensor." DIM ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" AT "}], [%2];" ::"r"(s), "l"(&m), "r"(b), __VA_ARGS__ : "memory")
+  MGI_COPIES
+#undef MGI_COPY
+}
+/* The same to that place in each of the first BLOCKS of the cluster, where they count in the barrier that lies as p does here. */
+template<int BLOCKS, int RANK> MG_DEV void mg_tensor_copy_all(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+  static_assert(RANK >= 2 && RANK <= 5 && BLOCKS <= 16, "a tensor of 2 to 5 dimensions, a cluster of up to 16 blocks");
+  const uint32_t s = mgi_shared_address(to), b = mgi_shared_address(p);
+  const uint16_t all = (uint16_t)((1 << BLOCKS) - 1);
+#define MGI_COPY(DIM, AT, NEXT, ...) asm volatile("cp.async.bulk.tensor." DIM ".shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {" AT "}], [%2], " NEXT ";" ::"r"(s), "l"(&m), "r"(b), __VA_ARGS__, "h"(all) : "memory")
+  MGI_COPIES
 #undef MGI_COPY
 }
 #endif
@@ -3591,14 +3673,16 @@ template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
 /* Products of a warpgroup (sm_90a), four consecutive warps from a multiple of 4 on, all of their lanes: c += A B, or c = A B
    without `add`, A 64 x 16 in registers, warp w rows 16 w, laid out as for mg_mma_16816, as is c, N / 8 fragments of it; B
    16 x N in shared memory, swizzled (>>tiles), from its element (0, 0) on.  ALONG: a line is a row of B, 64 columns of it, the
-   next 64 PANEL bytes on; else a column.  Asynchronous: between mg_group_fence and mg_group_wait nobody touches c and a; and
-   what was written to shared memory is seen after its writers' mg_group_publish and a barrier. */
+   next 64 PANEL bytes on; else a column.  mg_group_mma_tiles: A lies in shared memory too; LEFT_ALONG: a line is a column of it.
+   Asynchronous: between mg_group_fence and mg_group_wait nobody touches c and a; what was issued before a mg_group_commit is a
+   group, and mg_group_wait<BUT> waits for all of them but the last BUT; and what was written to shared memory is seen after its
+   writers' mg_group_publish and a barrier. */
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 MG_DEV void mg_group_publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 MG_DEV void mg_group_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 MG_DEV void mg_group_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template<int TILES> MG_DEV void mg_group_wait(float (&c)[TILES][4]) {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+template<int BUT = 0, int TILES> MG_DEV void mg_group_wait(float (&c)[TILES][4]) {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(BUT) : "memory");
   MG_UNROLL
   for (int i = 0; i < TILES * 4; i++) asm volatile("" : "+f"(c[i >> 2][i & 3])::"memory"); /* from here on, not before */
 }
@@ -3607,10 +3691,12 @@ template<int TILES> MG_DEV void mg_group_wait(float (&c)[TILES][4]) {
 #define MGI_GROUP_C4(t) MGI_GROUP_C2(t), MGI_GROUP_C2(t + 2)
 #define MGI_GROUP_C8(t) MGI_GROUP_C4(t), MGI_GROUP_C4(t + 4)
 #define MGI_GROUP_C16(t) MGI_GROUP_C8(t), MGI_GROUP_C8(t + 8)
+#define MGI_GROUP_C32(t) MGI_GROUP_C16(t), MGI_GROUP_C16(t + 16)
 #define MGI_GROUP_R16 "%0, %1, %2, %3, %4, %5, %6, %7"
 #define MGI_GROUP_R32 MGI_GROUP_R16 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define MGI_GROUP_R64 MGI_GROUP_R32 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define MGI_GROUP_R128 MGI_GROUP_R64 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define MGI_GROUP_R256 MGI_GROUP_R128 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 template<class T, int N> struct mgi_group_mma;
 #define MGI_GROUP_MMA(T, TYPE, N, TILES, A0, A1, A2, A3, B, ADD, ALONG_) \
   template<> struct mgi_group_mma<T, N> { \
@@ -3618,19 +3704,29 @@ template<class T, int N> struct mgi_group_mma;
       asm volatile("{.reg .pred p; setp.ne.b32 p, " ADD ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " {" MGI_GROUP_R##N "}, {" A0 ", " A1 ", " A2 ", " A3 "}, " B ", p, 1, 1, " ALONG_ ";}" \
                    : MGI_GROUP_C##TILES(0) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"((int)ALONG)); \
     } \
+    template<bool LEFT_ALONG, bool ALONG> static MG_DEV void tiles(float (*c)[4], uint64_t a, uint64_t b, int add) { \
+      asm volatile("{.reg .pred p; setp.ne.b32 p, " A2 ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " {" MGI_GROUP_R##N "}, " A0 ", " A1 ", p, 1, 1, " A3 ", " B ";}" \
+                   : MGI_GROUP_C##TILES(0) : "l"(a), "l"(b), "r"(add), "n"((int)LEFT_ALONG), "n"((int)ALONG)); \
+    } \
   };
 #define MGI_GROUP_MMAS(T, TYPE) \
   MGI_GROUP_MMA(T, TYPE, 16, 2, "%8", "%9", "%10", "%11", "%12", "%13", "%14") \
   MGI_GROUP_MMA(T, TYPE, 32, 4, "%16", "%17", "%18", "%19", "%20", "%21", "%22") \
   MGI_GROUP_MMA(T, TYPE, 64, 8, "%32", "%33", "%34", "%35", "%36", "%37", "%38") \
-  MGI_GROUP_MMA(T, TYPE, 128, 16, "%64", "%65", "%66", "%67", "%68", "%69", "%70")
+  MGI_GROUP_MMA(T, TYPE, 128, 16, "%64", "%65", "%66", "%67", "%68", "%69", "%70") \
+  MGI_GROUP_MMA(T, TYPE, 256, 32, "%128", "%129", "%130", "%131", "%132", "%133", "%134")
 #define MGI_S(type, name, m, n, k, ptx) MGI_GROUP_MMAS(mg_##name, ptx)
 MG_TENSOR_SHAPES(MGI_S)
 #undef MGI_S
+/* An operand's address, panels PANEL bytes apart, groups of 8 lines 1024, swizzle over 128 bytes. */
+template<int PANEL> MG_DEV uint64_t mgi_group_operand(const void *p) {
+  return (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | (uint64_t)(PANEL / 16) << 16 | (mgi_shared_address(p) & 0x3FFFF) >> 4;
+}
 template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(float (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
-  /* its address, panels PANEL bytes apart, groups of 8 lines 1024, swizzle over 128 bytes */
-  const uint64_t d = (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | (uint64_t)(PANEL / 16) << 16 | (mgi_shared_address(b) & 0x3FFFF) >> 4;
-  mgi_group_mma<T, N>::template go<ALONG>(c, a, d, add);
+  mgi_group_mma<T, N>::template go<ALONG>(c, a, mgi_group_operand<PANEL>(b), add);
+}
+template<class T, int N, bool ALONG, int PANEL, bool LEFT_ALONG> MG_DEV void mg_group_mma_tiles(float (*c)[4], const T *a, const T *b, bool add) {
+  mgi_group_mma<T, N>::template tiles<LEFT_ALONG, ALONG>(c, mgi_group_operand<0>(a), mgi_group_operand<PANEL>(b), add); /* 64 rows are one panel */
 }
 #else
 template<int ARCH = __CUDA_ARCH__> MG_DEV void mg_group_fence() { static_assert(ARCH < 0, "products of a warpgroup are for sm_90a: nvcc -gencode arch=compute_90a,code=sm_90a"); }
@@ -3951,19 +4047,19 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
 }
 
 /* A ring whose STAGES tensor copies fill: of each stage, what says that its BYTES have come, and what says that all WARPS
-   have read it.  Iteration i reads stage i % STAGES, at its turn i / STAGES % 2; in its iteration each waits for filled(),
+   have read it, those of all BLOCKS of a cluster whose blocks copy for one another.  Iteration i reads stage i % STAGES, at its turn i / STAGES % 2; in its iteration each waits for filled(),
    reads, and calls read(), unless nothing is to follow in that stage; one thread of the first warp, all of which waits for
    drained(), has the next copied.
        block's thread 0    expect(0) copy  expect(1) copy ..     drained(0) expect(0) copy ..
        every warp                filled(0) .. read(0)  filled(1) .. read(1)  ..                                        */
-template<int STAGES, int BYTES, int WARPS> struct mg_ring {
+template<int STAGES, int BYTES, int WARPS, int BLOCKS = 1> struct mg_ring {
   mg_phase *p; /* of STAGES that are filled, then of as many that are drained */
   MG_DEV explicit mg_ring(unsigned char *at) : p((mg_phase *)at) {}
   MG_DEV void init() const { /* a barrier of all who use it follows */
     if (mg_tid() == 0)
       for (int s = 0; s < STAGES; s++) {
         mg_phase_init(p + s, 1);
-        mg_phase_init(p + STAGES + s, WARPS);
+        mg_phase_init(p + STAGES + s, WARPS * BLOCKS);
       }
     mg_phase_publish();
   }
@@ -3972,7 +4068,9 @@ template<int STAGES, int BYTES, int WARPS> struct mg_ring {
   MG_DEV void drained(int s, int turn) const { mg_phase_wait(p + STAGES + s, turn); }
   MG_DEV void read(int s) const {
     mg_sync_warp();
-    if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);
+    if constexpr (BLOCKS > 1) {
+      if (mg_lane() < BLOCKS) mg_phase_arrive_at(p + STAGES + s, mg_lane());
+    } else if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);
   }
 };
 /* Has a tile copied, of whose lines BOX come at a time.  `at`: its first element, the contiguous dimension first.  Called by
@@ -3988,6 +4086,20 @@ template<class TILE, int BOX, int RANK> MG_DEV void mg_copy_tile(const TILE &to,
       for (int d = 0; d < RANK; d++) from[d] = at[d] + (d == 0 ? i : d == 1 ? l : 0);
       mg_tensor_copy<RANK>(to.p + i * TILE::LINES + l * WIDE, m, p, from);
     }
+}
+/* The same of a tile that BLOCKS blocks, a cluster, all read: each has a part of its boxes copied to all of them. */
+template<class TILE, int BOX, int BLOCKS, int RANK> MG_DEV void mg_copy_tile_part(const TILE &to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+  constexpr int WIDE = TILE::ACROSS < 64 || TILE::LINES == 1 ? TILE::ACROSS : 64, DOWN = TILE::LINES / BOX, PART = TILE::ACROSS / WIDE * DOWN / BLOCKS;
+  static_assert(sizeof(typename TILE::T) == 2 && (TILE::PITCH == 0 || (TILE::PITCH == TILE::ACROSS && WIDE == TILE::ACROSS)) && TILE::SWIZZLED == (TILE::LINES > 1), "16-bit tiles, swizzled by lines of up to 128 bytes, or one line");
+  static_assert(TILE::LINES % BOX == 0 && BOX <= 256 && (BOX % 8 == 0 || BOX == TILE::LINES), "whole boxes, of whole turns of the swizzle");
+  static_assert(PART * BLOCKS * BOX * WIDE == TILE::LINES * TILE::ACROSS, "as many boxes for every block");
+  for (int k = mg_cluster_rank() * PART, end = k + PART; k < end; k++) {
+    const int i = k / DOWN * WIDE, l = k % DOWN * BOX;
+    int from[RANK];
+    MG_UNROLL
+    for (int d = 0; d < RANK; d++) from[d] = at[d] + (d == 0 ? i : d == 1 ? l : 0);
+    mg_tensor_copy_all<BLOCKS>(to.p + i * TILE::LINES + l * WIDE, m, p, from);
+  }
 }
 
 /* Zeroes what lies outside of the valid rows x cols elements of a tile. */
@@ -4432,10 +4544,11 @@ template<class TILE> MG_DEV const typename TILE::T *mgi_group_place(const TILE &
   const int line = TILE::TRANS ? n : k, i = TILE::TRANS ? k : n;
   return t.p + i / 64 * (TILE::LINES * 64) + line * 64 + i % 64;
 }
+constexpr MG_DEV int mgi_group_width(int left) { return left >= 256 ? 256 : left >= 128 ? 128 : left >= 64 ? 64 : left >= 32 ? 32 : 16; } /* of the next product, of columns that are left */
 /* Columns from J of acc += a right over 16 * STEPS of the contraction, from k0; the first step writes acc if CLEAR. */
 template<class T, int STEPS, bool CLEAR, int J, class ACC, class TILE> MG_DEV void mgi_group_columns(ACC &acc, const uint32_t (&a)[STEPS][4], const TILE &right, int k0) {
   if constexpr (J < ACC::NT) {
-    constexpr int LEFT = (ACC::NT - J) * 8, N = LEFT >= 128 ? 128 : LEFT >= 64 ? 64 : LEFT >= 32 ? 32 : 16;
+    constexpr int N = mgi_group_width((ACC::NT - J) * 8);
     MG_UNROLL
     for (int s = 0; s < STEPS; s++) mg_group_mma<T, N, !TILE::TRANS, TILE::LINES * 128>(&acc.c[J], a[s], mgi_group_place(right, k0 + s * 16, ACC::col0() + J * 8), !CLEAR || s > 0);
     mgi_group_columns<T, STEPS, CLEAR, J + N / 8>(acc, a, right, k0);
@@ -4456,7 +4569,24 @@ template<class T, int K, bool CLEAR, class ACC, class L, class TILE> MG_DEV void
   for (int s = 0; s < K / 16; s++) left.template fragment<true>(a[s], ACC::row0(), s * 16);
   mgi_group_begin<T, K / 16, CLEAR>(acc, a, right.t, 0);
 }
-/* The same, done. */
+/* acc += left right, both swizzled tiles: nobody touches acc or the tiles until a mg_group_wait of all groups up to this one. */
+template<class T, int K, int J, class ACC, class LEFT, class RIGHT> MG_DEV void mgi_group_columns_of(ACC &acc, const LEFT &left, const RIGHT &right) {
+  if constexpr (J < ACC::NT) {
+    constexpr int N = mgi_group_width((ACC::NT - J) * 8);
+    MG_UNROLL
+    for (int k = 0; k < K; k += 16)
+      mg_group_mma_tiles<T, N, !RIGHT::TRANS, RIGHT::LINES * 128, LEFT::TRANS>(&acc.c[J], mgi_group_place(left, ACC::row0() / 64 * 64, k), mgi_group_place(right, k, ACC::col0() + J * 8), true);
+    mgi_group_columns_of<T, K, J + N / 8>(acc, left, right);
+  }
+}
+template<class T, int K, class ACC, class LEFT, class RIGHT> MG_DEV void mg_group_add(ACC &acc, const mg_left_tile<LEFT> &left, const mg_right_tile<RIGHT> &right) {
+  static_assert(K % 16 == 0 && ACC::WK == 1 && ACC::GROUP && ACC::ALL_COLS, "whole steps of 16, all of them in every warpgroup");
+  static_assert((int)LEFT::ROWS == (int)ACC::M, "all rows lie in the tile");
+  mg_group_fence();
+  mgi_group_columns_of<T, K, 0>(acc, left.t, right.t);
+  mg_group_commit();
+}
+/* As mg_group_begin, done. */
 template<class T, int K, bool CLEAR, class ACC, class L, class TILE> MG_DEV void mg_group_contract(ACC &acc, const L &left, const mg_right_tile<TILE> &right) {
   mg_group_begin<T, K, CLEAR>(acc, left, right);
   mg_group_wait(acc.c);
@@ -6571,13 +6701,14 @@ MGI_FN void mgi_red_library(mgi_red *R, const mg_graph *g, const mg_op_node *op)
 /* The axes of graph-defined operator o, kernel k: their counts and what they cut. */
 MGI_FN void mgi_red_kernel(mgi_red *R, const mg_graph *g, const mg_op_node *op, int k) {
   const mg_graph *sub = op->sub;
-  const int stages = mg_plan_says(sub, MG_PLAN_STAGES, NULL);
+  const int stages = mg_plan_says(sub, MG_PLAN_STAGES, NULL), share = mg_plan_says(sub, MG_PLAN_SHARE, NULL);
   int stores = 0;
   for (uint32_t a = 1; a < sub->n_axes; a++) {
     mgi_red_node *x = &R->node[k * MGI_RED_PER + (int)a];
     x->size = sub->axes[a].extent;
     x->least = a <= 3 ? R->least_grid : (stages > 0 ? stages : 4) + 2;
     x->step = a <= 3 ? 1 : stages > 0 ? stages : 12; /* the last iteration's stage stays the same */
+    if (a <= 3 && share > 1 && x->size % share == 0) x->least = mg_round_up(x->least, share), x->step = share; /* whole clusters */
     if (x->size <= x->least) x->fixed = 1;
   }
   for (uint32_t l = 1; l < sub->n_ops; l++) {
@@ -12023,6 +12154,8 @@ typedef struct mgi_cu_kernel {
   uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every MGI_CU_WARP or MGI_CU_GROUP brings its part of the block's ring */
   uint8_t copies[MG_MAX_AXES + 1]; /* by loop: tensor copies fill its ring */
   int tensor_copies;         /* 1: the plan's copy=tma */
+  int share;                 /* blocks of a cluster that copy for one another (the plan's share); 1: none do */
+  uint32_t share_axis;       /* neighbours along this axis */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
   uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
   mgi_cu_entry *order;       /* what is written, in which order: n_ops + MG_MAX_AXES + MGI_CU_WANTS entries at most */
@@ -12669,6 +12802,7 @@ MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
   p.warps_k = K->wk;
   p.group = K->by_group;
   p.copies = K->tensor_copies;
+  p.stages = K->stages;
   return p;
 }
 
@@ -13113,6 +13247,11 @@ MGI_FN const char *mgi_cu_group_why(const mgi_cu_kernel *K, uint32_t k) {
   const mg_kernel_plan p = mgi_cu_plan(K);
   return mg_flat_group_why(&K->flat, &p, &K->chains, (int)k - 1);
 }
+/* 1 if that product is under way while the next step of its loop begins. */
+MGI_FN int mgi_cu_flies(const mgi_cu_kernel *K, uint32_t k) {
+  const mg_kernel_plan p = mgi_cu_plan(K);
+  return mg_flat_flies(&K->flat, &p, &K->chains, (int)k - 1);
+}
 /* The plan asks for what the machine lacks. */
 MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, mg_plan_key key, int value, mg_capability what) {
   const mg_machine *m = &K->em->machine;
@@ -13548,7 +13687,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     if (!mg_tensor_shape(type)) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (group && splits && mgi_cu_split_load(K, K->b->tensors[b].op) && !mgi_cu_split_load(K, K->b->tensors[a].op)) {
       if (!low) mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mg_type_row(type)->device, depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), mgi_cu_tname(K->b, b));
-    } else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mg_type_row(type)->device, depth, v->in_place || low ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    } else if (group && mgi_cu_flies(K, op)) mgi_cu_line(K, "mg_group_add<%s, %d>(%s, %s, %s);", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mg_type_row(type)->device, depth, v->in_place || low ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s, steady_%s, %s, %s);", mg_type_row(type)->device, depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, mgi_cu_own_ring(K, o->scope) ? "_own" : "", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
@@ -14103,6 +14243,24 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
   else *why = "its lines cannot be cut into boxes";
   return x;
 }
+/* 1 if load `op` brings all blocks of a cluster the same, and its boxes, which may be made smaller, can be dealt out to them. */
+MGI_FN int mgi_cu_shared_box(const mgi_cu_kernel *K, uint32_t op, uint32_t axis, int blocks, mgi_cu_box *x) {
+  const mg_tile_form T = mgi_cu_tile_of(K, op);
+  const int across = mgi_cu_load_trans(K, op) ? T.rows : T.cols, panels = across / x->wide;
+  int lines = x->lines;
+  if (!lines || T.lines == 1 || K->b->ops[op].map.to[axis] != MG_MAP_NONE) return 0;
+  while (panels * (T.lines / lines) % blocks && lines % 16 == 0) lines /= 2;
+  if (panels * (T.lines / lines) % blocks) return 0;
+  x->lines = lines;
+  return 1;
+}
+/* How load `op` is copied under the plan; *share: each block of the cluster has a part of it copied to all. */
+MGI_FN mgi_cu_box mgi_cu_box_as(const mgi_cu_kernel *K, uint32_t op, int *share) {
+  const char *why;
+  mgi_cu_box x = mgi_cu_box_of(K, op, &why);
+  *share = K->share > 1 && mgi_cu_shared_box(K, op, K->share_axis, K->share, &x);
+  return x;
+}
 /* The dimensions of kernel-level tensor t as its map has them: the contiguous one, lines, then the others of more than one element. */
 MGI_FN int mgi_cu_map_dims(const mgi_cu_kernel *K, uint32_t op, int dim[MG_MAX_RANK]) {
   const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])];
@@ -14136,6 +14294,32 @@ MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
   }
   if (K->em->st == MG_OK && !loads) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "there is no load in a loop");
 }
+/* The plan's share: blocks that are neighbours along the axis along which most bytes are the same copy for one another; or it is
+   refused with the reason. */
+MGI_FN void mgi_cu_share_analyse(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  const int n = mg_plan_says(b, MG_PLAN_SHARE, NULL);
+  int64_t most = 0;
+  const char *why;
+  K->share = 1;
+  if (K->em->st != MG_OK || n < 2) return;
+  if (!mg_machine_can(&K->em->machine, MG_CAN_CLUSTER)) mgi_cu_lacks(K, MG_PLAN_SHARE, n, MG_CAN_CLUSTER);
+  else if (!K->tensor_copies) mgi_cu_refuse(K, MG_PLAN_SHARE, NULL, n, "want copy=tma");
+  else if (K->merged) mgi_cu_refuse(K, MG_PLAN_SHARE, NULL, n, "its blocks merge");
+  for (uint32_t a = 1; a <= 3 && K->em->st == MG_OK; a++) {
+    int64_t bytes = 0;
+    if (b->axes[a].extent % n || b->axes[a].extent == 1 || b->axes[a].symbol) continue;
+    for (uint32_t k = 1; k < b->n_ops; k++) {
+      if (!mgi_cu_brings(K, &b->ops[k]) || !b->ops[k].scope) continue;
+      mgi_cu_box x = mgi_cu_box_of(K, k, &why);
+      const mg_tile_form T = mgi_cu_tile_of(K, k);
+      if (mgi_cu_shared_box(K, k, a, n, &x)) bytes += (int64_t)T.lines * T.pieces;
+    }
+    if (bytes > most) most = bytes, K->share_axis = a;
+  }
+  if (K->em->st == MG_OK && !most) mgi_cu_refuse(K, MG_PLAN_SHARE, NULL, n, "no axis of so many blocks, or a multiple, reads the same tiles");
+  if (K->em->st == MG_OK) K->share = n;
+}
 /* The plan's NAME.store=split: obeyed, or refused with the reason. */
 MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
   const mg_graph *g = K->em->g, *b = K->b;
@@ -14157,7 +14341,7 @@ MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
 /* The barriers of the ring, its loads, and all of its stages on their way. */
 MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
-  const char *L = b->axes[loop].name, *why;
+  const char *L = b->axes[loop].name;
   int64_t bytes = 0;
   if (K->stages < 2) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "want at least 2 stages");
   for (int k = 0; k < ring->n; k++) {
@@ -14169,14 +14353,20 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   mgi_cu_touch(K, phases, 1);
   mgi_cu_note(K, MG_STEP_UNTOUCHED, phases, 0); /* the barrier below is the one that they need */
   mgi_cu_note(K, MG_STEP_ALWAYS, phases, 0); /* nothing else ever stands there */
-  mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d> phases_%s(mg_shared() + %s);\n", K->stages,
-                 (long long)bytes, K->threads / 32, L,
+  char blocks[32] = "";
+  if (K->share > 1) snprintf(blocks, sizeof blocks, ", %d", K->share);
+  mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d%s> phases_%s(mg_shared() + %s);\n", K->stages,
+                 (long long)bytes, K->threads / 32, blocks, L,
                  K->place[phases]);
   mgi_cu_wait(K);
   mgi_cu_line(K, "phases_%s.init();", L);
   mgi_cu_note(K, MG_STEP_COPIES, -1, K->mem.n);
   mgi_cu_barrier(K);
   mgi_cu_begin(K);
+  if (K->share > 1) {
+    mgi_cu_line(K, "mg_cluster_arrive();");
+    mgi_cu_line(K, "mg_cluster_wait(); // all blocks of the cluster have theirs");
+  }
   K->ring_obj[loop] = ring->obj = mgi_cu_piece_new(K, ring->stage * K->stages, "ring_%s", L);
   mgi_cu_touch(K, ring->obj, 1);
   mgi_cu_note(K, MG_STEP_UNTOUCHED, ring->obj, 0);
@@ -14189,9 +14379,12 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   for (int k = 0; k < ring->n; k++) {
     const mg_op_node *o = &b->ops[ring->load[k]];
     const uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
-    const mgi_cu_box x = mgi_cu_box_of(K, ring->load[k], &why);
-    int dim[MG_MAX_RANK];
+    int share, dim[MG_MAX_RANK];
+    const mgi_cu_box x = mgi_cu_box_as(K, ring->load[k], &share);
     const int rank = mgi_cu_map_dims(K, ring->load[k], dim);
+    char call[160];
+    if (share) snprintf(call, sizeof call, "mg_copy_tile_part<T_%.100s, %d, %d>", mgi_cu_tname(b, t), x.lines, K->share);
+    else snprintf(call, sizeof call, "mg_copy_tile<T_%.100s, %d>", mgi_cu_tname(b, t), x.lines);
     mgi_cu_str at = {NULL, 0, 0, 0};
     for (int d = 0; d < rank; d++) {
       char offset[800];
@@ -14201,12 +14394,12 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
     mgi_cu_quote(K, o);
     if (mgi_cu_split_load(K, ring->load[k])) {
       mgi_cu_line(K, "const int low_at_%s[] = {%s, 1};", mgi_cu_tname(b, t), mgi_cu_str_text(&at));
-      mgi_cu_line(K, "mg_copy_tile<T_%s, %d>(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, low_at_%s);", mgi_cu_tname(b, t), x.lines, mgi_cu_tname(b, t), L, (long long)ring->stage,
+      mgi_cu_line(K, "%s(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, low_at_%s);", call, mgi_cu_tname(b, t), L, (long long)ring->stage,
                   (long long)(ring->at[k] + ring->half[k]), mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
       mgi_cu_str_put(&at, ", 0");
     }
     mgi_cu_line(K, "const int at_%s[] = {%s};", mgi_cu_tname(b, t), mgi_cu_str_text(&at));
-    mgi_cu_line(K, "mg_copy_tile<T_%s, %d>(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, at_%s);", mgi_cu_tname(b, t), x.lines, mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k],
+    mgi_cu_line(K, "%s(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, at_%s);", call, mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k],
                 mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
     free(at.s);
   }
@@ -14216,20 +14409,47 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   mgi_cu_line(K, "  for (int s = 0; s < %d && s < %s; s++) load_%s(s, s);", K->stages, K->count[loop], L);
   if (!K->loop) mgi_cu_load_ahead(K, loop);
 }
-/* Where an iteration begins: the stage that the one before has read is filled again; this one's has come. */
+/* How many products of the loop are under way while its next step begins. */
+MGI_FN int mgi_cu_flying(const mgi_cu_kernel *K, uint32_t loop) {
+  int n = 0;
+  for (uint32_t k = 1; k < K->b->n_ops; k++) n += K->b->ops[k].scope == loop && mgi_cu_flies(K, k);
+  return n;
+}
+/* Waits for the loop's products, but for those of its last `steps` steps. */
+MGI_FN void mgi_cu_fly_wait(mgi_cu_kernel *K, uint32_t loop, int steps) {
+  const int but = steps * mgi_cu_flying(K, loop);
+  for (uint32_t k = 1; k < K->b->n_ops; k++)
+    if (K->b->ops[k].scope == loop && mgi_cu_flies(K, k))
+      mgi_cu_line(K, "mg_group_wait<%d>(acc_%s.c);", but, mgi_cu_tname(K->b, K->b->ops[k].out[0].id));
+}
+/* The stage that the iteration before has read is filled again. */
+MGI_FN void mgi_cu_copies_refill(mgi_cu_kernel *K, const char *L, const char *pad) {
+  mgi_cu_line(K, "%s  phases_%s.drained(was, now == 0 ? 1 - turn : turn);", pad, L);
+  mgi_cu_line(K, "%s  if (mg_lane() == 0) load_%s(i_%s + %d, was);", pad, L, L, K->stages - 1);
+  mgi_cu_line(K, "%s  mg_sync_warp();", pad);
+  mgi_cu_line(K, "%s}", pad);
+}
+/* Where an iteration begins: this one's stage has come.  The one before's has been read by then, or, with products under way, once
+   this one's have been issued. */
 MGI_FN void mgi_cu_copies_next(mgi_cu_kernel *K, uint32_t loop) {
   const char *L = K->b->axes[loop].name;
-  mgi_cu_line(K, "if (i_%s > 0 && i_%s + %d < %s && mg_warp() == 0) {", L, L, K->stages - 1, K->count[loop]);
-  mgi_cu_line(K, "  phases_%s.drained(was, now == 0 ? 1 - turn : turn);", L);
-  mgi_cu_line(K, "  if (mg_lane() == 0) load_%s(i_%s + %d, was);", L, L, K->stages - 1);
-  mgi_cu_line(K, "  mg_sync_warp();");
-  mgi_cu_line(K, "}");
+  if (!mgi_cu_flying(K, loop)) {
+    mgi_cu_line(K, "if (i_%s > 0 && i_%s + %d < %s && mg_warp() == 0) {", L, L, K->stages - 1, K->count[loop]);
+    mgi_cu_copies_refill(K, L, "");
+  }
   mgi_cu_line(K, "phases_%s.filled(now, turn);", L);
   mgi_cu_note(K, MG_STEP_BARRIER_IN, -1, 0);
 }
 MGI_FN void mgi_cu_copies_last(mgi_cu_kernel *K, uint32_t loop) {
   const char *L = K->b->axes[loop].name;
-  mgi_cu_line(K, "if (i_%s + %d < %s) phases_%s.read(now);", L, K->stages, K->count[loop], L);
+  if (mgi_cu_flying(K, loop)) {
+    mgi_cu_fly_wait(K, loop, 1);
+    mgi_cu_line(K, "if (i_%s > 0 && i_%s + %d < %s) {", L, L, K->stages - 1, K->count[loop]);
+    mgi_cu_line(K, "  phases_%s.read(was);", L);
+    mgi_cu_line(K, "  if (mg_warp() == 0) {");
+    mgi_cu_copies_refill(K, L, "  ");
+    mgi_cu_line(K, "}");
+  } else mgi_cu_line(K, "if (i_%s + %d < %s) phases_%s.read(now);", L, K->stages, K->count[loop], L);
   mgi_cu_line(K, "was = now;");
   mgi_cu_line(K, "now = now + 1 == %d ? 0 : now + 1;", K->stages);
   mgi_cu_line(K, "if (now == 0) turn = 1 - turn;");
@@ -14257,14 +14477,13 @@ MGI_FN const char *mgi_cu_pointer_text(const mgi_cu_emit *em, uint32_t t, char *
 MGI_FN void mgi_cu_copies_launch(mgi_cu_kernel *K, mgi_cu_str *params, mgi_cu_str *before, mgi_cu_str *args) {
   const mg_graph *b = K->b;
   char text[1400];
-  const char *why;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
     if (!mgi_cu_brings(K, o) || !K->copies[o->scope]) continue;
     const uint32_t above = mgi_cu_above(K, o->in[0]);
     const char *name = mgi_cu_tname(b, o->out[0].id);
-    const mgi_cu_box x = mgi_cu_box_of(K, k, &why);
-    int dim[MG_MAX_RANK];
+    int share, dim[MG_MAX_RANK];
+    const mgi_cu_box x = mgi_cu_box_as(K, k, &share);
     const int rank = mgi_cu_map_dims(K, k, dim);
     mgi_cu_str_put(params, "MG_MAP map_%s, ", name);
     mgi_cu_str_put(args, ", map_%d_%s.map", K->number, name);
@@ -14547,6 +14766,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   }
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "}");
+  if (K->copies[loop]) mgi_cu_fly_wait(K, loop, 0);
   mgi_cu_note(K, MG_STEP_LOOP_END, ring->n ? ring->obj : -1, mgi_cu_own_ring(K, loop) || K->parts[loop] || K->copies[loop]);
   K->loop = b->axes[loop].parent;
 }
@@ -14780,6 +15000,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   mgi_cu_group_analyse(K);
   mgi_cu_own_analyse(K);
   mgi_cu_copies_analyse(K);
+  mgi_cu_share_analyse(K);
   mgi_cu_strip_analyse(K);
   mgi_cu_halves_analyse(K);
 }
@@ -15276,6 +15497,7 @@ MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   if (ring != MG_RING_BLOCK) mgi_cu_say(K, MG_PLAN_RING, NULL, ring);
   if (K->by_group) mgi_cu_say(K, MG_PLAN_MMA, NULL, MG_MMA_WARPGROUP);
   if (K->tensor_copies) mgi_cu_say(K, MG_PLAN_COPY, NULL, MG_COPY_TMA);
+  if (K->share > 1) mgi_cu_say(K, MG_PLAN_SHARE, NULL, K->share);
   if (K->merged && !K->cluster) mgi_cu_say(K, MG_PLAN_MERGE, NULL, MG_MERGE_WORKSPACE);
   if (!K->ahead) mgi_cu_say(K, MG_PLAN_AHEAD, NULL, 0);
   mgi_cu_say(K, MG_PLAN_SCHEDULE, NULL, K->how);
@@ -15482,6 +15704,7 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_str *s = &em->kernels, *l = &em->launches, maps = {NULL, 0, 0, 0}, map_args = {NULL, 0, 0, 0};
   char size[3][400]; /* of a cluster */
   for (uint32_t a = 1; a <= 3; a++) snprintf(size[a - 1], sizeof size[0], "%s", (K->merged >> a & 1) && K->cluster ? K->count[a] : "1");
+  if (K->share > 1) snprintf(size[K->share_axis - 1], sizeof size[0], "%d", K->share);
   if (K->tensor_copies) mgi_cu_copies_launch(K, &maps, l, &map_args);
   em->maps |= K->tensor_copies;
   const char *after = K->follows ? "1" : "early";
@@ -15492,7 +15715,7 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   else mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, K->name);
   if (K->dependent)
     mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->mem.bytes);
-  else if (K->merged && K->cluster)
+  else if ((K->merged && K->cluster) || K->share > 1)
     mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->mem.bytes);
   else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], K->threads, (long long)K->mem.bytes);
   mgi_cu_pass_tensors(K, s, l, mgi_cu_str_text(&maps), mgi_cu_str_text(&map_args));

@@ -455,6 +455,9 @@ int mg_flat_strip(const mg_flat *k, int threads);
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i);
 /* The load whose tile, as it is or turned, value i is; -1: it has to be computed.  *turned (may be NULL): 1 if it is turned. */
 int mg_flat_tile_read(const mg_flat *k, int i, int *turned);
+/* 1 if product i, of warpgroups, is under way while the loop's next step begins: tensor copies bring both of its operands, which are
+   multiplied as they lie, and its accumulator is touched by nothing else in the loop. */
+int mg_flat_flies(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 /* 1 if product i is made by warpgroups: the plan has them, and mg_flat_group_why has nothing against it. */
 int mg_flat_by_group(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 int64_t mg_round_up(int64_t x, int64_t multiple);
@@ -544,6 +547,7 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   K(MMA,      KERNEL,  "mma",      MG_MMA_WORDS,      0, 0,  "who multiplies")                                         \
   K(SCHEDULE, KERNEL,  "schedule", MG_SCHEDULE_WORDS, 0, 0,  "the order of the steps; else the best of these")         \
   K(COPY,     KERNEL,  "copy",     MG_COPY_WORDS,     0, 0,  "who copies tiles")                                       \
+  K(SHARE,    KERNEL,  "share",    MG_NUMBERS,        2, 8,  "blocks, a cluster, that copy what all of them read for one another") \
   K(AT,       TENSOR,  "at",       MG_AT_WORDS,       0, 0,  "where it lives")                                         \
   K(IN,       LOAD,    "in",       MG_IN_WORDS,       0, 0,  "how its tile lies in shared memory; else the best")      \
   K(WIDE,     PRODUCT, "mma",      MG_WIDE_WORDS,     0, 0,  "how it is multiplied")                                   \
@@ -2080,6 +2084,18 @@ const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const m
 int mg_flat_by_group(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
   return p->group && !*mg_flat_group_why(k, p, c, i);
 }
+int mg_flat_flies(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
+  const mg_flat_op *o = &k->op[i];
+  if (!p->copies || p->stages < 3 || o->code != MG_OP_MATMUL || !o->inloop || c->from[i] || !mg_flat_by_group(k, p, c, i) || !mg_flat_in_place(k, i)) return 0;
+  for (int j = 0; j < 2; j++) {
+    const int load = mg_flat_tile_read(k, o->in[j], NULL);
+    if (load < 0) return 0;
+    const mg_flat_op *l = &k->op[load];
+    if (!l->inloop || l->loop != o->loop || l->split || l->weighted || l->esize != 2 || !mg_flat_brings(l)) return 0;
+    if ((l->down ? mgi_rows_of(l) : mgi_cols_of(l)) % 64) return 0;
+  }
+  return 1;
+}
 int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c) {
   int64_t sum = 0, most = 0;
   for (int i = 0; i < k->n; i++) {
@@ -2087,7 +2103,7 @@ int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_
     if (k->op[i].code != MG_OP_MATMUL) continue;
     mgi_group_share(k, p, c, i, &cols, &depth);
     sum += cols / 2;
-    if (depth / 4 > most) most = depth / 4;
+    if (depth / 4 > most && !mg_flat_flies(k, p, c, i)) most = depth / 4;
   }
   return (int)(sum + most);
 }
