@@ -4124,7 +4124,7 @@ template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false, bool GROU
   enum { M = M_, N = N_, WN = WN_, WK = WK_, THREADS = 32 * WM * WN_ * WK_, RUN = 2, ROWS = 2 * ((M + 16 * WM - 1) / (16 * WM)), MT = (M + 16 * WM - 1) / (16 * WM), NT = (N + 8 * WN - 1) / (8 * WN), COUNT = MT * NT * 4 };
   static constexpr bool ALL_ROWS = WM * MT * 16 == M, ALL_COLS = WN * NT * 8 == N; /* no place lies beyond M, beyond N */
   mg_num c[MT * NT][4];
-  static constexpr bool GROUP = GROUP_;
+  static constexpr bool GROUP = GROUP_, QUADS = GROUP_ && ALL_ROWS && ALL_COLS && NT % 4 == 0; /* QUADS: whole fragments, 32 columns after 32 */
   static_assert(!GROUP || (WM % 4 == 0 && MT == 1 && ALL_ROWS), "a warpgroup owns 64 rows, a warp 16 of them");
   static MG_DEV int unit() { return GROUP ? mg_warp() / 4 : mg_warp(); } /* what is dealt out: a warpgroup or a warp */
   static MG_DEV int warp_k() { return WK == 1 ? 0 : CHAIN ? unit() % WK : mg_warp() / (WM * WN); }
@@ -4158,6 +4158,7 @@ template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false, bool GROU
 template<int M_, int N_, int WK_> struct mg_acc_turned : mg_acc<N_, M_, 1, 1, WK_> {
   typedef mg_acc<N_, M_, 1, 1, WK_> TURNED;
   enum { M = M_, N = N_, RUN = 1 };
+  static constexpr bool QUADS = false;
   static constexpr bool ALL_ROWS = TURNED::ALL_COLS, ALL_COLS = TURNED::ALL_ROWS;
   static MG_DEV int row(int i) { return TURNED::col(i); }
   static MG_DEV int col(int i) { return TURNED::row(i); }
@@ -4902,7 +4903,7 @@ template<class T, int ROWS_, int COLS_, int THREADS_> struct mg_strip {
   enum { M = ROWS_, ROWS = ROWS_, COLS = COLS_, THREADS = THREADS_, RUN = 16 / (int)sizeof(T), PER_ROW = COLS / RUN, PASSES = ROWS * PER_ROW / THREADS, COUNT = PASSES * RUN, GROUP = PER_ROW < THREADS ? PER_ROW : THREADS,
          PARTS = PER_ROW < THREADS ? PASSES : ROWS };
   static_assert(COLS % RUN == 0 && PASSES * THREADS == ROWS * PER_ROW && (PER_ROW % THREADS == 0 || THREADS % PER_ROW == 0), "whole passes, of whole rows or of a part of one");
-  static constexpr bool ALL_ROWS = true; /* no place lies beyond them */
+  static constexpr bool ALL_ROWS = true, QUADS = false; /* ALL_ROWS: no place lies beyond them */
   mg_words4 raw[PASSES];
   static MG_DEV bool within(int i, int cols) { return cols == COLS || col(i) < cols; }
   static MG_DEV int row(int i) { return PER_ROW < THREADS ? i / RUN * (THREADS / GROUP) + mg_tid() / GROUP : i / RUN / (PER_ROW / GROUP); }
@@ -5078,7 +5079,44 @@ template<bool LOG, class TILE, class SINK> MG_DEV mg_shift_back<LOG, TILE, SINK>
 /* -------------------------------------------------------------------------------------------------- >>sites
    Loops over the valid elements of a result.  f(r, c, i) gives its element (r, c); i is the fragment element, where the
    loop runs over fragments.  The sink takes W neighbours of a row at a time, n of them valid. */
+/* Of whole fragments: the four lanes that have a row's columns in pairs, of 8 columns after 8, exchange them, so that each stores 8
+   neighbours: of word t of lane s, lane t has what it stores as its word s. */
+MG_DEV void mgi_exchange_quad(uint32_t (&w)[4]) {
+  MG_UNROLL
+  for (int m = 1; m < 4; m *= 2) {
+    const bool high = (mg_lane() & m) != 0;
+    MG_UNROLL
+    for (int t = 0; t < 4; t++)
+      if (!(t & m)) {
+        const uint32_t got = mg_shfl_word(high ? w[t] : w[t | m], mg_lane() ^ m);
+        if (high) w[t] = got;
+        else w[t | m] = got;
+      }
+  }
+}
+template<class S> struct mgi_by_words { static constexpr bool IS = false; }; /* whether a sink takes 8 neighbours as words */
+template<class ACC, class F, class S> MG_DEV void mgi_each_quad(const F &f, const S &sink) {
+  MG_UNROLL
+  for (int i0 = 0; i0 < ACC::COUNT; i0 += 16) {
+    MG_UNROLL
+    for (int half = 0; half < 4; half += 2) { /* rows, 8 apart */
+      uint32_t w[4];
+      MG_UNROLL
+      for (int t = 0; t < 4; t++) {
+        const int i = i0 + t * 4 + half, r = ACC::row(i), c = ACC::col(i);
+        w[t] = sink.word(f(r, c, i), f(r, c + 1, i + 1));
+      }
+      mgi_exchange_quad(w);
+      sink.put_words(ACC::row(i0 + half), ACC::col(i0) - mg_lane() % 4 * 2 + mg_lane() % 4 * 8, w);
+    }
+  }
+}
 template<class ACC, class F, class S> MG_DEV void mg_each_fragment(int rows, int cols, const F &f, const S &sink) {
+  if constexpr (ACC::QUADS && mgi_by_words<S>::IS)
+    if (rows == ACC::M && cols == ACC::N) {
+      mgi_each_quad<ACC>(f, sink);
+      return;
+    }
   MG_UNROLL
   for (int i = 0; i < ACC::COUNT; i += ACC::RUN) {
     const int r = ACC::row(i), c = ACC::col(i);
@@ -5114,6 +5152,8 @@ template<class T, int ALIGN> struct mg_to_global {
   T *p;
   int64_t row, col; /* strides */
   MG_DEV mg_to_global(T *at, int64_t r, int64_t c) : p(at), row(r), col(c) {}
+  MG_DEV static uint32_t word(mg_num first, mg_num second) { return mg_narrow2<T>(first, second); }
+  MG_DEV void put_words(int r, int c, const uint32_t (&w)[4]) const { mg_stg((mg_words4 *)(p + r * row + c * col), mg_words4{{w[0], w[1], w[2], w[3]}}); }
   template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
     T *at = p + r * row + c * col;
     if constexpr (W == 8) {
@@ -5150,6 +5190,7 @@ template<class T, int ALIGN> struct mg_to_global {
       if (j < n) mg_stg(at + j * col, mg_narrow<T>(v[j]));
   }
 };
+template<class T, int ALIGN> struct mgi_by_words<mg_to_global<T, ALIGN>> { static constexpr bool IS = ALIGN >= 8 && sizeof(T) == 2; };
 /* To a tile, at an offset: in place of what is there, added to it, or the larger of the two. */
 template<class TILE> struct mg_to_tile {
   TILE t;
