@@ -798,7 +798,7 @@ typedef struct mgi_emu_tensor { mg_tensor_map map; int at[5], part, pushed; size
 typedef struct mgi_emu_part { /* a block that runs, of the cluster or of those side by side */
   unsigned char *shared, *shared_map;
   size_t shared_map_bytes;
-  int bid[3], at_block, exited, vote, voted;
+  int bid[3], at_block, gone, exited, vote, voted; /* gone: threads that take part in no further barrier of it (mg_leaves) */
   mgi_emu_site site;         /* of the barrier that its threads are at */
   uint32_t began, since, block; /* its beginning, its last barrier; its number in the grid */
   mgi_emu_clock has;         /* acquired before its last barrier */
@@ -1674,27 +1674,40 @@ MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg, mgi_emu_
   mgi_emu_yield();
 }
 
+/* All threads of block b that are to come to its barrier are there. */
+MGI_EMU void mgi_emu_block_passes(mgi_emu_part *b) {
+  mgi_emu_state *s = &mgi_emu;
+  const int first = (int)(b - s->part) * s->threads;
+  b->at_block = 0;
+  b->voted = b->vote;
+  b->vote = 0;
+  b->since = ++s->now;
+  s->changes++;
+  s->job->barriers++;
+  if (b->acquired) mgi_emu_acquired(b);
+  mgi_emu_share_waits(first, s->threads);
+  for (int t = first; t < first + s->threads; t++) {
+    s->warp[t / 32].since = s->warp[t / 32].group = s->now;
+    if (s->thread[t].state == MGI_EMU_AT_BLOCK) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
+  }
+}
 MG_DEV void mg_sync(mgi_emu_site site) {
   mgi_emu_state *s = &mgi_emu;
   int t = s->tid;
   mgi_emu_part *b = mgi_emu_part_of(t);
   mgi_emu_meet(&b->site, !b->at_block, site, "mg_sync", "threads of its block");
-  if (++b->at_block < s->threads) {
+  if (++b->at_block < s->threads - b->gone) {
     s->thread[t].state = MGI_EMU_AT_BLOCK;
     s->warp[t / 32].ready &= ~(1u << (t % 32));
-  } else {
-    int first = (int)(b - s->part) * s->threads;
-    b->at_block = 0;
-    b->voted = b->vote;
-    b->vote = 0;
-    b->since = ++s->now;
-    s->changes++;
-    s->job->barriers++;
-    if (b->acquired) mgi_emu_acquired(b);
-    mgi_emu_share_waits(first, s->threads);
-    for (int k = 0; k < s->threads; k++) s->thread[first + k].state = MGI_EMU_READY;
-    for (int w = 0; w < s->threads / 32; w++) s->warp[first / 32 + w].ready = ~0u, s->warp[first / 32 + w].since = s->warp[first / 32 + w].group = s->now;
-  }
+  } else mgi_emu_block_passes(b);
+  mgi_emu_yield();
+}
+/* The thread comes to no further barrier of its block. */
+MG_DEV void mg_leaves() {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_part *b = mgi_emu_part_of(s->tid);
+  b->gone++;
+  if (b->at_block && b->at_block == s->threads - b->gone) mgi_emu_block_passes(b);
   mgi_emu_yield();
 }
 MG_DEV void mg_sync(int line = __builtin_LINE()) { mg_sync(mgi_emu_called(line)); }
@@ -2875,7 +2888,7 @@ MGI_EMU void mgi_emu_part_opens(int k) {
   for (; s->n_guarded < end; s->n_guarded++) /* the lowest page of each stack catches an overflow */
     if (mprotect(s->stacks + (size_t)s->n_guarded * MGI_EMU_STACK, 4096, PROT_NONE)) mgi_emu_fault(0, "no memory for stacks");
   memset(b->shared, 0xFF, (s->shared_bytes + 127) / 128 * 128);
-  b->exited = b->at_block = b->vote = b->n_phases = b->has.n = b->acquired = 0;
+  b->exited = b->at_block = b->gone = b->vote = b->n_phases = b->has.n = b->acquired = 0;
   b->live = 1;
   b->began = b->since = s->now;
   s->live++;
@@ -3477,6 +3490,7 @@ MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 #define MG_WITHIN
 #define MG_ALSO_WITHIN
 MG_DEV void mg_sync() { __syncthreads(); }
+MG_DEV void mg_leaves() {} /* the thread comes to no further barrier of its block, and ends: barriers count those that have not */
 MG_DEV bool mg_sync_or(bool yes) { return __syncthreads_or(yes) != 0; } /* a barrier: true for all if for one */
 MG_DEV void mg_sync_warp() { __syncwarp(); }
 MG_DEV void mg_sync_group() { asm volatile("bar.sync %0, 128;" ::"r"(1 + mg_warpgroup()) : "memory"); } /* of the 128 threads of a warpgroup */
@@ -12195,6 +12209,7 @@ typedef struct mgi_cu_kernel {
   uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every MGI_CU_WARP or MGI_CU_GROUP brings its part of the block's ring */
   uint8_t copies[MG_MAX_AXES + 1]; /* by loop: tensor copies fill its ring */
   int tensor_copies;         /* 1: the plan's copy=tma */
+  int apart;                 /* 1: copy=warp */
   int share;                 /* blocks of a cluster that copy for one another (the plan's share); 1: none do */
   uint32_t share_axis;       /* neighbours along this axis */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
@@ -12297,7 +12312,7 @@ MGI_FN void mgi_cu_begin(mgi_cu_kernel *K) { mgi_cu_note(K, MG_STEP_BEGIN, -1, 0
 MGI_FN void mgi_cu_barrier(mgi_cu_kernel *K) { mgi_cu_note(K, MG_STEP_BARRIER, -1, 0); }
 /* The blocks that an SM may have at once by its threads and, with K->roomy, by what the grid has for it; at least 1. */
 MGI_FN int64_t mgi_cu_most(const mgi_cu_kernel *K) {
-  int64_t blocks = 1, most = K->em->machine.threads_per_sm / K->threads;
+  int64_t blocks = 1, most = K->em->machine.threads_per_sm / (K->threads + (K->apart ? MG_APART : 0));
   if (!K->roomy) return most;
   for (uint32_t a = 1; a <= 3 && blocks < 1 << 30; a++) blocks *= K->b->axes[a].extent;
   blocks = mg_ceil_div(blocks, K->em->machine.sms);
@@ -13304,7 +13319,7 @@ MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, mg_plan_key key, int value, mg_capabi
 MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   const int mma = mg_plan_says(K->b, MG_PLAN_MMA, NULL);
   const char *why = "there is no product";
-  const int room = mg_group_room(&K->em->machine, K->threads), some = K->em->st == MG_OK;
+  const int apart = mg_plan_says(K->b, MG_PLAN_COPY, NULL) == MG_COPY_WARP, room = mg_group_room(&K->em->machine, K->threads + apart * MG_APART), some = K->em->st == MG_OK;
   const mg_kernel_plan p = mgi_cu_plan(K);
   int taken = 0;
   if (!some || mma != MG_MMA_WARPGROUP) return;
@@ -14318,22 +14333,26 @@ MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   const int copy = mg_plan_says(b, MG_PLAN_COPY, NULL);
   const char *why;
-  int loads = 0;
-  if (K->em->st != MG_OK || copy != MG_COPY_TMA) return;
+  int loads = 0, loops = 0;
+  if (K->em->st != MG_OK || copy < MG_COPY_TMA) return;
   if (!mg_machine_can(&K->em->machine, MG_CAN_TENSOR_COPY)) mgi_cu_lacks(K, MG_PLAN_COPY, copy, MG_CAN_TENSOR_COPY);
   K->tensor_copies = 1;
+  K->apart = copy == MG_COPY_WARP;
   for (uint32_t k = 1; k < b->n_ops && K->em->st == MG_OK; k++) {
     const mg_op_node *o = &b->ops[k];
     if (!mgi_cu_brings(K, o) || !o->scope) continue;
     const char *name = mgi_cu_tname(b, o->out[0].id);
     loads++;
+    loops += !K->copies[o->scope];
     K->copies[o->scope] = 1;
-    if (K->number < 0) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "a library operator");
-    else if (b->axes[o->scope].parent) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "'%.60s' is loaded in a loop within a loop", name);
-    else if (mgi_cu_own_ring(K, o->scope) || K->parts[o->scope]) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "it does not go with rings of warps or warpgroups");
-    else if (!mgi_cu_box_of(K, k, &why).lines) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "'%.60s': %s", name, why);
+    if (K->number < 0) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "a library operator");
+    else if (b->axes[o->scope].parent) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "'%.60s' is loaded in a loop within a loop", name);
+    else if (mgi_cu_own_ring(K, o->scope) || K->parts[o->scope]) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "it does not go with rings of warps or warpgroups");
+    else if (!mgi_cu_box_of(K, k, &why).lines) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "'%.60s': %s", name, why);
   }
-  if (K->em->st == MG_OK && !loads) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "there is no load in a loop");
+  if (K->em->st == MG_OK && K->apart && loops > 1) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "%d loops have loads", loops);
+  if (K->em->st == MG_OK && K->apart && K->merged) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "its blocks merge");
+  if (K->em->st == MG_OK && !loads) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "there is no load in a loop");
 }
 /* The plan's share: blocks that are neighbours along the axis along which most bytes are the same copy for one another; or it is
    refused with the reason. */
@@ -14345,7 +14364,7 @@ MGI_FN void mgi_cu_share_analyse(mgi_cu_kernel *K) {
   K->share = 1;
   if (K->em->st != MG_OK || n < 2) return;
   if (!mg_machine_can(&K->em->machine, MG_CAN_CLUSTER)) mgi_cu_lacks(K, MG_PLAN_SHARE, n, MG_CAN_CLUSTER);
-  else if (!K->tensor_copies) mgi_cu_refuse(K, MG_PLAN_SHARE, NULL, n, "want copy=tma");
+  else if (!K->tensor_copies) mgi_cu_refuse(K, MG_PLAN_SHARE, NULL, n, "want copy=tma or copy=warp");
   else if (K->merged) mgi_cu_refuse(K, MG_PLAN_SHARE, NULL, n, "its blocks merge");
   for (uint32_t a = 1; a <= 3 && K->em->st == MG_OK; a++) {
     int64_t bytes = 0;
@@ -14446,9 +14465,23 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   }
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "};");
-  mgi_cu_line(K, "if (mg_tid() == 0)");
-  mgi_cu_line(K, "  for (int s = 0; s < %d && s < %s; s++) load_%s(s, s);", K->stages, K->count[loop], L);
-  if (!K->loop) mgi_cu_load_ahead(K, loop);
+  if (K->apart) {
+    mgi_cu_line(K, "if (mg_tid() >= %d) { // one of these threads copies, and they do nothing else", K->threads);
+    mgi_cu_line(K, "  mg_leaves();");
+    mgi_cu_line(K, "  if (mg_tid() > %d) return;", K->threads);
+    mgi_cu_line(K, "  for (int i_%s = 0, at = 0, turn = 1; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
+    mgi_cu_line(K, "    phases_%s.drained(at, turn);", L);
+    mgi_cu_line(K, "    load_%s(i_%s, at);", L, L);
+    mgi_cu_line(K, "    at = at + 1 == %d ? 0 : at + 1;", K->stages);
+    mgi_cu_line(K, "    if (at == 0) turn = 1 - turn;");
+    mgi_cu_line(K, "  }");
+    mgi_cu_line(K, "  return;");
+    mgi_cu_line(K, "}");
+  } else {
+    mgi_cu_line(K, "if (mg_tid() == 0)");
+    mgi_cu_line(K, "  for (int s = 0; s < %d && s < %s; s++) load_%s(s, s);", K->stages, K->count[loop], L);
+  }
+  if (!K->loop && !K->apart) mgi_cu_load_ahead(K, loop);
 }
 /* How many products of the loop are under way while its next step begins. */
 MGI_FN int mgi_cu_flying(const mgi_cu_kernel *K, uint32_t loop) {
@@ -14474,7 +14507,7 @@ MGI_FN void mgi_cu_copies_refill(mgi_cu_kernel *K, const char *L, const char *pa
    this one's have been issued. */
 MGI_FN void mgi_cu_copies_next(mgi_cu_kernel *K, uint32_t loop) {
   const char *L = K->b->axes[loop].name;
-  if (!mgi_cu_flying(K, loop)) {
+  if (!mgi_cu_flying(K, loop) && !K->apart) {
     mgi_cu_line(K, "if (i_%s > 0 && i_%s + %d < %s && mg_warp() == 0) {", L, L, K->stages - 1, K->count[loop]);
     mgi_cu_copies_refill(K, L, "");
   }
@@ -14485,11 +14518,13 @@ MGI_FN void mgi_cu_copies_last(mgi_cu_kernel *K, uint32_t loop) {
   const char *L = K->b->axes[loop].name;
   if (mgi_cu_flying(K, loop)) {
     mgi_cu_fly_wait(K, loop, 1);
-    mgi_cu_line(K, "if (i_%s > 0 && i_%s + %d < %s) {", L, L, K->stages - 1, K->count[loop]);
+    mgi_cu_line(K, "if (i_%s > 0 && i_%s + %d < %s)%s", L, L, K->stages - 1, K->count[loop], K->apart ? "" : " {");
     mgi_cu_line(K, "  phases_%s.read(was);", L);
-    mgi_cu_line(K, "  if (mg_warp() == 0) {");
-    mgi_cu_copies_refill(K, L, "  ");
-    mgi_cu_line(K, "}");
+    if (!K->apart) {
+      mgi_cu_line(K, "  if (mg_warp() == 0) {");
+      mgi_cu_copies_refill(K, L, "  ");
+      mgi_cu_line(K, "}");
+    }
   } else mgi_cu_line(K, "if (i_%s + %d < %s) phases_%s.read(now);", L, K->stages, K->count[loop], L);
   mgi_cu_line(K, "was = now;");
   mgi_cu_line(K, "now = now + 1 == %d ? 0 : now + 1;", K->stages);
@@ -14625,7 +14660,10 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
 MGI_FN void mgi_cu_start_loads(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
   uint32_t k = 1;
+  for (uint32_t a = 4; a < b->n_axes && K->apart; a++) /* first: those that only copy are to do nothing else */
+    if (K->copies[a]) mgi_cu_ring_open(K, a, &ring[a]);
   mgi_cu_load_ahead(K, 0);
+  if (K->apart) return;
   while (k < b->n_ops && !b->ops[k].scope) k++;
   if (!K->ahead || k == b->n_ops || K->late[k] || b->axes[b->ops[k].scope].parent) return;
   for (uint32_t j = 1; j < b->n_ops; j++)
@@ -15537,7 +15575,7 @@ MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   }
   if (ring != MG_RING_BLOCK) mgi_cu_say(K, MG_PLAN_RING, NULL, ring);
   if (K->by_group) mgi_cu_say(K, MG_PLAN_MMA, NULL, MG_MMA_WARPGROUP);
-  if (K->tensor_copies) mgi_cu_say(K, MG_PLAN_COPY, NULL, MG_COPY_TMA);
+  if (K->tensor_copies) mgi_cu_say(K, MG_PLAN_COPY, NULL, K->apart ? MG_COPY_WARP : MG_COPY_TMA);
   if (K->share > 1) mgi_cu_say(K, MG_PLAN_SHARE, NULL, K->share);
   if (K->merged && !K->cluster) mgi_cu_say(K, MG_PLAN_MERGE, NULL, MG_MERGE_WORKSPACE);
   if (!K->ahead) mgi_cu_say(K, MG_PLAN_AHEAD, NULL, 0);
@@ -15636,9 +15674,11 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
   if (em->st == MG_OK) mgi_cu_rules_obeyed(K);
   if (em->st == MG_OK && K->number >= 0) mgi_cu_plan_say(K);
 }
+/* The threads of a block, with those that only copy. */
+MGI_FN int mgi_cu_launched_threads(const mgi_cu_kernel *K) { return K->threads + (K->apart ? MG_APART : 0); }
 /* What a block of K takes, all being decided. */
 MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
-  mg_kernel_takes takes = {K->threads, K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, 0, 0};
+  mg_kernel_takes takes = {mgi_cu_launched_threads(K), K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, 0, 0};
   mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
   return takes;
 }
@@ -15743,22 +15783,23 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_emit *em = K->em;
   const mg_graph *b = K->b;
   mgi_cu_str *s = &em->kernels, *l = &em->launches, maps = {NULL, 0, 0, 0}, map_args = {NULL, 0, 0, 0};
+  const int threads = mgi_cu_launched_threads(K);
   char size[3][400]; /* of a cluster */
   for (uint32_t a = 1; a <= 3; a++) snprintf(size[a - 1], sizeof size[0], "%s", (K->merged >> a & 1) && K->cluster ? K->count[a] : "1");
   if (K->share > 1) snprintf(size[K->share_axis - 1], sizeof size[0], "%d", K->share);
   if (K->tensor_copies) mgi_cu_copies_launch(K, &maps, l, &map_args);
   em->maps |= K->tensor_copies;
   const char *after = K->follows ? "1" : "early";
-  mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
+  mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], threads, K->wm, K->wn,
               K->wk, (long long)K->mem.bytes);
   const int blocks = mgi_cu_takes(K).blocks;
-  if (blocks > 1) mgi_cu_str_put(s, "MG_KERNEL(%d, %d) void %s(", K->threads, blocks, K->name);
-  else mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, K->name);
+  if (blocks > 1) mgi_cu_str_put(s, "MG_KERNEL(%d, %d) void %s(", threads, blocks, K->name);
+  else mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", threads, K->name);
   if (K->dependent)
-    mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->mem.bytes);
+    mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], threads, (long long)K->mem.bytes);
   else if ((K->merged && K->cluster) || K->share > 1)
-    mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->mem.bytes);
-  else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], K->threads, (long long)K->mem.bytes);
+    mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], threads, (long long)K->mem.bytes);
+  else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], threads, (long long)K->mem.bytes);
   mgi_cu_pass_tensors(K, s, l, mgi_cu_str_text(&maps), mgi_cu_str_text(&map_args));
   free(maps.s);
   free(map_args.s);
@@ -15787,7 +15828,7 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_body_write(K, s);
   mgi_cu_str_put(s, "}\n\n");
   mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
-  mgi_cu_launched(em, K->name, K->count[1], K->count[2], K->count[3], K->threads, K->mem.bytes);
+  mgi_cu_launched(em, K->name, K->count[1], K->count[2], K->count[3], threads, K->mem.bytes);
   if (K->decl.oom || K->body.oom || s->oom || l->oom) mgi_cu_emit_fail(em, MG_NO_MEMORY, K->name, "no memory");
 }
 /* ---- what was decided, for those who ask */
@@ -15826,7 +15867,7 @@ MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
   f->warps_k = K->wk;
   f->ring = mg_plan_word(MG_PLAN_RING, mgi_cu_ring_of(K));
   f->mma = K->by_group ? "warpgroup" : "warp";
-  f->copy = K->tensor_copies ? "tma" : "async";
+  f->copy = mg_plan_word(MG_PLAN_COPY, K->apart ? MG_COPY_WARP : K->tensor_copies ? MG_COPY_TMA : MG_COPY_ASYNC);
   f->merge = !K->merged ? "none" : K->cluster ? "cluster" : "workspace";
   f->schedule = mg_plan_word(MG_PLAN_SCHEDULE, K->how);
   f->value = (mg_cuda_value *)calloc(b->n_tensors, sizeof *f->value);

@@ -515,7 +515,8 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   W(P, ROOM,      "room",      "so too; values share addresses only if more blocks fit a multiprocessor by it")
 #define MG_COPY_WORDS(W, P)                                                                                            \
   W(P, ASYNC,     "async",     "threads copy (cp.async)")                                                              \
-  W(P, TMA,       "tma",       "one thread asks for whole tiles (tensor copies)")
+  W(P, TMA,       "tma",       "one thread asks for whole tiles (tensor copies)")                                      \
+  W(P, WARP,      "warp",      "so does one of a warp beside those that compute, which does nothing else")
 #define MG_AT_WORDS(W, P)                                                                                              \
   W(P, PLAIN,     "plain",     "a load: a tile; a product: fragments; a statistic: a vector; all else inline")         \
   W(P, STRIP,     "registers", "a load of whole rows, in a kernel that joins rows and stores rows")                    \
@@ -576,6 +577,7 @@ enum { MG_STORE_WORDS(MGI_W, MG_STORE_) MG_STORE_COUNT };
    of block->threads share the largest product: its rows, then its columns, the contraction where rows are few; and no
    contraction where a product can stay in fragments then.  0: they are not as many as the block has (1 to 32). */
 int mg_plan_warps(const mg_graph *block, const mg_flat *k, mg_kernel_plan *p);
+enum { MG_APART = 128 }; /* threads of a block beside those of its graph with copy=warp: a warpgroup, as registers are dealt out */
 enum { MG_STAGES = 3 }; /* of a ring, where the plan says nothing: fewer where these do not fit */
 /* What block's plan says: the number, or the place of the word; -1 if it says nothing that the row has.  `name`: of a value,
    where the key is one of values; else NULL. */
