@@ -771,6 +771,7 @@ typedef struct mgi_emu_thread {
   uint8_t state, granted;    /* granted: it has passed mg_grid_wait */
   int from;                  /* the line of the file that the template was called from that it is in, or was last */
   uint16_t published;        /* calls of mg_group_publish */
+  int left;                  /* 1: it comes to no further barrier of its block */
   uint32_t waited_for[MGI_EMU_PHASES]; /* phases of each of its block's barriers that it, or one that it met since, has waited for */
   struct mgi_emu_phases *at; /* AT_PHASE: for the next of which it waits */
   mgi_emu_clock read, has;   /* what its atomics and volatile loads found released; of this, what was there before its last fence */
@@ -798,7 +799,7 @@ typedef struct mgi_emu_tensor { mg_tensor_map map; int at[5], part, pushed; size
 typedef struct mgi_emu_part { /* a block that runs, of the cluster or of those side by side */
   unsigned char *shared, *shared_map;
   size_t shared_map_bytes;
-  int bid[3], at_block, gone, exited, vote, voted; /* gone: threads that take part in no further barrier of it (mg_leaves) */
+  int bid[3], at_block, gone, exited, ended, vote, voted; /* gone: threads that come to no further barrier of it (mg_leaves); ended: others that have exited */
   mgi_emu_site site;         /* of the barrier that its threads are at */
   uint32_t began, since, block; /* its beginning, its last barrier; its number in the grid */
   mgi_emu_clock has;         /* acquired before its last barrier */
@@ -1611,6 +1612,7 @@ static void mgi_emu_fiber(void) {
   s->exited++;
   mgi_emu_part *b = mgi_emu_part_of(t);
   s->changes++;
+  b->ended += !s->thread[t].left;
   if (++b->exited == s->threads && s->cluster > 1) mgi_emu_poison(b);
   s->gone += s->thread[t].arrived != s->barrier;
   mgi_emu_cluster_passes();
@@ -1707,6 +1709,7 @@ MG_DEV void mg_leaves() {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_part *b = mgi_emu_part_of(s->tid);
   b->gone++;
+  s->thread[s->tid].left = 1;
   if (b->at_block && b->at_block == s->threads - b->gone) mgi_emu_block_passes(b);
   mgi_emu_yield();
 }
@@ -1786,7 +1789,7 @@ MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
   mgi_emu_state *s = &mgi_emu;
   if (rank < 0 || rank >= s->cluster) mgi_emu_fault(1, "block %d of a cluster of %d", rank, s->cluster);
   if (s->barrier < 2) mgi_emu_fault(1, "shared memory of another block, which may not have begun: no barrier of the cluster has passed");
-  if (s->part[rank].exited) mgi_emu_fault(1, "shared memory of a block that has exited");
+  if (s->part[rank].ended) mgi_emu_fault(1, "shared memory of a block that has exited");
   return s->part[rank].shared + (mine - mg_shared());
 }
 
@@ -2888,7 +2891,7 @@ MGI_EMU void mgi_emu_part_opens(int k) {
   for (; s->n_guarded < end; s->n_guarded++) /* the lowest page of each stack catches an overflow */
     if (mprotect(s->stacks + (size_t)s->n_guarded * MGI_EMU_STACK, 4096, PROT_NONE)) mgi_emu_fault(0, "no memory for stacks");
   memset(b->shared, 0xFF, (s->shared_bytes + 127) / 128 * 128);
-  b->exited = b->at_block = b->gone = b->vote = b->n_phases = b->has.n = b->acquired = 0;
+  b->exited = b->ended = b->at_block = b->gone = b->vote = b->n_phases = b->has.n = b->acquired = 0;
   b->live = 1;
   b->began = b->since = s->now;
   s->live++;
@@ -2913,6 +2916,7 @@ MGI_EMU void mgi_emu_part_opens(int k) {
     f->read.n = f->has.n = 0;
     f->fenced = f->upto = f->spins = f->strong = 0;
     f->spin_at = f->met.at = 0;
+    f->left = 0;
     memset(f->waited_for, 0, sizeof f->waited_for);
     unsigned char *low = s->stacks + (size_t)t * MGI_EMU_STACK;
     memset(low + MGI_EMU_STACK - MGI_EMU_FRAME, 0xFF, MGI_EMU_FRAME); /* registers start as poison too */
@@ -3560,7 +3564,7 @@ MG_DEV void mg_phase_publish() { asm volatile("fence.mbarrier_init.release.clust
 MG_DEV void mg_phase_arrive(mg_phase *p) { asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(mgi_shared_address(p)) : "memory"); }
 /* At the barrier that lies in block `rank` of the cluster as p does here. */
 MG_DEV void mg_phase_arrive_at(mg_phase *p, int rank) {
-  asm volatile("{.reg .b32 at; mapa.shared::cluster.u32 at, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [at];}" ::"r"(mgi_shared_address(p)), "r"(rank) : "memory");
+  asm volatile("{.reg .b32 at; mapa.shared::cluster.u32 at, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [at];}" ::"r"(mgi_shared_address(p)), "r"(rank) : "memory");
 }
 /* Arrives, and has the open phase wait for so many bytes of copies. */
 MG_DEV void mg_phase_expect(mg_phase *p, int bytes) { asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(mgi_shared_address(p)), "r"(bytes) : "memory"); }

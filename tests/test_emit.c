@@ -778,6 +778,67 @@ static void test_tensor_copies(void **state) {
   refused("program t\ninput X : f16[64, 64]\ninput W : f16[64, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { copy=tma }\n  x = load X {}\n  w = load W {x->1}\n  o = matmul(x, w)\n  store o {x->1}\n}\noutput O\n", NULL, "no load in a loop");
 }
 
+/* Products of warpgroups that are under way while the loop's next step begins: both memory orders of both operands, several panels and
+   256 columns at once, ragged edges, two of them and a sum of squares beside, a merge; copied by the block's first warp or by threads
+   beside it; blocks that copy for one another.  `fly`: how many products are. */
+static void test_products_under_way(void **state) {
+  (void)state;
+  static const struct { int fly; const char *text; } forms[] = {
+    {1, "program a\ninput X : f16[128, 512]\ninput W : f16[512, 512]\nO = kernel grid=(x=2) threads=256 {\n  plan { copy=tma mma=warpgroup stages=3 warps_m=8 warps_n=1 warps_k=1 }\n  for i=8 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n"
+        "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n"},
+    {1, "program b\ninput X : bf16[256, 448] @ [1, 0]\ninput W : bf16[448, 255] @ [1, 0]\nO = kernel grid=(x=2, y=4) threads=128 {\n  plan { copy=warp mma=warpgroup stages=4 warps_m=4 warps_n=1 warps_k=1 }\n  for i=7 {\n    x = load X {y->0, i->1}\n"
+        "    w = load W {x->1, i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {2, "program c\ninput X : f16[128, 640]\ninput U : f16[640, 256]\ninput V : f16[640, 256]\ninput B : f16[256]\nO = kernel grid=(x=2, y=2) threads=256 {\n  plan { copy=warp share=2 mma=warpgroup stages=3 warps_m=4 warps_n=2 warps_k=1 }\n"
+        "  b = load B {x->0}\n  for i=10 {\n    x = load X {y->0, i->1}\n    u = load U {x->1, i->0}\n    v = load V {x->1, i->0}\n    p = matmul(x, u)\n    q = matmul(x, v)\n    s = sum(sqr(x), dim=1)\n  }\n"
+        "  r = sqrt(add_scalar(accum(s) {i->+}, 1/1000))\n  o = mul(silu(div(accum(p) {i->+}, r)), add(div(accum(q) {i->+}, r), b))\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {1, "program d\ninput X : f16[64, 768]\ninput W : f16[768, 128]\nO = kernel grid=(x=1, z=2) threads=128 {\n  plan { copy=tma mma=warpgroup stages=3 warps_m=4 warps_n=1 warps_k=1 }\n  for i=6 {\n    x = load X {z->1, i->1}\n    w = load W {z->0, i->0}\n"
+        "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+, z->+}\n  store o {}\n}\noutput O\n"},
+    {1, "program e\ninput X : f16[255, 320]\ninput W : f16[320, 256]\nO = kernel grid=(x=2, y=4) threads=128 {\n  plan { copy=tma share=4 mma=warpgroup stages=4 warps_m=4 warps_n=1 warps_k=1 }\n  for i=5 {\n    x = load X {y->0, i->1}\n    w = load W {x->1, i->0}\n"
+        "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {0, "program f\ninput X : f16[64, 512]\ninput W : f16[512, 64]\nO = kernel grid=(x=1) threads=128 {\n  plan { copy=warp mma=warpgroup stages=2 warps_m=4 warps_n=1 warps_k=1 }\n  for i=8 {\n    x = load X {i->1}\n    w = load W {i->0}\n" /* two stages: it would wait for the next */
+        "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {}\n}\noutput O\n"},
+  };
+  static const struct { int form; const char *line, *by; } wrong[] = { /* as long as it was */
+    {0, "mg_group_wait<1>(acc_p.c);", ""}, {0, "mg_group_wait<1>(", "mg_group_wait<2>("}, {0, "mg_group_wait<0>(acc_p.c);", ""}, {0, "phases_i.read(was);", "phases_i.read(now);"}, {0, "phases_i.drained(was, now == 0 ? 1 - turn : turn);", ""},
+    {1, "phases_i.drained(at, turn);", ""}, {1, "phases_i.read(was);", ""}, {1, "turn = 1; i_i", "turn = 0; i_i"}, {1, "if (mg_tid() > 128) return;", ""},
+    {2, "mg_leaves();", ""}, {2, "mg_cluster_wait();", ""}, {2, "mg_ring<3, 40960, 8, 2>", "mg_ring<3, 40960, 4, 2>"}, {4, "phases_i.read(was);", ""},
+  };
+  const int nvcc = has_nvcc();
+  for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+    int fly = 0;
+    mg_graph *g = parse(forms[k].text);
+    char *cu = emit(g, NULL);
+    for (const char *at = cu; (at = strstr(at, " mg_group_add<")) != NULL; at++) fly++;
+    if (fly != forms[k].fly) fail_msg("%d products are under way, expected %d\n%s", fly, forms[k].fly, cu);
+    if (nvcc && in_sample(3)) compiles(g, "sm_90a");
+    passes(forms[k].text);
+    for (size_t m = 0; m < sizeof wrong / sizeof *wrong; m++) {
+      mg_error e;
+      mg_check_report r;
+      if (wrong[m].form != (int)k || !in_sample(4)) continue;
+      char *at = strstr(cu, wrong[m].line);
+      if (!at) fail_msg("there is no %s\n%s", wrong[m].line, cu);
+      memset(at, ' ', strlen(wrong[m].line));
+      memcpy(at, wrong[m].by, strlen(wrong[m].by));
+      const mg_status s = mg_cuda_check(g, cu, NULL, &r, &e);
+      if (s != MG_NOT_FOUND) fail_msg("'%s' in place of '%s' is not noticed: %d %s", wrong[m].by, wrong[m].line, (int)s, e.msg);
+      memcpy(at, wrong[m].line, strlen(wrong[m].line));
+    }
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+  static const char form[] = "program t\ninput X : f16[128, %s]\ninput W : f16[%s, 128]\nO = kernel grid=(x=%d, y=2, z=%d) threads=128 {\n  plan { stages=3 mma=warpgroup warps_m=4 warps_n=1 warps_k=1 %s }\n  for i=%s {\n    x = load X {y->0, i->1%s}\n    w = load W {x->1, i->0%s}\n"
+                             "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+%s}\n  store o {x->1, y->0}\n}\noutput O\n";
+  static const struct { int x, z; const char *plan, *why; } no[] = {
+    {2, 1, "share=2", "want copy=tma"}, {1, 1, "copy=tma share=4", "no axis"}, {2, 2, "copy=tma share=2", "its blocks merge"}, {2, 2, "copy=warp", "its blocks merge"}, {2, 1, "copy=tma share=9", "want 2 to 8"},
+  };
+  for (size_t k = 0; k < sizeof no / sizeof *no; k++) {
+    char text[900];
+    snprintf(text, sizeof text, form, "256", "256", no[k].x, no[k].z, no[k].plan, no[k].z > 1 ? "2" : "4", no[k].z > 1 ? ", z->1" : "", no[k].z > 1 ? ", z->0" : "", no[k].z > 1 ? ", z->+" : "");
+    refused(text, NULL, no[k].why);
+  }
+}
+
 /* Accumulators over grid axes: blocks that share a contraction, in a cluster and through the workspace. */
 static void test_merges(void **state) {
   (void)state;
@@ -1384,7 +1445,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_products_under_way), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
     cmocka_unit_test(test_shared_operands),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
