@@ -98,7 +98,11 @@
                 the same.  A product whose operands do not allow it is made by warps, in the same fragments
      copy       with copy=tma (where the machine can, and a tile's shape and strides allow it; else refused, with the reason)
                 tensor copies bring the loads of loops: one thread asks for a whole tile, and barriers of phases count its
-                bytes.  Their maps are made at the first launch, and again when a tensor stands elsewhere
+                bytes.  Their maps are made at the first launch, and again when a tensor stands elsewhere.  With copy=warp
+                that thread is of a warpgroup of its own, beside the `threads` of the µGraph.  With three stages or more, products of
+                warpgroups of two such loads read both in shared memory, and are under way while the next step begins
+     share      with share=N, N blocks side by side are a cluster: each has its part of the tiles that all of them read copied
+                to all
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
                 stores, what depends on the whole.  Where the machine has clusters, up to 16 blocks: a cluster, the parts pushed through
@@ -14493,6 +14497,8 @@ MGI_FN int mgi_cu_flying(const mgi_cu_kernel *K, uint32_t loop) {
   for (uint32_t k = 1; k < K->b->n_ops; k++) n += K->b->ops[k].scope == loop && mgi_cu_flies(K, k);
   return n;
 }
+/* 1 if an iteration has to know the stage of the one before. */
+MGI_FN int mgi_cu_remembers(const mgi_cu_kernel *K, uint32_t loop) { return !K->apart || mgi_cu_flying(K, loop) > 0; }
 /* Waits for the loop's products, but for those of its last `steps` steps. */
 MGI_FN void mgi_cu_fly_wait(mgi_cu_kernel *K, uint32_t loop, int steps) {
   const int but = steps * mgi_cu_flying(K, loop);
@@ -14530,7 +14536,7 @@ MGI_FN void mgi_cu_copies_last(mgi_cu_kernel *K, uint32_t loop) {
       mgi_cu_line(K, "}");
     }
   } else mgi_cu_line(K, "if (i_%s + %d < %s) phases_%s.read(now);", L, K->stages, K->count[loop], L);
-  mgi_cu_line(K, "was = now;");
+  if (mgi_cu_remembers(K, loop)) mgi_cu_line(K, "was = now;");
   mgi_cu_line(K, "now = now + 1 == %d ? 0 : now + 1;", K->stages);
   mgi_cu_line(K, "if (now == 0) turn = 1 - turn;");
 }
@@ -14749,7 +14755,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   if (K->copies[loop]) {
     mgi_cu_note(K, MG_STEP_ARRIVE, -1, 0);
     mgi_cu_note(K, MG_STEP_BARRIER_TO, -1, (int)loop); /* none stands in the loop */
-    mgi_cu_line(K, "for (int i_%s = 0, now = 0, was = 0, turn = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
+    mgi_cu_line(K, "for (int i_%s = 0, now = 0, %sturn = 0; i_%s < %s; i_%s++) {", L, mgi_cu_remembers(K, loop) ? "was = 0, " : "", L, K->count[loop], L);
   } else if (ring->n) {
     const int own = mgi_cu_own_ring(K, loop);
     mgi_cu_note(K, MG_STEP_RING_NEXT, -1, open ? -1 : older); /* earlier groups arrive before the ring's first */
