@@ -10394,7 +10394,10 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   free(S.had);
   if (cuts) mgi_se_cuts_free(cuts);
   free(cuts);
-  for (int k = 0; k < out->n && !hit; k++) mgi_se_copies(&S, &out->graph[k]);
+  for (int k = 0; k < out->n && !hit; k++) {
+    mgi_se_copies(&S, &out->graph[k]);
+    mgi_names_apart(out->graph[k]);
+  }
   if (S.file && S.news.n) mgi_se_kept_write(&S);
   if (S.file && fclose(S.file)) S.st.checkpoint_lost = 1;
   free(S.kept.b), free(S.news.b), free(S.record);

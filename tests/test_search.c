@@ -258,6 +258,18 @@ static found look(const mg_graph *g) {
 }
 
 /* Every result is checked, printable, equal by the full tier at full size if small; ranked; planned. */
+/* How many values of all levels of a listing have this name. */
+static int with_name(const mg_graph *g, const char *name) {
+  int n = 0;
+  for (uint32_t k = 1; k < g->n_tensors; k++) n += g->tensors[k].name && !strcmp(g->tensors[k].name, name);
+  for (uint32_t k = 1; k < g->n_ops; k++) if (g->ops[k].sub) n += with_name(g->ops[k].sub, name);
+  return n;
+}
+static void names_are_unique(const mg_graph *whole, const mg_graph *g) {
+  for (uint32_t k = 1; k < g->n_tensors; k++)
+    if (with_name(whole, g->tensors[k].name) != 1) fail_msg("'%s' names several values", g->tensors[k].name);
+  for (uint32_t k = 1; k < g->n_ops; k++) if (g->ops[k].sub) names_are_unique(whole, g->ops[k].sub);
+}
 static void sound(const mg_graph *p, const mg_search_result *r, int full) {
   assert_true(r->n >= 1);
   for (int k = 0; k < r->n; k++) {
@@ -267,6 +279,7 @@ static void sound(const mg_graph *p, const mg_search_result *r, int full) {
     if (k) assert_true(r->predicted_us[k] >= r->predicted_us[k - 1]);
     assert_true(r->report[k].verdict == MG_EQUAL || r->report[k].verdict == MG_EQUAL_SAMPLED);
     assert_int_equal(mg_check(r->graph[k], &e), MG_OK);
+    names_are_unique(r->graph[k], r->graph[k]);
     assert_int_equal(mg_print(r->graph[k], &text, &e), MG_OK);
     if (mg_parse(text, strlen(text), "printed", NULL, &again, &e) != MG_OK) fail_msg("%d:%d %s\n%s", e.line, e.column, e.msg, text);
     assert_true(mg_hash(again) == mg_hash(r->graph[k]));
