@@ -170,6 +170,7 @@ enum {
   C(F, step_group,             3.843,     3.61, "of warpgroups")                                                       \
   C(F, step,                   1.551,    1.714, "of others")                                                           \
   C(F, operator_us,          0.01418,  0.01482, "us of an operator")                                                   \
+  C(F, block_start_us,        0.0012,   0.0012, "us until the chip starts a further block")                            \
   C(F, round_us,              0.1562,   0.1949, "us of blocks that others make wait")                                  \
   C(F, barrier,                1.702,    2.507, "of barrier_us: other barriers")                                       \
   C(F, join,                   1.053,   0.9809, "of barrier_us: a sum or maximum")                                     \
@@ -187,7 +188,8 @@ enum {
   C(F, alone,                   0.58,   0.6348, "of the others' parts: one block goes on alone")                       \
   C(F, library_us,              1.19,   0.8134, "us of a library kernel")                                              \
   C(F, library,                1.016,   0.9813, "of the time of a library product")                                    \
-  C(F, library_moved,          2.752,    2.176, "of dram_gbps, an operator over elements: what it moves")
+  C(F, library_slots,             45,       45, "slots of an element of a library's operator: its index")              \
+  C(F, library_step_us,         0.02,     0.02, "us of each element that a thread of it comes to")
 /* A machine's text may leave coefficients out: they are those of its architecture's row then. */
 #define MGI_COST_FIELD(F, name, h200, h100, text) F(COST, double, name, 0, 1e6, text)
 #define MGI_COST_H200(F, name, h200, h100, text) h200,
@@ -612,6 +614,7 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e);
   T(tensor,   "tensor cores")                                                                                          \
   T(elements, "elementwise")                                                                                           \
   T(shared,   "shared memory")                                                                                         \
+  T(start,    "starts of blocks, which come one after another over the whole chip")                                      \
   T(chain,    "steps that wait for what is under way, or for each other's products")
 
 typedef struct mg_cost {
@@ -3334,7 +3337,8 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
 
   /* Both. */
   c.unhidden = mgi_unhidden(m, p, w, rounds);
-  c.body_us = larger + c.unhidden * smaller + c.chain_us;
+  c.start_us = m->block_start_us * w->blocks;
+  c.body_us = mgi_smooth_max(larger + c.unhidden * smaller, c.start_us) + c.chain_us;
 
   /* Around it. */
   c.launch_us = m->launch * m->launch_us;
@@ -3385,6 +3389,45 @@ int mg_library_items(mg_opcode code, int softmax) {
   if (softmax >= 0 || code == MG_OP_SUM || code == MG_OP_MAX) return 8;
   return code == MG_OP_ARGMAX ? 1 : 256;
 }
+/* The dimension of operator o's input k along which neighbouring threads read, where `along` is that of a sum; -1: it has none. */
+MGI_FN int mgi_library_reads_along(const mg_graph *g, const mg_op_node *o, int k, int along) {
+  const int rank = mg_tensor_of(g, o->in[k])->shape.rank, last = mg_tensor_of(g, o->out[0])->shape.rank - 1;
+  if (along >= 0) return along;
+  if (o->code == MG_OP_TRANSPOSE) return o->attr.perm[last];
+  return rank - 1;
+}
+/* Bytes that L2 hands to operator o: neighbours that are apart in memory take a sector each. */
+MGI_FN double mgi_library_read(const mg_graph *g, const mg_op_node *o, int along, double elements) {
+  enum { SECTOR = 32 };
+  double bytes = 0;
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_tensor_info *t = mg_tensor_of(g, o->in[k]);
+    const int d = mgi_library_reads_along(g, o, k, along);
+    int64_t stride[MG_MAX_RANK];
+    mg_strides(t, stride);
+    const int apart = d >= 0 && t->shape.dim[d] > 1 && stride[d] > 1;
+    bytes += elements * (apart ? SECTOR : mg_dtype_bytes(t->dtype));
+  }
+  return bytes;
+}
+/* A library kernel of anything but products: its memory and its compute, of blocks of 256 threads, of which each item takes its
+   part (mg_library_items). */
+MGI_FN double mgi_library_elements_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m, double moved) {
+  enum { THREADS = 256 };
+  const mg_tensor_info *out = mg_tensor_of(g, o->out[0]);
+  const int softmax = mg_softmax_dim(g, out->op), per = mg_library_items(o->code, softmax);
+  const int along = softmax >= 0 ? softmax : per < THREADS ? o->attr.dim : -1;
+  const double results = (double)mg_shape_elements(&out->shape);
+  const double extent = along >= 0 ? (double)mg_tensor_of(g, o->in[0])->shape.dim[along] : 1;
+  const double items = softmax >= 0 ? results / extent : results, elements = items * extent;
+  const double blocks = ceil(items / per), waves = ceil(blocks / m->sms), rounds = ceil(waves * THREADS / m->threads_per_sm);
+  const double read = mgi_library_read(g, o, along, elements);
+  const double memory = fmax(mg_dram_us(m, moved), m->chip_draw * read / (m->l2_gbps * 1e3));
+  const double slots = m->library_slots + mg_cost_slots(mg_op_cost(o->code));
+  const double compute = mg_slots_us(m, elements / blocks * waves * slots);
+  const double unhidden = m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds;
+  return fmax(memory, compute) + unhidden * fmin(memory, compute) + m->library_step_us * rounds * ceil(extent * per / THREADS);
+}
 /* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
    loop over the contraction in steps of 64, no split. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *machine) {
@@ -3397,10 +3440,10 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
     bytes += (double)mg_shape_elements(read) * mg_dtype_bytes(t->dtype);
   }
   const mg_tensor_info *t = mg_tensor_of(g, o->out[0]), *a = mg_tensor_of(g, o->in[0]);
-  double el = (double)mg_shape_elements(&t->shape), t_dram = bytes + el * mg_dtype_bytes(t->dtype);
-  t_dram = mg_dram_us(machine, t_dram);
+  const double el = (double)mg_shape_elements(&t->shape), stored = el * mg_dtype_bytes(t->dtype);
   const double around = machine->launch * machine->launch_us + machine->library_us;
-  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return around + machine->library_moved * t_dram;
+  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return around + mgi_library_elements_us(g, o, machine, bytes + stored);
+  const double t_dram = mg_dram_us(machine, bytes + stored);
   int r = t->shape.rank;
   double m = (double)t->shape.dim[r - 2], n = (double)t->shape.dim[r - 1], tile = m <= 16 ? 16 : 64;
   double depth = (double)a->shape.dim[a->shape.rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
