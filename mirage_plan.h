@@ -136,7 +136,9 @@ enum {
   C(F, wgmma_rate,              1.94,    1.918, "of tensor_tflops, by warpgroups")                                     \
   C(F, slot_rate,              1.058,   0.7532, "of half of fp32_tflops: elements' slots")                             \
   C(F, copy_slots,            0.7142,   0.8894, "slots of 16 bytes that are copied")                                   \
+  C(F, line_slots,                50,       50, "slots of a line of memory that a copy comes to")                      \
   C(F, narrow,                 1.722,    1.917, "bytes' time once more, of runs below a line")                         \
+  C(F, torn,                       9,        9, "of l2_gbps: the time more of stores of parts of sectors")             \
   C(F, ldmatrix_rate,          1.306,    1.509, "of shared_bytes_us")                                                  \
   C(F, threads_stream,         15.25,    31.95, "over threads: how much longer a stream's compute takes")              \
   C(F, threads_products,       15.11,    16.23, "the same of other products")                                          \
@@ -3071,6 +3073,8 @@ typedef struct mgi_work {
   int tensors;           /* something in the block is not a matrix */
   double stored_bytes;   /* of bytes */
   double narrow_bytes;   /* of bytes: in runs shorter than a line, as warps bring parts of them */
+  double torn_bytes;     /* of stored_bytes: in sectors of 32 bytes of which others store the rest */
+  double lines;          /* of 128 bytes, that copies come to, each as often as a run of bytes begins or goes on in it */
   double wide_reads;     /* elements of wide products' operands, which are widened where they are used */
   double joins;          /* sums and maxima, each as often as a block comes to it */
   int split;             /* a product reads what lies in memory in 32 bits */
@@ -3080,6 +3084,14 @@ typedef struct mgi_work {
   double blocks, group, iters, ops; /* of the grid; that share a result; steps of a block's loops; operators */
 } mgi_work;
 
+/* 1 if the elements of load i go straight to a store that has them turned: each is read alone. */
+MGI_FN int mgi_work_turned(const mg_flat *k, int i) {
+  int turned = 0;
+  if (k->op[i].code != MG_OP_LOAD || !mg_flat_direct(k, i)) return 0;
+  for (int q = i; q >= 0 && k->op[q].code != MG_OP_STORE; q = mg_flat_only_reader(k, q)) turned |= k->op[q].turns;
+  return turned;
+}
+
 MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t run = o->rank ? o->d[o->inner] : 1;
@@ -3087,6 +3099,9 @@ MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   if (by_warps) run /= p->own ? p->warps_k : p->warps_n;
   if (by_warps && run * o->esize < 128) w->narrow_bytes += (double)mg_flat_elements(o) * o->esize * o->trips;
   const double bytes = (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
+  const int64_t held = mgi_work_turned(k, i) ? o->esize : run * o->esize; /* bytes that lie together */
+  w->lines += bytes * o->trips / (double)held * (double)mg_ceil_div(held, 128);
+  if (o->code == MG_OP_STORE) w->torn_bytes += bytes * o->trips * (double)(held % 32) / (double)held;
   if (o->inloop) w->step_bytes += bytes;
   else if (o->code == MG_OP_LOAD && k->iters > 1) w->early_bytes += bytes * waste;
   w->bytes += bytes * o->trips;
@@ -3285,7 +3300,7 @@ MGI_FN double mgi_step_waits(const mg_machine *m, const mg_kernel_plan *p, const
 MGI_FN double mgi_memory_us(mg_cost *c, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves) {
   const double read = w->l2_bytes + m->narrow * w->narrow_bytes, all = w->blocks * read / (m->l2_gbps * 1e3);
   c->dram_us = mg_dram_us(m, w->dram_bytes);
-  c->l2_us = fmax(waves * read / mg_sm_rate(m), m->chip_draw * all);
+  c->l2_us = fmax(waves * read / mg_sm_rate(m), m->chip_draw * all) + m->torn * w->blocks * w->torn_bytes / (m->l2_gbps * 1e3);
   if (w->streams) { /* what blocks read again comes on top of the stream */
     const double again = all - w->dram_bytes / (m->l2_gbps * 1e3);
     c->again_us = c->dram_us + (p->own ? m->again_own : m->again) * fmax(again, 0);
@@ -3300,7 +3315,7 @@ MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_pl
   const double share = fmax(1, 128 / threads); /* a warp has but one of four schedulers */
   const double few = waves * (share + (stream ? m->threads_stream : m->threads_products) / threads);
   const double few_slots = waves * (share + (stream ? m->threads_stream : m->threads_slots) / threads);
-  const double slots = w->slots + m->wide_slots * w->wide_reads + m->copy_slots * w->bytes / 16;
+  const double slots = w->slots + m->wide_slots * w->wide_reads + m->copy_slots * w->bytes / 16 + m->line_slots * w->lines;
   c->tensor_us = few * mg_products_us(m, w->flops, p->group);
   c->shared_us = few * mg_shared_us(m, w->shared_bytes);
   c->elements_us = few_slots * mg_slots_us(m, slots);
