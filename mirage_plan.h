@@ -188,7 +188,8 @@ enum {
   C(F, last_bytes,             3.916,    3.377, "of its draw: the parts")                                              \
   C(F, late_us,               0.1119,  0.08414, "us of what is loaded behind a merge")                                 \
   C(F, alone,                   0.58,   0.6348, "of the others' parts: one block goes on alone")                       \
-  C(F, library_us,              1.19,   0.8134, "us of a library kernel")                                              \
+  C(F, library_us,              1.19,   0.8134, "us of another library kernel, beside its launch")                                              \
+  C(F, library_product_us,         2,        2, "us of a library product, beside its launch")                          \
   C(F, library,                1.016,   0.9813, "of the time of a library product")                                    \
   C(F, library_slots,             45,       45, "slots of an element of a library's operator: its index")              \
   C(F, library_step_us,         0.02,     0.02, "us of each element that a thread of it comes to")
@@ -3456,8 +3457,9 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
   }
   const mg_tensor_info *t = mg_tensor_of(g, o->out[0]), *a = mg_tensor_of(g, o->in[0]);
   const double el = (double)mg_shape_elements(&t->shape), stored = el * mg_dtype_bytes(t->dtype);
-  const double around = machine->launch * machine->launch_us + machine->library_us;
-  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return around + mgi_library_elements_us(g, o, machine, bytes + stored);
+  const double launch = machine->launch * machine->launch_us;
+  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL)
+    return launch + machine->library_us + mgi_library_elements_us(g, o, machine, bytes + stored);
   const double t_dram = mg_dram_us(machine, bytes + stored);
   int r = t->shape.rank;
   double m = (double)t->shape.dim[r - 2], n = (double)t->shape.dim[r - 1], tile = m <= 16 ? 16 : 64;
@@ -3467,7 +3469,7 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
   double t_comp = waves * mg_products_us(machine, 2 * tile * 64 * depth, 0);
   double t_mem = t_l2 > t_dram ? t_l2 : t_dram;
   const double larger = t_mem > t_comp ? t_mem : t_comp, smaller = t_mem > t_comp ? t_comp : t_mem;
-  return around + machine->library * (larger + machine->unhidden_loop * smaller) + ceil(depth / 64) * machine->step * machine->barrier_us;
+  return launch + machine->library_product_us + machine->library * (larger + machine->unhidden_loop * smaller) + ceil(depth / 64) * machine->step * machine->barrier_us;
 }
 
 /* ---- maxima between kernels
