@@ -3354,7 +3354,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   /* Both. */
   c.unhidden = mgi_unhidden(m, p, w, rounds);
   c.start_us = m->block_start_us * w->blocks;
-  c.body_us = mgi_smooth_max(larger + c.unhidden * smaller, c.start_us) + c.chain_us;
+  c.body_us = fmax(larger + c.unhidden * smaller, c.start_us) + c.chain_us;
 
   /* Around it. */
   c.launch_us = m->launch * m->launch_us;
