@@ -191,7 +191,7 @@ enum {
   C(F, library_us,              1.19,   0.8134, "us of another library kernel, beside its launch")                                              \
   C(F, library_product_us,         2,        2, "us of a library product, beside its launch")                          \
   C(F, library,                1.016,   0.9813, "of the time of a library product")                                    \
-  C(F, library_slots,             45,       45, "slots of an element of a library's operator: its index")              \
+  C(F, library_slots,             45,       45, "slots of a thread of a library's operator: its index")              \
   C(F, library_step_us,         0.02,     0.02, "us of each element that a thread of it comes to")
 /* A machine's text may leave coefficients out: they are those of its architecture's row then. */
 #define MGI_COST_FIELD(F, name, h200, h100, text) F(COST, double, name, 0, 1e6, text)
@@ -3439,8 +3439,8 @@ MGI_FN double mgi_library_elements_us(const mg_graph *g, const mg_op_node *o, co
   const double blocks = ceil(items / per), waves = ceil(blocks / m->sms), rounds = ceil(waves * THREADS / m->threads_per_sm);
   const double read = mgi_library_read(g, o, along, elements);
   const double memory = fmax(mg_dram_us(m, moved), m->chip_draw * read / (m->l2_gbps * 1e3));
-  const double slots = m->library_slots + mg_cost_slots(mg_op_cost(o->code));
-  const double compute = mg_slots_us(m, elements / blocks * waves * slots);
+  const double slots = THREADS * m->library_slots + elements / blocks * mg_cost_slots(mg_op_cost(o->code)); /* of a block */
+  const double compute = mg_slots_us(m, waves * slots);
   const double unhidden = m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds;
   return fmax(memory, compute) + unhidden * fmin(memory, compute) + m->library_step_us * rounds * ceil(extent * per / THREADS);
 }
