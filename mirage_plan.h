@@ -3093,13 +3093,13 @@ MGI_FN int mgi_work_turned(const mg_flat *k, int i) {
   return turned;
 }
 
-MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
+MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double share, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t run = o->rank ? o->d[o->inner] : 1;
   const int by_warps = (p->own || p->parts) && o->code == MG_OP_LOAD && o->inloop && r->cut[i] + o->rank - 3 == o->inner;
   if (by_warps) run /= p->own ? p->warps_k : p->warps_n;
   if (by_warps && run * o->esize < 128) w->narrow_bytes += (double)mg_flat_elements(o) * o->esize * o->trips;
-  const double bytes = (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
+  const double bytes = share * (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
   const int64_t held = mgi_work_turned(k, i) ? o->esize : run * o->esize; /* bytes that lie together */
   w->lines += bytes * o->trips / (double)held * (double)mg_ceil_div(held, 128);
   if (o->code == MG_OP_STORE) w->torn_bytes += bytes * o->trips * (double)(held % 32) / (double)held;
@@ -3192,8 +3192,7 @@ MGI_FN void mgi_work_fragments(mgi_work *w, const mg_flat *k, const mg_kernel_pl
 }
 
 /* What stands behind a merge over blocks. */
-MGI_FN void mgi_work_late(mgi_work *w, const mg_flat *k) {
-  uint8_t late[MG_FLAT_OPS];
+MGI_FN void mgi_work_late(mgi_work *w, const mg_flat *k, uint8_t late[MG_FLAT_OPS]) {
   int64_t rows, cols;
   mg_flat_late(k, late);
   for (int i = 0; i < k->n; i++) w->late |= late[i] && k->op[i].code == MG_OP_LOAD && !mg_flat_direct(k, i);
@@ -3201,7 +3200,7 @@ MGI_FN void mgi_work_late(mgi_work *w, const mg_flat *k) {
 }
 
 MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {
-  uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
+  uint8_t inlined[MG_FLAT_OPS] = { 0 }, late[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there; it stands behind the merge */
   int made = 0;
   mg_chains c;
   mg_rings r;
@@ -3210,7 +3209,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   memset(&r, 0, sizeof r);
   w->blocks = (double)k->blocks, w->group = (double)k->group, w->iters = (double)k->iters, w->ops = k->n;
   w->strip = mg_flat_strip(k, mgi_plan_threads(p)) >= 0;
-  if (k->group > 1) mgi_work_late(w, k);
+  if (k->group > 1) mgi_work_late(w, k, late);
   for (int i = 0; i < k->n && !made; i++) made = k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
   if (made) mgi_work_fragments(w, k, p, &c);
   if (p->own || p->parts) mg_flat_rings(k, p, &c, &r);
@@ -3226,7 +3225,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     w->raises |= o->code == MG_OP_EXP;
     for (int d = 0; d < o->rank - 2; d++) w->tensors |= o->d[d] > 1;
     if (o->made) continue;
-    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, &r);
+    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
     else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &c, &r);
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
     else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, p, i, &r);
