@@ -154,6 +154,7 @@ enum {
   C(F, unhidden_elements,      1.508,    1.582, "without products")                                                    \
   C(F, wait_us,               0.2106,    0.212, "us of a step, over the steps it is ahead")                            \
   C(F, wait_stream_us,        0.1661,  0.06933, "the same of a stream")                                                \
+  C(F, direct_us,                0.5,      0.5, "us of what a thread loads at once behind a loop")                     \
   C(F, chain_us,             0.01935,   0.0237, "us of a step whose products wait for each other")                     \
   C(F, chain_group_us,       0.05186,  0.04315, "the same of warpgroups")                                              \
   C(F, launch,                  1.37,    0.905, "of launch_us")                                                        \
@@ -3075,6 +3076,7 @@ typedef struct mgi_work {
   double stored_bytes;   /* of bytes */
   double narrow_bytes;   /* of bytes: in runs shorter than a line, as warps bring parts of them */
   double torn_bytes;     /* of stored_bytes: in sectors of 32 bytes of which others store the rest */
+  double direct_bytes;   /* that stores behind the loop load */
   double lines;          /* of 128 bytes, that copies come to, each as often as a run of bytes begins or goes on in it */
   double wide_reads;     /* elements of wide products' operands, which are widened where they are used */
   double joins;          /* sums and maxima, each as often as a block comes to it */
@@ -3103,6 +3105,7 @@ MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   const int64_t held = mgi_work_turned(k, i) ? o->esize : run * o->esize; /* bytes that lie together */
   w->lines += bytes * o->trips / (double)held * (double)mg_ceil_div(held, 128);
   if (o->code == MG_OP_STORE) w->torn_bytes += bytes * o->trips * (double)(held % 32) / (double)held;
+  if (o->code == MG_OP_LOAD && !o->inloop && k->iters > 1 && mg_flat_direct(k, i)) w->direct_bytes += bytes;
   if (o->inloop) w->step_bytes += bytes;
   else if (o->code == MG_OP_LOAD && k->iters > 1) w->early_bytes += bytes * waste;
   w->bytes += bytes * o->trips;
@@ -3166,7 +3169,7 @@ MGI_FN void mgi_work_accumulate(mgi_work *w, const mg_flat *k, const mg_flat_op 
   else if (a->code != MG_OP_MATMUL) w->slots += elements * 2 * a->trips;
 }
 
-MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
+MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double share, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   const double out = (double)mg_flat_elements(o), in = o->n_in ? (double)mg_flat_elements(&k->op[o->in[0]]) : out;
   if (mg_flat_squares(k, p, r, i) >= 0) { /* by tensor cores: products of 16 x 16, of which the diagonal counts */
@@ -3178,7 +3181,7 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_pla
   if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) w->joins += o->trips;
   if (o->code != MG_OP_SUM && mgi_only_squared(k, p, r, i)) return; /* in those products */
   const int by_vector = o->code == MG_OP_DIV && mg_flat_vector(k, mgi_plan_threads(p), o->in[1], NULL) == 2;
-  w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
+  w->slots += share * (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
 }
 
 /* What stays in fragments, and whether it may overflow there. */
@@ -3228,7 +3231,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
     else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &c, &r);
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
-    else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, p, i, &r);
+    else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
   }
 }
 
@@ -3365,11 +3368,12 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   if (loop && p->own) c.fill_us += m->fill_own * memory * fmin(ahead / iters, 1);
   else if (loop) c.fill_us += (p->group ? m->fill_group : m->fill) * memory / iters;
   if (loop) c.fill_us += m->last_step * compute / iters;
+  c.steps_us += rounds * m->direct_us * w->direct_bytes / (16.0 * mgi_plan_threads(p));
   if (w->prepares) c.fill_us += m->prepare_us;
   if (p->own) c.fill_us += m->own_us;
   if (w->split) c.fill_us += m->split_us;
   if (w->joins > 0 && !w->strip && !w->flops) c.fill_us += m->tile_us;
-  if (loop) c.steps_us = rounds * iters * mgi_step_waits(m, p, w) * m->barrier_us;
+  if (loop) c.steps_us += rounds * iters * mgi_step_waits(m, p, w) * m->barrier_us;
   c.steps_us += m->operator_us * w->ops + m->round_us * (rounds - 1);
   c.barriers_us = rounds * (m->barrier * w->barriers + m->join * w->joins) * m->barrier_us;
   if (p->warps_k > 1) c.merge_us = alone ? m->warps_own_us * p->warps_k : p->own ? m->warps_group_us : m->warps_us;
