@@ -3103,7 +3103,9 @@ MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   if (by_warps && run * o->esize < 128) w->narrow_bytes += (double)mg_flat_elements(o) * o->esize * o->trips;
   const double bytes = share * (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
   const int64_t held = mgi_work_turned(k, i) ? o->esize : run * o->esize; /* bytes that lie together */
-  w->lines += bytes * o->trips / (double)held * (double)mg_ceil_div(held, 128);
+  const int by_threads = o->code == MG_OP_STORE || mg_flat_direct(k, i); /* eight elements each, 16 bytes at once */
+  const double each = (double)mg_ceil_div(held, 128) * (by_threads && o->esize > 2 ? o->esize / 2 : 1);
+  w->lines += fmax(bytes * o->trips * (each / (double)held - 1.0 / 128), 0);
   if (o->code == MG_OP_STORE) w->torn_bytes += bytes * o->trips * (double)(held % 32) / (double)held;
   if (o->code == MG_OP_LOAD && !o->inloop && k->iters > 1 && mg_flat_direct(k, i)) w->direct_bytes += bytes;
   if (o->inloop) w->step_bytes += bytes;
