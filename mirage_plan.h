@@ -127,73 +127,74 @@ enum {
    term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py, which writes the
    columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's. */
 #define MG_MACHINE_COSTS(C, F)                                                                                         \
-  C(F, block_draw,             2.875,    2.814, "of a multiprocessor's share of l2_gbps: what one takes in")           \
-  C(F, chip_draw,              0.678,   0.5803, "of l2_gbps: the time of what all take in")                            \
-  C(F, dram,                  0.8749,   0.8888, "of dram_gbps: the time of what comes once")                           \
-  C(F, again,                  1.063,   0.7879, "of l2_gbps: what blocks read again beside a stream")                  \
-  C(F, again_own,             0.2438,   0.2164, "the same, by warps' own rings")                                       \
-  C(F, mma_rate,               1.756,    1.643, "of tensor_tflops, by warps")                                          \
-  C(F, wgmma_rate,              1.94,    1.918, "of tensor_tflops, by warpgroups")                                     \
-  C(F, slot_rate,              1.058,   0.7532, "of half of fp32_tflops: elements' slots")                             \
-  C(F, copy_slots,            0.7142,   0.8894, "slots of 16 bytes that are copied")                                   \
-  C(F, line_slots,                50,       50, "slots of a line of memory that a copy comes to")                      \
-  C(F, narrow,                 1.722,    1.917, "bytes' time once more, of runs below a line")                         \
-  C(F, torn,                       9,        9, "of l2_gbps: the time more of stores of parts of sectors")             \
-  C(F, ldmatrix_rate,          1.306,    1.509, "of shared_bytes_us")                                                  \
-  C(F, threads_stream,         15.25,    31.95, "over threads: how much longer a stream's compute takes")              \
-  C(F, threads_products,       15.11,    16.23, "the same of other products")                                          \
-  C(F, threads_slots,          227.4,    160.2, "the same of other slots")                                             \
-  C(F, wide_slots,              2.67,    2.601, "slots of an element that a wide product reads")                       \
-  C(F, unhidden_loop,         0.3019,   0.2076, "of the smaller of memory and compute, in a loop")                     \
-  C(F, unhidden_group,        0.1865,   0.1256, "the same of warpgroups")                                              \
-  C(F, unhidden_raise,         1.118,   0.6868, "of warpgroups with exponentials")                                     \
-  C(F, unhidden_parts,        0.6523,   0.4567, "of these, each bringing its part")                                    \
-  C(F, unhidden_once,          1.403,    1.349, "without a loop")                                                      \
-  C(F, unhidden_chain,          1.08,    1.042, "without one, products in chains")                                     \
-  C(F, unhidden_group_once,    1.995,    1.512, "without one, warpgroups")                                             \
-  C(F, unhidden_elements,      1.508,    1.582, "without products")                                                    \
-  C(F, wait_us,               0.2106,    0.212, "us of a step, over the steps it is ahead")                            \
-  C(F, wait_stream_us,        0.1661,  0.06933, "the same of a stream")                                                \
-  C(F, direct_us,                0.5,      0.5, "us of what a thread loads at once behind a loop")                     \
-  C(F, chain_us,             0.01935,   0.0237, "us of a step whose products wait for each other")                     \
-  C(F, chain_group_us,       0.05186,  0.04315, "the same of warpgroups")                                              \
-  C(F, launch,                  1.37,    0.905, "of launch_us")                                                        \
-  C(F, drain_us,               0.688,   0.6489, "us of the last stores, and the end")                                  \
-  C(F, store,                  8.172,    7.192, "of a block's draw: the time of what it stores")                       \
-  C(F, early,                  1.935,    1.237, "of a block's draw: loads before the loop")                            \
-  C(F, fill_own,              0.1329,   0.1104, "of a step's memory, own rings")                                       \
-  C(F, own_us,                 0.412,   0.4613, "us of own rings")                                                     \
-  C(F, split_us,               1.133,   0.9353, "us of a product of 32 bits in memory")                                \
-  C(F, fill_group,             1.018,   0.6098, "of a step's memory, warpgroups")                                      \
-  C(F, fill,                  0.2094,    0.713, "of a step's memory, others")                                          \
-  C(F, last_step,            0.04918,  0.06033, "of a step's compute")                                                 \
-  C(F, prepare_us,            0.3879,   0.4856, "us of an operand that is made before the loop")                       \
-  C(F, step_own,               2.656,    3.229, "of barrier_us: a step of own rings, beside memory")                   \
-  C(F, step_parts,            0.6608,   0.5406, "of parts that warps bring")                                           \
-  C(F, step_group,             3.843,     3.61, "of warpgroups")                                                       \
-  C(F, step,                   1.551,    1.714, "of others")                                                           \
-  C(F, operator_us,          0.01418,  0.01482, "us of an operator")                                                   \
-  C(F, block_start_us,        0.0012,   0.0012, "us until the chip starts a further block")                            \
-  C(F, round_us,              0.1562,   0.1949, "us of blocks that others make wait")                                  \
-  C(F, barrier,                1.702,    2.507, "of barrier_us: other barriers")                                       \
-  C(F, join,                   1.053,   0.9809, "of barrier_us: a sum or maximum")                                     \
-  C(F, tile_us,               0.1183,   0.1599, "us of joined rows that are not in registers")                         \
-  C(F, warps_own_us,         0.04335,  0.02686, "us of a warp whose part is merged, own rings")                        \
-  C(F, warps_group_us,        0.1774,   0.2345, "us of such parts, in a group")                                        \
-  C(F, warps_us,              0.7422,   0.5574, "us of such parts, others")                                            \
-  C(F, cluster_us,            0.3076,   0.2339, "us of a merge in a cluster")                                          \
-  C(F, cluster_large_us,       1.482,    1.238, "of one of more than 8 blocks")                                        \
-  C(F, cluster_bytes_us,    1.95e+04, 2.101e+04, "bytes/us of it")                                                     \
-  C(F, last_us,                1.735,    1.936, "us of a merge by the last block")                                     \
-  C(F, last_block_us,        0.02932,  0.02432, "the same, for each block")                                            \
-  C(F, last_bytes,             3.916,    3.377, "of its draw: the parts")                                              \
-  C(F, late_us,               0.1119,  0.08414, "us of what is loaded behind a merge")                                 \
-  C(F, alone,                   0.58,   0.6348, "of the others' parts: one block goes on alone")                       \
-  C(F, library_us,              1.19,   0.8134, "us of another library kernel, beside its launch")                                              \
-  C(F, library_product_us,         2,        2, "us of a library product, beside its launch")                          \
-  C(F, library,                1.016,   0.9813, "of the time of a library product")                                    \
-  C(F, library_slots,             45,       45, "slots of a thread of a library's operator: its index")              \
-  C(F, library_step_us,         0.02,     0.02, "us of each element that a thread of it comes to")
+  C(F, block_draw,             2.974,    3.041, "of a multiprocessor's share of l2_gbps: what one takes in")           \
+  C(F, chip_draw,             0.5364,   0.5578, "of l2_gbps: the time of what all take in")                            \
+  C(F, dram,                  0.8823,   0.8867, "of dram_gbps: the time of what comes once")                           \
+  C(F, again,                 0.8844,   0.7949, "of l2_gbps: what blocks read again beside a stream")                  \
+  C(F, again_own,             0.2676,   0.1917, "the same, by warps' own rings")                                       \
+  C(F, mma_rate,               1.765,     1.78, "of tensor_tflops, by warps")                                          \
+  C(F, wgmma_rate,             1.802,    1.861, "of tensor_tflops, by warpgroups")                                     \
+  C(F, slot_rate,              1.259,   0.8118, "of half of fp32_tflops: elements' slots")                             \
+  C(F, copy_slots,            0.5861,   0.8868, "slots of 16 bytes that are copied")                                   \
+  C(F, line_slots,             27.86,    38.09, "slots of a line of memory that a copy comes to")                      \
+  C(F, narrow,                 2.179,    1.996, "bytes' time once more, of runs below a line")                         \
+  C(F, torn,                   10.56,    9.022, "of l2_gbps: the time more of stores of parts of sectors")             \
+  C(F, ldmatrix_rate,          1.306,    1.304, "of shared_bytes_us")                                                  \
+  C(F, threads_stream,         7.034,    32.07, "over threads: how much longer a stream's compute takes")              \
+  C(F, threads_products,       6.413,    14.52, "the same of other products")                                          \
+  C(F, threads_slots,            380,    209.6, "the same of other slots")                                             \
+  C(F, wide_slots,             2.035,    2.322, "slots of an element that a wide product reads")                       \
+  C(F, unhidden_loop,          0.352,    0.181, "of the smaller of memory and compute, in a loop")                     \
+  C(F, unhidden_group,        0.2074,   0.1285, "the same of warpgroups")                                              \
+  C(F, unhidden_raise,         1.191,   0.7052, "of warpgroups with exponentials")                                     \
+  C(F, unhidden_parts,        0.7316,   0.4345, "of these, each bringing its part")                                    \
+  C(F, unhidden_once,          1.384,    1.219, "without a loop")                                                      \
+  C(F, unhidden_chain,         1.255,   0.9988, "without one, products in chains")                                     \
+  C(F, unhidden_group_once,    2.134,    1.547, "without one, warpgroups")                                             \
+  C(F, unhidden_elements,      1.634,    1.601, "without products")                                                    \
+  C(F, wait_us,               0.1869,   0.1974, "us of a step, over the steps it is ahead")                            \
+  C(F, wait_stream_us,        0.4787,  0.07573, "the same of a stream")                                                \
+  C(F, wait_elements_us,      0.2157,   0.1195, "the same of a stream without products")                               \
+  C(F, direct_us,             0.2735,   0.2452, "us of what a thread loads at once behind a loop")                     \
+  C(F, chain_us,             0.01879,  0.02151, "us of a step whose products wait for each other")                     \
+  C(F, chain_group_us,       0.05721,   0.0459, "the same of warpgroups")                                              \
+  C(F, launch,                 1.205,   0.7442, "of launch_us")                                                        \
+  C(F, drain_us,              0.8453,   0.7458, "us of the last stores, and the end")                                  \
+  C(F, store,                   8.78,    8.413, "of a block's draw: the time of what it stores")                       \
+  C(F, early,                  1.642,    1.213, "of a block's draw: loads before the loop")                            \
+  C(F, fill_own,             0.06366,   0.1027, "of a step's memory, own rings")                                       \
+  C(F, own_us,                0.3321,    0.502, "us of own rings")                                                     \
+  C(F, split_us,               1.245,   0.9143, "us of a product of 32 bits in memory")                                \
+  C(F, fill_group,              1.23,   0.6569, "of a step's memory, warpgroups")                                      \
+  C(F, fill,                  0.3705,   0.7149, "of a step's memory, others")                                          \
+  C(F, last_step,            0.05542,  0.05698, "of a step's compute")                                                 \
+  C(F, prepare_us,            0.3929,   0.4859, "us of an operand that is made before the loop")                       \
+  C(F, step_own,               1.029,    3.145, "of barrier_us: a step of own rings, beside memory")                   \
+  C(F, step_parts,            0.7557,   0.5282, "of parts that warps bring")                                           \
+  C(F, step_group,             3.727,    3.425, "of warpgroups")                                                       \
+  C(F, step,                   1.404,    1.466, "of others")                                                           \
+  C(F, operator_us,         0.003771,  0.01531, "us of an operator")                                                   \
+  C(F, block_start_us,      0.0008488, 0.001015, "us until the chip starts a further block")                           \
+  C(F, round_us,              0.2013,   0.1927, "us of blocks that others make wait")                                  \
+  C(F, barrier,                1.633,    2.301, "of barrier_us: other barriers")                                       \
+  C(F, join,                   1.002,    1.052, "of barrier_us: a sum or maximum")                                     \
+  C(F, tile_us,               0.3731,   0.1824, "us of joined rows that are not in registers")                         \
+  C(F, warps_own_us,         0.07376,  0.02866, "us of a warp whose part is merged, own rings")                        \
+  C(F, warps_group_us,        0.1836,   0.2441, "us of such parts, in a group")                                        \
+  C(F, warps_us,              0.5739,   0.5709, "us of such parts, others")                                            \
+  C(F, cluster_us,            0.4216,   0.2681, "us of a merge in a cluster")                                          \
+  C(F, cluster_large_us,       1.575,    1.303, "of one of more than 8 blocks")                                        \
+  C(F, cluster_bytes_us,    1.564e+04, 1.587e+04, "bytes/us of it")                                                    \
+  C(F, last_us,                2.092,    1.948, "us of a merge by the last block")                                     \
+  C(F, last_block_us,        0.02652,  0.02494, "the same, for each block")                                            \
+  C(F, last_bytes,             4.083,    3.518, "of its draw: the parts")                                              \
+  C(F, late_us,              0.06815,  0.07774, "us of what is loaded behind a merge")                                 \
+  C(F, alone,                 0.4079,   0.4427, "of the others' parts: one block goes on alone")                       \
+  C(F, library_us,            0.8429,   0.6305, "us of another library kernel, beside its launch")                     \
+  C(F, library_product_us,     1.894,    1.713, "us of a library product, beside its launch")                          \
+  C(F, library,               0.9272,   0.9522, "of the time of a library product")                                    \
+  C(F, library_slots,           79.1,     67.2, "slots of a thread of a library's operator: its index")                \
+  C(F, library_step_us,      0.01083,  0.01002, "us of each element that a thread of it comes to")
 /* A machine's text may leave coefficients out: they are those of its architecture's row then. */
 #define MGI_COST_FIELD(F, name, h200, h100, text) F(COST, double, name, 0, 1e6, text)
 #define MGI_COST_H200(F, name, h200, h100, text) h200,
@@ -3340,7 +3341,8 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   const double compute = mgi_compute_us(&c, m, p, w, waves, resident * mgi_plan_threads(p));
   /* A warp's own stage is filled again as soon as it is read. */
   const double ahead = p->own ? p->stages : p->stages > 2 ? p->stages - 1 : 1;
-  double waits = loop ? rounds * iters / ahead * (w->streams ? m->wait_stream_us : m->wait_us) : 0;
+  const double wait = w->streams ? (w->flops > 0 ? m->wait_stream_us : m->wait_elements_us) : m->wait_us; /* of a step */
+  double waits = loop ? rounds * iters / ahead * wait : 0;
   if (w->streams && p->own) waits += rounds * iters * m->step_own * m->barrier_us;
   double memory = mgi_memory_us(&c, m, p, w, waves);
   /* With too little under way a stream is as slow as what it waits for. */
