@@ -127,74 +127,75 @@ enum {
    term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py, which writes the
    columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's. */
 #define MG_MACHINE_COSTS(C, F)                                                                                         \
-  C(F, block_draw,             2.974,    3.041, "of a multiprocessor's share of l2_gbps: what one takes in")           \
-  C(F, chip_draw,             0.5364,   0.5578, "of l2_gbps: the time of what all take in")                            \
-  C(F, dram,                  0.8823,   0.8867, "of dram_gbps: the time of what comes once")                           \
-  C(F, again,                 0.8844,   0.7949, "of l2_gbps: what blocks read again beside a stream")                  \
-  C(F, again_own,             0.2676,   0.1917, "the same, by warps' own rings")                                       \
-  C(F, mma_rate,               1.765,     1.78, "of tensor_tflops, by warps")                                          \
-  C(F, wgmma_rate,             1.802,    1.861, "of tensor_tflops, by warpgroups")                                     \
-  C(F, slot_rate,              1.259,   0.8118, "of half of fp32_tflops: elements' slots")                             \
-  C(F, copy_slots,            0.5861,   0.8868, "slots of 16 bytes that are copied")                                   \
-  C(F, line_slots,             27.86,    38.09, "slots of a line of memory that a copy comes to")                      \
-  C(F, narrow,                 2.179,    1.996, "bytes' time once more, of runs below a line")                         \
-  C(F, torn,                   10.56,    9.022, "of l2_gbps: the time more of stores of parts of sectors")             \
-  C(F, ldmatrix_rate,          1.306,    1.304, "of shared_bytes_us")                                                  \
-  C(F, threads_stream,         7.034,    32.07, "over threads: how much longer a stream's compute takes")              \
-  C(F, threads_products,       6.413,    14.52, "the same of other products")                                          \
-  C(F, threads_slots,            380,    209.6, "the same of other slots")                                             \
-  C(F, wide_slots,             2.035,    2.322, "slots of an element that a wide product reads")                       \
-  C(F, unhidden_loop,          0.352,    0.181, "of the smaller of memory and compute, in a loop")                     \
-  C(F, unhidden_group,        0.2074,   0.1285, "the same of warpgroups")                                              \
-  C(F, unhidden_raise,         1.191,   0.7052, "of warpgroups with exponentials")                                     \
-  C(F, unhidden_parts,        0.7316,   0.4345, "of these, each bringing its part")                                    \
-  C(F, unhidden_once,          1.384,    1.219, "without a loop")                                                      \
-  C(F, unhidden_chain,         1.255,   0.9988, "without one, products in chains")                                     \
-  C(F, unhidden_group_once,    2.134,    1.547, "without one, warpgroups")                                             \
-  C(F, unhidden_elements,      1.634,    1.601, "without products")                                                    \
-  C(F, wait_us,               0.1869,   0.1974, "us of a step, over the steps it is ahead")                            \
-  C(F, wait_stream_us,        0.4787,  0.07573, "the same of a stream")                                                \
-  C(F, wait_elements_us,      0.2157,   0.1195, "the same of a stream without products")                               \
-  C(F, direct_us,             0.2735,   0.2452, "us of what a thread loads at once behind a loop")                     \
-  C(F, chain_us,             0.01879,  0.02151, "us of a step whose products wait for each other")                     \
-  C(F, chain_group_us,       0.05721,   0.0459, "the same of warpgroups")                                              \
-  C(F, launch,                 1.205,   0.7442, "of launch_us")                                                        \
-  C(F, drain_us,              0.8453,   0.7458, "us of the last stores, and the end")                                  \
-  C(F, store,                   8.78,    8.413, "of a block's draw: the time of what it stores")                       \
-  C(F, early,                  1.642,    1.213, "of a block's draw: loads before the loop")                            \
-  C(F, fill_own,             0.06366,   0.1027, "of a step's memory, own rings")                                       \
-  C(F, own_us,                0.3321,    0.502, "us of own rings")                                                     \
-  C(F, split_us,               1.245,   0.9143, "us of a product of 32 bits in memory")                                \
-  C(F, fill_group,              1.23,   0.6569, "of a step's memory, warpgroups")                                      \
-  C(F, fill,                  0.3705,   0.7149, "of a step's memory, others")                                          \
-  C(F, last_step,            0.05542,  0.05698, "of a step's compute")                                                 \
-  C(F, prepare_us,            0.3929,   0.4859, "us of an operand that is made before the loop")                       \
-  C(F, step_own,               1.029,    3.145, "of barrier_us: a step of own rings, beside memory")                   \
-  C(F, step_parts,            0.7557,   0.5282, "of parts that warps bring")                                           \
-  C(F, step_group,             3.727,    3.425, "of warpgroups")                                                       \
-  C(F, step,                   1.404,    1.466, "of others")                                                           \
-  C(F, operator_us,         0.003771,  0.01531, "us of an operator")                                                   \
-  C(F, block_start_us,      0.0008488, 0.001015, "us until the chip starts a further block")                           \
-  C(F, round_us,              0.2013,   0.1927, "us of blocks that others make wait")                                  \
-  C(F, barrier,                1.633,    2.301, "of barrier_us: other barriers")                                       \
-  C(F, join,                   1.002,    1.052, "of barrier_us: a sum or maximum")                                     \
-  C(F, tile_us,               0.3731,   0.1824, "us of joined rows that are not in registers")                         \
-  C(F, warps_own_us,         0.07376,  0.02866, "us of a warp whose part is merged, own rings")                        \
-  C(F, warps_group_us,        0.1836,   0.2441, "us of such parts, in a group")                                        \
-  C(F, warps_us,              0.5739,   0.5709, "us of such parts, others")                                            \
-  C(F, cluster_us,            0.4216,   0.2681, "us of a merge in a cluster")                                          \
-  C(F, cluster_large_us,       1.575,    1.303, "of one of more than 8 blocks")                                        \
-  C(F, cluster_bytes_us,    1.564e+04, 1.587e+04, "bytes/us of it")                                                    \
-  C(F, last_us,                2.092,    1.948, "us of a merge by the last block")                                     \
-  C(F, last_block_us,        0.02652,  0.02494, "the same, for each block")                                            \
-  C(F, last_bytes,             4.083,    3.518, "of its draw: the parts")                                              \
-  C(F, late_us,              0.06815,  0.07774, "us of what is loaded behind a merge")                                 \
-  C(F, alone,                 0.4079,   0.4427, "of the others' parts: one block goes on alone")                       \
-  C(F, library_us,            0.8429,   0.6305, "us of another library kernel, beside its launch")                     \
-  C(F, library_product_us,     1.894,    1.713, "us of a library product, beside its launch")                          \
-  C(F, library,               0.9272,   0.9522, "of the time of a library product")                                    \
-  C(F, library_slots,           79.1,     67.2, "slots of a thread of a library's operator: its index")                \
-  C(F, library_step_us,      0.01083,  0.01002, "us of each element that a thread of it comes to")
+  C(F, block_draw,             2.921,    3.093, "of a multiprocessor's share of l2_gbps: what one takes in")           \
+  C(F, chip_draw,             0.5398,   0.5587, "of l2_gbps: the time of what all take in")                            \
+  C(F, dram,                  0.8816,   0.8896, "of dram_gbps: the time of what comes once")                           \
+  C(F, again,                 0.8768,   0.7953, "of l2_gbps: what blocks read again beside a stream")                  \
+  C(F, again_own,             0.2696,   0.1926, "the same, by warps' own rings")                                       \
+  C(F, mma_rate,               1.779,    1.884, "of tensor_tflops, by warps")                                          \
+  C(F, wgmma_rate,             1.835,    1.873, "of tensor_tflops, by warpgroups")                                     \
+  C(F, slot_rate,              1.252,   0.8502, "of half of fp32_tflops: elements' slots")                             \
+  C(F, copy_slots,            0.6257,   0.8665, "slots of 16 bytes that are copied")                                   \
+  C(F, line_slots,             28.84,    42.93, "slots of a line of memory that a copy comes to")                      \
+  C(F, narrow,                 2.111,    2.009, "bytes' time once more, of runs below a line")                         \
+  C(F, torn,                   10.53,    8.155, "of l2_gbps: the time more of stores of parts of sectors")             \
+  C(F, ldmatrix_rate,          1.295,    1.229, "of shared_bytes_us")                                                  \
+  C(F, threads_stream,         6.078,    32.89, "over threads: how much longer a stream's compute takes")              \
+  C(F, threads_products,       5.598,     12.8, "the same of other products")                                          \
+  C(F, threads_slots,            375,      231, "the same of other slots")                                             \
+  C(F, wide_slots,             2.008,    2.236, "slots of an element that a wide product reads")                       \
+  C(F, unhidden_loop,         0.3592,   0.1677, "of the smaller of memory and compute, in a loop")                     \
+  C(F, unhidden_group,         0.228,   0.1309, "the same of warpgroups")                                              \
+  C(F, unhidden_raise,          1.22,   0.7045, "of warpgroups with exponentials")                                     \
+  C(F, unhidden_parts,        0.7413,   0.4247, "of these, each bringing its part")                                    \
+  C(F, unhidden_once,          1.384,    1.196, "without a loop")                                                      \
+  C(F, unhidden_chain,        0.9289,   0.8622, "without one, products in chains")                                     \
+  C(F, unhidden_between,       1.367,    1.026, "of these, with exponentials between them")                            \
+  C(F, unhidden_group_once,    2.147,    1.539, "without one, warpgroups")                                             \
+  C(F, unhidden_elements,      1.576,    1.632, "without products")                                                    \
+  C(F, wait_us,               0.1877,   0.1903, "us of a step, over the steps it is ahead")                            \
+  C(F, wait_stream_us,        0.5047,  0.08422, "the same of a stream")                                                \
+  C(F, wait_elements_us,      0.2156,  0.08554, "the same of a stream without products")                               \
+  C(F, direct_us,             0.2716,   0.2406, "us of what a thread loads at once behind a loop")                     \
+  C(F, chain_us,             0.01824,  0.01983, "us of a step whose products wait for each other")                     \
+  C(F, chain_group_us,       0.05823,   0.0486, "the same of warpgroups")                                              \
+  C(F, launch,                 1.211,      0.7, "of launch_us")                                                        \
+  C(F, drain_us,              0.8503,     0.78, "us of the last stores, and the end")                                  \
+  C(F, store,                  8.633,     8.85, "of a block's draw: the time of what it stores")                       \
+  C(F, early,                  1.595,    1.186, "of a block's draw: loads before the loop")                            \
+  C(F, fill_own,             0.06063,  0.09604, "of a step's memory, own rings")                                       \
+  C(F, own_us,                0.3271,   0.5207, "us of own rings")                                                     \
+  C(F, split_us,               1.195,   0.8921, "us of a product of 32 bits in memory")                                \
+  C(F, fill_group,             1.205,   0.6889, "of a step's memory, warpgroups")                                      \
+  C(F, fill,                  0.3601,   0.7456, "of a step's memory, others")                                          \
+  C(F, last_step,            0.05819,  0.05369, "of a step's compute")                                                 \
+  C(F, prepare_us,            0.3977,   0.4866, "us of an operand that is made before the loop")                       \
+  C(F, step_own,              0.7311,    3.098, "of barrier_us: a step of own rings, beside memory")                   \
+  C(F, step_parts,            0.7649,   0.5251, "of parts that warps bring")                                           \
+  C(F, step_group,             3.642,    3.329, "of warpgroups")                                                       \
+  C(F, step,                   1.339,    1.517, "of others")                                                           \
+  C(F, operator_us,         0.003215,  0.01498, "us of an operator")                                                   \
+  C(F, block_start_us,      0.0008464, 0.001041, "us until the chip starts a further block")                           \
+  C(F, round_us,              0.2201,   0.1886, "us of blocks that others make wait")                                  \
+  C(F, barrier,                 1.63,    2.237, "of barrier_us: other barriers")                                       \
+  C(F, join,                   1.005,    1.081, "of barrier_us: a sum or maximum")                                     \
+  C(F, tile_us,               0.3806,   0.1962, "us of joined rows that are not in registers")                         \
+  C(F, warps_own_us,         0.07286,  0.03041, "us of a warp whose part is merged, own rings")                        \
+  C(F, warps_group_us,         0.193,   0.2519, "us of such parts, in a group")                                        \
+  C(F, warps_us,              0.5533,   0.5649, "us of such parts, others")                                            \
+  C(F, cluster_us,            0.4162,   0.2718, "us of a merge in a cluster")                                          \
+  C(F, cluster_large_us,       1.555,    1.325, "of one of more than 8 blocks")                                        \
+  C(F, cluster_bytes_us,    1.566e+04, 1.556e+04, "bytes/us of it")                                                    \
+  C(F, last_us,                2.096,    1.935, "us of a merge by the last block")                                     \
+  C(F, last_block_us,        0.02635,   0.0251, "the same, for each block")                                            \
+  C(F, last_bytes,             3.992,    3.563, "of its draw: the parts")                                              \
+  C(F, late_us,              0.06052,  0.07224, "us of what is loaded behind a merge")                                 \
+  C(F, alone,                  0.408,   0.4108, "of the others' parts: one block goes on alone")                       \
+  C(F, library_us,            0.8493,   0.5742, "us of another library kernel, beside its launch")                     \
+  C(F, library_product_us,     1.882,     1.72, "us of a library product, beside its launch")                          \
+  C(F, library,               0.9407,   0.9595, "of the time of a library product")                                    \
+  C(F, library_slots,          78.58,    63.39, "slots of a thread of a library's operator: its index")                \
+  C(F, library_step_us,      0.01116, 0.009719, "us of each element that a thread of it comes to")
 /* A machine's text may leave coefficients out: they are those of its architecture's row then. */
 #define MGI_COST_FIELD(F, name, h200, h100, text) F(COST, double, name, 0, 1e6, text)
 #define MGI_COST_H200(F, name, h200, h100, text) h200,
@@ -3261,14 +3262,15 @@ MGI_FN double mgi_unhidden(const mg_machine *m, const mg_kernel_plan *p, const m
   /* Later blocks hide behind earlier ones. */
   if (!w->flops) return m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds;
   if (p->group) return m->unhidden_group_once;
-  return w->chained ? m->unhidden_chain : m->unhidden_once; /* all is loaded, then all is multiplied */
+  if (!w->chained) return m->unhidden_once; /* all is loaded, then all is multiplied */
+  return w->raises ? m->unhidden_between : m->unhidden_chain;
 }
 
 mg_least mg_least_of(const mg_machine *m, int loop, int group, int products, int streams) {
   mg_least l;
   memset(&l, 0, sizeof l);
   if (!loop) {
-    l.unhidden = products ? fmin(m->unhidden_chain, m->unhidden_once) : fmin(m->unhidden_elements, m->unhidden_loop);
+    l.unhidden = products ? fmin(fmin(m->unhidden_chain, m->unhidden_between), m->unhidden_once) : fmin(m->unhidden_elements, m->unhidden_loop);
     if (products && group) l.unhidden = fmin(l.unhidden, m->unhidden_group_once);
     return l;
   }
