@@ -127,67 +127,75 @@ enum {
    term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py, which writes the
    columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's. */
 #define MG_MACHINE_COSTS(C, F)                                                                                         \
-  C(F, block_draw,             2.875,    2.814, "of a multiprocessor's share of l2_gbps: what one takes in")           \
-  C(F, chip_draw,              0.678,   0.5803, "of l2_gbps: the time of what all take in")                            \
-  C(F, dram,                  0.8749,   0.8888, "of dram_gbps: the time of what comes once")                           \
-  C(F, again,                  1.063,   0.7879, "of l2_gbps: what blocks read again beside a stream")                  \
-  C(F, again_own,             0.2438,   0.2164, "the same, by warps' own rings")                                       \
-  C(F, mma_rate,               1.756,    1.643, "of tensor_tflops, by warps")                                          \
-  C(F, wgmma_rate,              1.94,    1.918, "of tensor_tflops, by warpgroups")                                     \
-  C(F, slot_rate,              1.058,   0.7532, "of half of fp32_tflops: elements' slots")                             \
-  C(F, copy_slots,            0.7142,   0.8894, "slots of 16 bytes that are copied")                                   \
-  C(F, narrow,                 1.722,    1.917, "bytes' time once more, of runs below a line")                         \
-  C(F, ldmatrix_rate,          1.306,    1.509, "of shared_bytes_us")                                                  \
-  C(F, threads_stream,         15.25,    31.95, "over threads: how much longer a stream's compute takes")              \
-  C(F, threads_products,       15.11,    16.23, "the same of other products")                                          \
-  C(F, threads_slots,          227.4,    160.2, "the same of other slots")                                             \
-  C(F, wide_slots,              2.67,    2.601, "slots of an element that a wide product reads")                       \
-  C(F, unhidden_loop,         0.3019,   0.2076, "of the smaller of memory and compute, in a loop")                     \
-  C(F, unhidden_group,        0.1865,   0.1256, "the same of warpgroups")                                              \
-  C(F, unhidden_raise,         1.118,   0.6868, "of warpgroups with exponentials")                                     \
-  C(F, unhidden_parts,        0.6523,   0.4567, "of these, each bringing its part")                                    \
-  C(F, unhidden_once,          1.403,    1.349, "without a loop")                                                      \
-  C(F, unhidden_chain,          1.08,    1.042, "without one, products in chains")                                     \
-  C(F, unhidden_group_once,    1.995,    1.512, "without one, warpgroups")                                             \
-  C(F, unhidden_elements,      1.508,    1.582, "without products")                                                    \
-  C(F, wait_us,               0.2106,    0.212, "us of a step, over the steps it is ahead")                            \
-  C(F, wait_stream_us,        0.1661,  0.06933, "the same of a stream")                                                \
-  C(F, chain_us,             0.01935,   0.0237, "us of a step whose products wait for each other")                     \
-  C(F, chain_group_us,       0.05186,  0.04315, "the same of warpgroups")                                              \
-  C(F, launch,                  1.37,    0.905, "of launch_us")                                                        \
-  C(F, drain_us,               0.688,   0.6489, "us of the last stores, and the end")                                  \
-  C(F, store,                  8.172,    7.192, "of a block's draw: the time of what it stores")                       \
-  C(F, early,                  1.935,    1.237, "of a block's draw: loads before the loop")                            \
-  C(F, fill_own,              0.1329,   0.1104, "of a step's memory, own rings")                                       \
-  C(F, own_us,                 0.412,   0.4613, "us of own rings")                                                     \
-  C(F, split_us,               1.133,   0.9353, "us of a product of 32 bits in memory")                                \
-  C(F, fill_group,             1.018,   0.6098, "of a step's memory, warpgroups")                                      \
-  C(F, fill,                  0.2094,    0.713, "of a step's memory, others")                                          \
-  C(F, last_step,            0.04918,  0.06033, "of a step's compute")                                                 \
-  C(F, prepare_us,            0.3879,   0.4856, "us of an operand that is made before the loop")                       \
-  C(F, step_own,               2.656,    3.229, "of barrier_us: a step of own rings, beside memory")                   \
-  C(F, step_parts,            0.6608,   0.5406, "of parts that warps bring")                                           \
-  C(F, step_group,             3.843,     3.61, "of warpgroups")                                                       \
-  C(F, step,                   1.551,    1.714, "of others")                                                           \
-  C(F, operator_us,          0.01418,  0.01482, "us of an operator")                                                   \
-  C(F, round_us,              0.1562,   0.1949, "us of blocks that others make wait")                                  \
-  C(F, barrier,                1.702,    2.507, "of barrier_us: other barriers")                                       \
-  C(F, join,                   1.053,   0.9809, "of barrier_us: a sum or maximum")                                     \
-  C(F, tile_us,               0.1183,   0.1599, "us of joined rows that are not in registers")                         \
-  C(F, warps_own_us,         0.04335,  0.02686, "us of a warp whose part is merged, own rings")                        \
-  C(F, warps_group_us,        0.1774,   0.2345, "us of such parts, in a group")                                        \
-  C(F, warps_us,              0.7422,   0.5574, "us of such parts, others")                                            \
-  C(F, cluster_us,            0.3076,   0.2339, "us of a merge in a cluster")                                          \
-  C(F, cluster_large_us,       1.482,    1.238, "of one of more than 8 blocks")                                        \
-  C(F, cluster_bytes_us,    1.95e+04, 2.101e+04, "bytes/us of it")                                                     \
-  C(F, last_us,                1.735,    1.936, "us of a merge by the last block")                                     \
-  C(F, last_block_us,        0.02932,  0.02432, "the same, for each block")                                            \
-  C(F, last_bytes,             3.916,    3.377, "of its draw: the parts")                                              \
-  C(F, late_us,               0.1119,  0.08414, "us of what is loaded behind a merge")                                 \
-  C(F, alone,                   0.58,   0.6348, "of the others' parts: one block goes on alone")                       \
-  C(F, library_us,              1.19,   0.8134, "us of a library kernel")                                              \
-  C(F, library,                1.016,   0.9813, "of the time of a library product")                                    \
-  C(F, library_moved,          2.752,    2.176, "of dram_gbps, an operator over elements: what it moves")
+  C(F, block_draw,             2.921,    3.093, "of a multiprocessor's share of l2_gbps: what one takes in")           \
+  C(F, chip_draw,             0.5398,   0.5587, "of l2_gbps: the time of what all take in")                            \
+  C(F, dram,                  0.8816,   0.8896, "of dram_gbps: the time of what comes once")                           \
+  C(F, again,                 0.8768,   0.7953, "of l2_gbps: what blocks read again beside a stream")                  \
+  C(F, again_own,             0.2696,   0.1926, "the same, by warps' own rings")                                       \
+  C(F, mma_rate,               1.779,    1.884, "of tensor_tflops, by warps")                                          \
+  C(F, wgmma_rate,             1.835,    1.873, "of tensor_tflops, by warpgroups")                                     \
+  C(F, slot_rate,              1.252,   0.8502, "of half of fp32_tflops: elements' slots")                             \
+  C(F, copy_slots,            0.6257,   0.8665, "slots of 16 bytes that are copied")                                   \
+  C(F, line_slots,             28.84,    42.93, "slots of a line of memory that a copy comes to")                      \
+  C(F, narrow,                 2.111,    2.009, "bytes' time once more, of runs below a line")                         \
+  C(F, torn,                   10.53,    8.155, "of l2_gbps: the time more of stores of parts of sectors")             \
+  C(F, ldmatrix_rate,          1.295,    1.229, "of shared_bytes_us")                                                  \
+  C(F, threads_stream,         6.078,    32.89, "over threads: how much longer a stream's compute takes")              \
+  C(F, threads_products,       5.598,     12.8, "the same of other products")                                          \
+  C(F, threads_slots,            375,      231, "the same of other slots")                                             \
+  C(F, wide_slots,             2.008,    2.236, "slots of an element that a wide product reads")                       \
+  C(F, unhidden_loop,         0.3592,   0.1677, "of the smaller of memory and compute, in a loop")                     \
+  C(F, unhidden_group,         0.228,   0.1309, "the same of warpgroups")                                              \
+  C(F, unhidden_raise,          1.22,   0.7045, "of warpgroups with exponentials")                                     \
+  C(F, unhidden_parts,        0.7413,   0.4247, "of these, each bringing its part")                                    \
+  C(F, unhidden_once,          1.384,    1.196, "without a loop")                                                      \
+  C(F, unhidden_chain,        0.9289,   0.8622, "without one, products in chains")                                     \
+  C(F, unhidden_between,       1.367,    1.026, "of these, with exponentials between them")                            \
+  C(F, unhidden_group_once,    2.147,    1.539, "without one, warpgroups")                                             \
+  C(F, unhidden_elements,      1.576,    1.632, "without products")                                                    \
+  C(F, wait_us,               0.1877,   0.1903, "us of a step, over the steps it is ahead")                            \
+  C(F, wait_stream_us,        0.5047,  0.08422, "the same of a stream")                                                \
+  C(F, wait_elements_us,      0.2156,  0.08554, "the same of a stream without products")                               \
+  C(F, direct_us,             0.2716,   0.2406, "us of what a thread loads at once behind a loop")                     \
+  C(F, chain_us,             0.01824,  0.01983, "us of a step whose products wait for each other")                     \
+  C(F, chain_group_us,       0.05823,   0.0486, "the same of warpgroups")                                              \
+  C(F, launch,                 1.211,      0.7, "of launch_us")                                                        \
+  C(F, drain_us,              0.8503,     0.78, "us of the last stores, and the end")                                  \
+  C(F, store,                  8.633,     8.85, "of a block's draw: the time of what it stores")                       \
+  C(F, early,                  1.595,    1.186, "of a block's draw: loads before the loop")                            \
+  C(F, fill_own,             0.06063,  0.09604, "of a step's memory, own rings")                                       \
+  C(F, own_us,                0.3271,   0.5207, "us of own rings")                                                     \
+  C(F, split_us,               1.195,   0.8921, "us of a product of 32 bits in memory")                                \
+  C(F, fill_group,             1.205,   0.6889, "of a step's memory, warpgroups")                                      \
+  C(F, fill,                  0.3601,   0.7456, "of a step's memory, others")                                          \
+  C(F, last_step,            0.05819,  0.05369, "of a step's compute")                                                 \
+  C(F, prepare_us,            0.3977,   0.4866, "us of an operand that is made before the loop")                       \
+  C(F, step_own,              0.7311,    3.098, "of barrier_us: a step of own rings, beside memory")                   \
+  C(F, step_parts,            0.7649,   0.5251, "of parts that warps bring")                                           \
+  C(F, step_group,             3.642,    3.329, "of warpgroups")                                                       \
+  C(F, step,                   1.339,    1.517, "of others")                                                           \
+  C(F, operator_us,         0.003215,  0.01498, "us of an operator")                                                   \
+  C(F, block_start_us,      0.0008464, 0.001041, "us until the chip starts a further block")                           \
+  C(F, round_us,              0.2201,   0.1886, "us of blocks that others make wait")                                  \
+  C(F, barrier,                 1.63,    2.237, "of barrier_us: other barriers")                                       \
+  C(F, join,                   1.005,    1.081, "of barrier_us: a sum or maximum")                                     \
+  C(F, tile_us,               0.3806,   0.1962, "us of joined rows that are not in registers")                         \
+  C(F, warps_own_us,         0.07286,  0.03041, "us of a warp whose part is merged, own rings")                        \
+  C(F, warps_group_us,         0.193,   0.2519, "us of such parts, in a group")                                        \
+  C(F, warps_us,              0.5533,   0.5649, "us of such parts, others")                                            \
+  C(F, cluster_us,            0.4162,   0.2718, "us of a merge in a cluster")                                          \
+  C(F, cluster_large_us,       1.555,    1.325, "of one of more than 8 blocks")                                        \
+  C(F, cluster_bytes_us,    1.566e+04, 1.556e+04, "bytes/us of it")                                                    \
+  C(F, last_us,                2.096,    1.935, "us of a merge by the last block")                                     \
+  C(F, last_block_us,        0.02635,   0.0251, "the same, for each block")                                            \
+  C(F, last_bytes,             3.992,    3.563, "of its draw: the parts")                                              \
+  C(F, late_us,              0.06052,  0.07224, "us of what is loaded behind a merge")                                 \
+  C(F, alone,                  0.408,   0.4108, "of the others' parts: one block goes on alone")                       \
+  C(F, library_us,            0.8493,   0.5742, "us of another library kernel, beside its launch")                     \
+  C(F, library_product_us,     1.882,     1.72, "us of a library product, beside its launch")                          \
+  C(F, library,               0.9407,   0.9595, "of the time of a library product")                                    \
+  C(F, library_slots,          78.58,    63.39, "slots of a thread of a library's operator: its index")                \
+  C(F, library_step_us,      0.01116, 0.009719, "us of each element that a thread of it comes to")
 /* A machine's text may leave coefficients out: they are those of its architecture's row then. */
 #define MGI_COST_FIELD(F, name, h200, h100, text) F(COST, double, name, 0, 1e6, text)
 #define MGI_COST_H200(F, name, h200, h100, text) h200,
@@ -618,6 +626,7 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e);
   T(tensor,   "tensor cores")                                                                                          \
   T(elements, "elementwise")                                                                                           \
   T(shared,   "shared memory")                                                                                         \
+  T(start,    "starts of blocks, which come one after another over the whole chip")                                      \
   T(chain,    "steps that wait for what is under way, or for each other's products")
 
 typedef struct mg_cost {
@@ -3087,6 +3096,9 @@ typedef struct mgi_work {
   int tensors;           /* something in the block is not a matrix */
   double stored_bytes;   /* of bytes */
   double narrow_bytes;   /* of bytes: in runs shorter than a line, as warps bring parts of them */
+  double torn_bytes;     /* of stored_bytes: in sectors of 32 bytes of which others store the rest */
+  double direct_bytes;   /* that stores behind the loop load */
+  double lines;          /* of 128 bytes, that copies come to, each as often as a run of bytes begins or goes on in it */
   double wide_reads;     /* elements of wide products' operands, which are widened where they are used */
   double joins;          /* sums and maxima, each as often as a block comes to it */
   int split;             /* a product reads what lies in memory in 32 bits */
@@ -3096,13 +3108,27 @@ typedef struct mgi_work {
   double blocks, group, iters, ops; /* of the grid; that share a result; steps of a block's loops; operators */
 } mgi_work;
 
-MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
+/* 1 if the elements of load i go straight to a store that has them turned: each is read alone. */
+MGI_FN int mgi_work_turned(const mg_flat *k, int i) {
+  int turned = 0;
+  if (k->op[i].code != MG_OP_LOAD || !mg_flat_direct(k, i)) return 0;
+  for (int q = i; q >= 0 && k->op[q].code != MG_OP_STORE; q = mg_flat_only_reader(k, q)) turned |= k->op[q].turns;
+  return turned;
+}
+
+MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double share, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t run = o->rank ? o->d[o->inner] : 1;
   const int by_warps = (p->own || p->parts) && o->code == MG_OP_LOAD && o->inloop && r->cut[i] + o->rank - 3 == o->inner;
   if (by_warps) run /= p->own ? p->warps_k : p->warps_n;
   if (by_warps && run * o->esize < 128) w->narrow_bytes += (double)mg_flat_elements(o) * o->esize * o->trips;
-  const double bytes = (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
+  const double bytes = share * (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
+  const int64_t held = mgi_work_turned(k, i) ? o->esize : run * o->esize; /* bytes that lie together */
+  const int by_threads = o->code == MG_OP_STORE || mg_flat_direct(k, i); /* eight elements each, 16 bytes at once */
+  const double each = (double)mg_ceil_div(held, 128) * (by_threads && o->esize > 2 ? o->esize / 2 : 1);
+  w->lines += fmax(bytes * o->trips * (each / (double)held - 1.0 / 128), 0);
+  if (o->code == MG_OP_STORE) w->torn_bytes += bytes * o->trips * (double)(held % 32) / (double)held;
+  if (o->code == MG_OP_LOAD && !o->inloop && k->iters > 1 && mg_flat_direct(k, i)) w->direct_bytes += bytes;
   if (o->inloop) w->step_bytes += bytes;
   else if (o->code == MG_OP_LOAD && k->iters > 1) w->early_bytes += bytes * waste;
   w->bytes += bytes * o->trips;
@@ -3169,7 +3195,7 @@ MGI_FN void mgi_work_accumulate(mgi_work *w, const mg_flat *k, const mg_flat_op 
   else if (a->code != MG_OP_MATMUL) w->slots += elements * 2 * a->trips;
 }
 
-MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
+MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double share, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   const double out = (double)mg_flat_elements(o), in = o->n_in ? (double)mg_flat_elements(&k->op[o->in[0]]) : out;
   if (mg_flat_squares(k, p, r, i) >= 0) { /* by tensor cores: products of 16 x 16, of which the diagonal counts */
@@ -3181,7 +3207,7 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_pla
   if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) w->joins += o->trips;
   if (o->code != MG_OP_SUM && mgi_only_squared(k, p, r, i)) return; /* in those products */
   const int by_vector = o->code == MG_OP_DIV && mg_flat_vector(k, mgi_plan_threads(p), o->in[1], NULL) == 2;
-  w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
+  w->slots += share * (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
 }
 
 /* What stays in fragments, and whether it may overflow there. */
@@ -3195,8 +3221,7 @@ MGI_FN void mgi_work_fragments(mgi_work *w, const mg_flat *k, const mg_kernel_pl
 }
 
 /* What stands behind a merge over blocks. */
-MGI_FN void mgi_work_late(mgi_work *w, const mg_flat *k) {
-  uint8_t late[MG_FLAT_OPS];
+MGI_FN void mgi_work_late(mgi_work *w, const mg_flat *k, uint8_t late[MG_FLAT_OPS]) {
   int64_t rows, cols;
   mg_flat_late(k, late);
   for (int i = 0; i < k->n; i++) w->late |= late[i] && k->op[i].code == MG_OP_LOAD && !mg_flat_direct(k, i);
@@ -3204,7 +3229,7 @@ MGI_FN void mgi_work_late(mgi_work *w, const mg_flat *k) {
 }
 
 MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {
-  uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
+  uint8_t inlined[MG_FLAT_OPS] = { 0 }, late[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there; it stands behind the merge */
   int made = 0;
   mg_chains c;
   mg_rings r;
@@ -3213,7 +3238,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   memset(&r, 0, sizeof r);
   w->blocks = (double)k->blocks, w->group = (double)k->group, w->iters = (double)k->iters, w->ops = k->n;
   w->strip = mg_flat_strip(k, mgi_plan_threads(p)) >= 0;
-  if (k->group > 1) mgi_work_late(w, k);
+  if (k->group > 1) mgi_work_late(w, k, late);
   for (int i = 0; i < k->n && !made; i++) made = k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
   if (made) mgi_work_fragments(w, k, p, &c);
   if (p->own || p->parts) mg_flat_rings(k, p, &c, &r);
@@ -3229,10 +3254,10 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     w->raises |= o->code == MG_OP_EXP;
     for (int d = 0; d < o->rank - 2; d++) w->tensors |= o->d[d] > 1;
     if (o->made) continue;
-    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, &r);
+    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
     else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &c, &r);
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
-    else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, p, i, &r);
+    else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
   }
 }
 
@@ -3259,14 +3284,15 @@ MGI_FN double mgi_unhidden(const mg_machine *m, const mg_kernel_plan *p, const m
   /* Later blocks hide behind earlier ones. */
   if (!w->flops) return m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds;
   if (p->group) return m->unhidden_group_once;
-  return w->chained ? m->unhidden_chain : m->unhidden_once; /* all is loaded, then all is multiplied */
+  if (!w->chained) return m->unhidden_once; /* all is loaded, then all is multiplied */
+  return w->raises ? m->unhidden_between : m->unhidden_chain;
 }
 
 mg_least mg_least_of(const mg_machine *m, int loop, int group, int products, int streams) {
   mg_least l;
   memset(&l, 0, sizeof l);
   if (!loop) {
-    l.unhidden = products ? fmin(m->unhidden_chain, m->unhidden_once) : fmin(m->unhidden_elements, m->unhidden_loop);
+    l.unhidden = products ? fmin(fmin(m->unhidden_chain, m->unhidden_between), m->unhidden_once) : fmin(m->unhidden_elements, m->unhidden_loop);
     if (products && group) l.unhidden = fmin(l.unhidden, m->unhidden_group_once);
     return l;
   }
@@ -3304,7 +3330,7 @@ MGI_FN double mgi_step_waits(const mg_machine *m, const mg_kernel_plan *p, const
 MGI_FN double mgi_memory_us(mg_cost *c, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves) {
   const double read = w->l2_bytes + m->narrow * w->narrow_bytes, all = w->blocks * read / (m->l2_gbps * 1e3);
   c->dram_us = mg_dram_us(m, w->dram_bytes);
-  c->l2_us = fmax(waves * read / mg_sm_rate(m), m->chip_draw * all);
+  c->l2_us = fmax(waves * read / mg_sm_rate(m), m->chip_draw * all) + m->torn * w->blocks * w->torn_bytes / (m->l2_gbps * 1e3);
   if (w->streams) { /* what blocks read again comes on top of the stream */
     const double again = all - w->dram_bytes / (m->l2_gbps * 1e3);
     c->again_us = c->dram_us + (p->own ? m->again_own : m->again) * fmax(again, 0);
@@ -3319,7 +3345,7 @@ MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_pl
   const double share = fmax(1, 128 / threads); /* a warp has but one of four schedulers */
   const double few = waves * (share + (stream ? m->threads_stream : m->threads_products) / threads);
   const double few_slots = waves * (share + (stream ? m->threads_stream : m->threads_slots) / threads);
-  const double slots = w->slots + m->wide_slots * w->wide_reads + m->copy_slots * w->bytes / 16;
+  const double slots = w->slots + m->wide_slots * w->wide_reads + m->copy_slots * w->bytes / 16 + m->line_slots * w->lines;
   c->tensor_us = few * mg_products_us(m, w->flops, p->group);
   c->shared_us = few * mg_shared_us(m, w->shared_bytes);
   c->elements_us = few_slots * mg_slots_us(m, slots);
@@ -3339,8 +3365,9 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   const double compute = mgi_compute_us(&c, m, p, w, waves, resident * mgi_plan_threads(p));
   /* A warp's own stage is filled again as soon as it is read. */
   const double ahead = p->own ? p->stages : p->stages > 2 ? p->stages - 1 : 1;
+  const double wait = w->streams ? (w->flops > 0 ? m->wait_stream_us : m->wait_elements_us) : m->wait_us; /* of a step */
   const int flies = w->flies && !w->lands; /* the tensor cores have work queued while a step begins */
-  double waits = loop && !flies ? rounds * iters / ahead * (w->streams ? m->wait_stream_us : m->wait_us) : 0;
+  double waits = loop && !flies ? rounds * iters / ahead * wait : 0;
   if (w->streams && p->own) waits += rounds * iters * m->step_own * m->barrier_us;
   double memory = mgi_memory_us(&c, m, p, w, waves);
   /* With too little under way a stream is as slow as what it waits for. */
@@ -3357,7 +3384,8 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
 
   /* Both. */
   c.unhidden = mgi_unhidden(m, p, w, rounds);
-  c.body_us = larger + c.unhidden * smaller + c.chain_us;
+  c.start_us = m->block_start_us * w->blocks;
+  c.body_us = fmax(larger + c.unhidden * smaller, c.start_us) + c.chain_us;
 
   /* Around it. */
   c.launch_us = m->launch * m->launch_us;
@@ -3369,11 +3397,12 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   if (loop && p->own) c.fill_us += m->fill_own * memory * fmin(ahead / iters, 1);
   else if (loop) c.fill_us += (p->group ? m->fill_group : m->fill) * memory / iters;
   if (loop) c.fill_us += m->last_step * compute / iters;
+  c.steps_us += rounds * m->direct_us * w->direct_bytes / (16.0 * mgi_plan_threads(p));
   if (w->prepares) c.fill_us += m->prepare_us;
   if (p->own) c.fill_us += m->own_us;
   if (w->split) c.fill_us += m->split_us;
   if (w->joins > 0 && !w->strip && !w->flops) c.fill_us += m->tile_us;
-  if (loop && !flies) c.steps_us = rounds * iters * mgi_step_waits(m, p, w) * m->barrier_us;
+  if (loop && !flies) c.steps_us += rounds * iters * mgi_step_waits(m, p, w) * m->barrier_us;
   c.steps_us += m->operator_us * w->ops + m->round_us * (rounds - 1);
   c.barriers_us = rounds * (m->barrier * w->barriers + m->join * w->joins) * m->barrier_us;
   if (p->warps_k > 1) c.merge_us = alone ? m->warps_own_us * p->warps_k : p->own ? m->warps_group_us : m->warps_us;
@@ -3408,6 +3437,45 @@ int mg_library_items(mg_opcode code, int softmax) {
   if (softmax >= 0 || code == MG_OP_SUM || code == MG_OP_MAX) return 8;
   return code == MG_OP_ARGMAX ? 1 : 256;
 }
+/* The dimension of operator o's input k along which neighbouring threads read, where `along` is that of a sum; -1: it has none. */
+MGI_FN int mgi_library_reads_along(const mg_graph *g, const mg_op_node *o, int k, int along) {
+  const int rank = mg_tensor_of(g, o->in[k])->shape.rank, last = mg_tensor_of(g, o->out[0])->shape.rank - 1;
+  if (along >= 0) return along;
+  if (o->code == MG_OP_TRANSPOSE) return o->attr.perm[last];
+  return rank - 1;
+}
+/* Bytes that L2 hands to operator o: neighbours that are apart in memory take a sector each. */
+MGI_FN double mgi_library_read(const mg_graph *g, const mg_op_node *o, int along, double elements) {
+  enum { SECTOR = 32 };
+  double bytes = 0;
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_tensor_info *t = mg_tensor_of(g, o->in[k]);
+    const int d = mgi_library_reads_along(g, o, k, along);
+    int64_t stride[MG_MAX_RANK];
+    mg_strides(t, stride);
+    const int apart = d >= 0 && t->shape.dim[d] > 1 && stride[d] > 1;
+    bytes += elements * (apart ? SECTOR : mg_dtype_bytes(t->dtype));
+  }
+  return bytes;
+}
+/* A library kernel of anything but products: its memory and its compute, of blocks of 256 threads, of which each item takes its
+   part (mg_library_items). */
+MGI_FN double mgi_library_elements_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m, double moved) {
+  enum { THREADS = 256 };
+  const mg_tensor_info *out = mg_tensor_of(g, o->out[0]);
+  const int softmax = mg_softmax_dim(g, out->op), per = mg_library_items(o->code, softmax);
+  const int along = softmax >= 0 ? softmax : per < THREADS ? o->attr.dim : -1;
+  const double results = (double)mg_shape_elements(&out->shape);
+  const double extent = along >= 0 ? (double)mg_tensor_of(g, o->in[0])->shape.dim[along] : 1;
+  const double items = softmax >= 0 ? results / extent : results, elements = items * extent;
+  const double blocks = ceil(items / per), waves = ceil(blocks / m->sms), rounds = ceil(waves * THREADS / m->threads_per_sm);
+  const double read = mgi_library_read(g, o, along, elements);
+  const double memory = fmax(mg_dram_us(m, moved), m->chip_draw * read / (m->l2_gbps * 1e3));
+  const double slots = THREADS * m->library_slots + elements / blocks * mg_cost_slots(mg_op_cost(o->code)); /* of a block */
+  const double compute = mg_slots_us(m, waves * slots);
+  const double unhidden = m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds;
+  return fmax(memory, compute) + unhidden * fmin(memory, compute) + m->library_step_us * rounds * ceil(extent * per / THREADS);
+}
 /* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
    loop over the contraction in steps of 64, no split. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *machine) {
@@ -3420,10 +3488,11 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
     bytes += (double)mg_shape_elements(read) * mg_dtype_bytes(t->dtype);
   }
   const mg_tensor_info *t = mg_tensor_of(g, o->out[0]), *a = mg_tensor_of(g, o->in[0]);
-  double el = (double)mg_shape_elements(&t->shape), t_dram = bytes + el * mg_dtype_bytes(t->dtype);
-  t_dram = mg_dram_us(machine, t_dram);
-  const double around = machine->launch * machine->launch_us + machine->library_us;
-  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return around + machine->library_moved * t_dram;
+  const double el = (double)mg_shape_elements(&t->shape), stored = el * mg_dtype_bytes(t->dtype);
+  const double launch = machine->launch * machine->launch_us;
+  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL)
+    return launch + machine->library_us + mgi_library_elements_us(g, o, machine, bytes + stored);
+  const double t_dram = mg_dram_us(machine, bytes + stored);
   int r = t->shape.rank;
   double m = (double)t->shape.dim[r - 2], n = (double)t->shape.dim[r - 1], tile = m <= 16 ? 16 : 64;
   double depth = (double)a->shape.dim[a->shape.rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
@@ -3432,7 +3501,7 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
   double t_comp = waves * mg_products_us(machine, 2 * tile * 64 * depth, 0);
   double t_mem = t_l2 > t_dram ? t_l2 : t_dram;
   const double larger = t_mem > t_comp ? t_mem : t_comp, smaller = t_mem > t_comp ? t_comp : t_mem;
-  return around + machine->library * (larger + machine->unhidden_loop * smaller) + ceil(depth / 64) * machine->step * machine->barrier_us;
+  return launch + machine->library_product_us + machine->library * (larger + machine->unhidden_loop * smaller) + ceil(depth / 64) * machine->step * machine->barrier_us;
 }
 
 /* ---- maxima between kernels

@@ -58,7 +58,8 @@ def sizes(a, base, rng):
     by_family = {}
     for name, text in base:
         by_family.setdefault(family(name), []).append((name, text))
-    made, seen = [], {re.sub(r"(?m)^(#|program).*$", "", t) for _, t in base}
+    bare = lambda text: re.sub(r"(?m)^(#|program ).*\n", "", text)
+    made, seen = [], {bare(t) for _, t in base}
     for k in range(40 * a.sizes):
         if len(made) >= a.sizes:
             break
@@ -77,12 +78,11 @@ def sizes(a, base, rng):
             text = resized(text, first[0], rng.choice((1, 2, 4, 8, 16, 32)))
         new = "%s_z%d" % (of, sum(n.startswith(of + "_z") for n, _ in made))
         text = re.sub(r"(?m)^#.*\n", "", re.sub(r"(?m)^program .*$", "program " + new, text))
-        bare = text.replace("program " + new, "")
         path = os.path.join(a.out, "size.mg")
         open(path, "w").write(text)
-        if bare in seen or in_bytes(text) > MOST_BYTES or tool("mirage", "print", path).returncode:
+        if bare(text) in seen or in_bytes(text) > MOST_BYTES or tool("mirage", "print", path).returncode:
             continue
-        seen.add(bare)
+        seen.add(bare(text))
         made.append((new, text))
     return made
 
