@@ -751,6 +751,8 @@ typedef void *cudaStream_t;
 #define MG_KERNEL(...) static
 #define MG_MAP const mg_tensor_map
 #define MGI_EMU static inline __attribute__((unused))
+#define MGI_EMU_QUIET __attribute__((no_sanitize("thread"))) /* it reads and writes what is the emulator's: no access that may race */
+#define MGI_EMU_OWN static inline __attribute__((unused)) MGI_EMU_QUIET
 
 /* State of the emulator: one launch at a time, in one host thread.  It is the only mutable state of an emulated file. */
 enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_BESIDE = 16, MGI_EMU_PARTS = 256, MGI_EMU_PARTS_MIB = 96, MGI_EMU_IDLE = 2000, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10,
@@ -866,9 +868,9 @@ typedef struct mgi_emu_state {
   void *body_arg;
 } mgi_emu_state;
 static mgi_emu_state mgi_emu;
-MGI_EMU mgi_emu_part *mgi_emu_part_of(int tid) { return &mgi_emu.part[mgi_emu.parts == 1 ? 0 : tid / mgi_emu.threads]; }
+MGI_EMU_OWN mgi_emu_part *mgi_emu_part_of(int tid) { return &mgi_emu.part[mgi_emu.parts == 1 ? 0 : tid / mgi_emu.threads]; }
 
-MGI_EMU uint64_t mgi_emu_random(void) { /* splitmix64 */
+MGI_EMU_OWN uint64_t mgi_emu_random(void) { /* splitmix64 */
   uint64_t z = (mgi_emu.rng += 0x9E3779B97F4A7C15u);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
@@ -894,7 +896,7 @@ __asm__(".text\n.p2align 4\n.globl mgi_emu_jump\n.hidden mgi_emu_jump\n.type mgi
 #endif
 
 /* Records the first fault; inside a fiber does not return. */
-MGI_EMU void mgi_emu_fault(int in_fiber, const char *fmt, ...) {
+MGI_EMU_OWN void mgi_emu_fault(int in_fiber, const char *fmt, ...) {
   mgi_emu_state *s = &mgi_emu;
   if (!s->failed && s->job && !s->job->error[0]) {
     int n = 0;
@@ -919,7 +921,7 @@ template<class T, class N> static __attribute__((unused, no_sanitize("thread")))
 }
 
 /* The next thread by the seed's order; -1 if none is ready. */
-MGI_EMU int mgi_emu_next(void) {
+MGI_EMU_OWN int mgi_emu_next(void) {
   mgi_emu_state *s = &mgi_emu;
   int warps = s->fibers / 32, w = -1;
   switch (s->order) {
@@ -953,7 +955,7 @@ MGI_EMU int mgi_emu_next(void) {
 
 /* What is not modelled ends the launch as a fault does, and refutes nothing. */
 #define MGI_EMU_UNMODELLED(in_fiber, ...) (mgi_emu.job->unmodelled |= !mgi_emu.failed, mgi_emu_fault(in_fiber, __VA_ARGS__))
-MGI_EMU void mgi_emu_stuck(void) {
+MGI_EMU_OWN void mgi_emu_stuck(void) {
   mgi_emu_state *s = &mgi_emu;
   int at_warp = 0, at_group = 0, at_block = 0, at_cluster = 0, at_phase = 0, first = -1, left = -1;
   for (int t = 0; t < s->fibers; t++) {
@@ -1001,19 +1003,19 @@ MGI_EMU void mgi_emu_stuck(void) {
 
 MGI_EMU void mgi_emu_tensor_land(int which);
 /* Those that spin look again. */
-MGI_EMU void mgi_emu_wake(void) {
+MGI_EMU_OWN void mgi_emu_wake(void) {
   mgi_emu_state *s = &mgi_emu;
   for (int t = 0; t < s->fibers && s->asleep; t++)
     if (s->thread[t].state == MGI_EMU_AT_SPIN) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32), s->asleep--;
 }
 /* Something that others may wait for has changed. */
-MGI_EMU void mgi_emu_changes(void) {
+MGI_EMU_OWN void mgi_emu_changes(void) {
   mgi_emu.changes++;
   if (mgi_emu.asleep) mgi_emu_wake();
 }
 /* The next fiber; -1: none can go on.  Where none is ready copies land, then those that spin look again: twice where another
    block may begin, else often, as a loop of so many turns need not be a wait. */
-MGI_EMU int mgi_emu_pick(void) {
+MGI_EMU_OWN int mgi_emu_pick(void) {
   mgi_emu_state *s = &mgi_emu;
   int next = mgi_emu_next();
   for (; next < 0 && s->n_tensor; next = mgi_emu_next()) mgi_emu_tensor_land((int)(mgi_emu_random() % (uint64_t)s->n_tensor));
@@ -1025,7 +1027,7 @@ MGI_EMU int mgi_emu_pick(void) {
   return mgi_emu_next();
 }
 /* Gives the processor to the next fiber; returns when it is this one's turn again. */
-MGI_EMU void mgi_emu_yield(void) {
+MGI_EMU_OWN void mgi_emu_yield(void) {
   mgi_emu_state *s = &mgi_emu;
   int self = s->tid, next = mgi_emu_pick();
   if (next == self) return;
@@ -1071,7 +1073,7 @@ static __attribute__((unused, no_sanitize("thread"))) void mgi_emu_look(const vo
    too.  Every two bytes of a writable tensor or the workspace have a place, which also tells who stored there last.
    Shuffles, ldmatrix and mma order no memory.  Accesses to shared memory are reported by the compiler's
    instrumentation for thread sanitizers, whose entry points are defined here; nothing of a sanitizer is linked.     */
-#define MGI_EMU_PLAIN __attribute__((unused, no_sanitize("thread")))
+#define MGI_EMU_PLAIN __attribute__((unused)) MGI_EMU_QUIET
 typedef struct mgi_emu_release { const void *count; mgi_emu_clock clock; } mgi_emu_release;
 typedef struct mgi_emu_place { uint32_t w_when, w_block, r_when, r_block; uint16_t w_tid, r_tid, many, w_atomic; } mgi_emu_place; /* tid: in the block; w_atomic: it was by an atomic, or volatile */
 enum { MGI_EMU_ONE, MGI_EMU_WARP, MGI_EMU_GROUP, MGI_EMU_BLOCK, MGI_EMU_GRID };
@@ -1435,7 +1437,15 @@ static __attribute__((unused, noinline)) MGI_EMU_PLAIN int mgi_emu_strong(const 
 
 #ifdef MG_EMULATE_RACES
 /* flying: 1 a cp.async, 3 a tensor copy, under way or there, of phase w_phase of its block's barrier w_bar; w_published: the writer's count */
-typedef struct mgi_emu_cell { uint32_t w_when, r_when, w_pc, r_pc, w_phase; uint16_t w_tid, r_tid, w_published; uint8_t flying, many, w_bar; } mgi_emu_cell;
+typedef struct mgi_emu_cell { uint32_t w_when, r_when, w_pc, r_pc, w_phase; uint16_t w_tid, r_tid, w_published; uint8_t flying, many, w_bar, none[3]; } mgi_emu_cell;
+static_assert(sizeof(mgi_emu_cell) == 32, "cells are compared as four words");
+/* 1 if the two cells are the same. */
+static inline MGI_EMU_PLAIN int mgi_emu_cell_same(const mgi_emu_cell *c, const mgi_emu_cell *d) {
+  uint64_t x[4], y[4];
+  memcpy(x, c, sizeof x);
+  memcpy(y, d, sizeof y);
+  return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]));
+}
 extern "C" const char mgi_emu_image[] __asm__("__ehdr_start") __attribute__((visibility("hidden"))); /* the linker's: where the file was loaded */
 static MGI_EMU_PLAIN uint32_t mgi_emu_pc(const void *at) { return (uint32_t)((uintptr_t)at - (uintptr_t)mgi_emu_image) - 1; }
 
@@ -1474,8 +1484,13 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
   if (!b || s->failed || s->job->unwatched) return;
   const int t = s->tid;
   const uint32_t pc = mgi_emu_pc(at);
-  mgi_emu_cell *c = b->cell + (a - b->shared_map);
+  mgi_emu_cell *c = b->cell + (a - b->shared_map), was;
   for (size_t k = 0; k < bytes; k++, c++) {
+    if (k && mgi_emu_cell_same(c, &was)) { /* what was found and left there is found and left here */
+      *c = c[-1];
+      continue;
+    }
+    was = *c;
     if (c->flying == 3) {
       if (!mgi_emu_brought(b, c, t, fly)) mgi_emu_race(b, c, a + k, write, 1, pc);
     } else if (c->flying || (c->w_tid != t && c->w_when >= b->began && !mgi_emu_ordered(c->w_tid, c->w_when, MGI_EMU_ONE, t) && !mgi_emu_ordered_by_phase(c->w_tid, c->w_when, t))) mgi_emu_race(b, c, a + k, write, 1, pc);
@@ -1582,18 +1597,18 @@ void *mgi_emu_hook_memset(void *to, int v, size_t n) {
 #endif
 
 /* ---- blocks and threads end */
-MGI_EMU void mgi_emu_copy_land(int tid, int n);
+MGI_EMU_OWN void mgi_emu_copy_land(int tid, int n);
 
 /* What a block wrote is gone with it, but for a write past the end, which is a fault. */
-MGI_EMU void mgi_emu_poison(mgi_emu_part *b) {
+MGI_EMU_OWN void mgi_emu_poison(mgi_emu_part *b) {
   size_t room = (mgi_emu.shared_bytes + 127) / 128 * 128;
   for (size_t k = mgi_emu.shared_bytes; k < room; k++)
     if (b->shared[k] != 0xFF) mgi_emu_fault(0, "block (%d, %d, %d) writes past its %llu bytes of shared memory", b->bid[0], b->bid[1], b->bid[2], (unsigned long long)mgi_emu.shared_bytes);
   memset(b->shared, 0xFF, room);
 }
 /* Opens the next barrier of the cluster if all that have not exited are at this one. */
-MGI_EMU void mgi_emu_share_waits(int first, int n);
-MGI_EMU void mgi_emu_cluster_passes(void) {
+MGI_EMU_OWN void mgi_emu_share_waits(int first, int n);
+MGI_EMU_OWN void mgi_emu_cluster_passes(void) {
   mgi_emu_state *s = &mgi_emu;
   if (!s->arrived || s->arrived + s->gone < s->fibers) return;
   for (int k = 0; k < s->cluster; k++) mgi_emu_share_waits(k * s->threads, s->threads);
@@ -1630,7 +1645,7 @@ static void mgi_emu_fiber(void) {
 
 /* ---- rendezvous */
 /* Threads that met: what one has waited for is there for all. */
-MGI_EMU void mgi_emu_share_waits(int first, int n) {
+MGI_EMU_OWN void mgi_emu_share_waits(int first, int n) {
   mgi_emu_state *s = &mgi_emu;
   const mgi_emu_part *b = mgi_emu_part_of(first);
   for (int k = 0; k < b->n_phases; k++) {
@@ -1641,7 +1656,7 @@ MGI_EMU void mgi_emu_share_waits(int first, int n) {
   }
 }
 /* Those that meet come from one place. */
-MGI_EMU void mgi_emu_meet(mgi_emu_site *at, int first, mgi_emu_site me, const char *name, const char *who) {
+MGI_EMU_OWN void mgi_emu_meet(mgi_emu_site *at, int first, mgi_emu_site me, const char *name, const char *who) {
   char mine[60], other[60];
   if (first) *at = me;
   if (at->line == me.line && at->from == me.from) return;
@@ -1649,16 +1664,16 @@ MGI_EMU void mgi_emu_meet(mgi_emu_site *at, int first, mgi_emu_site me, const ch
   snprintf(other, sizeof other, at->from ? "mirage_cuda.cuh:%d, called from line %d" : "line %d", at->line, at->from);
   mgi_emu_fault(1, "is at the %s of %s while other %s are at that of %s", name, mine, who, other);
 }
-MGI_EMU mgi_emu_site mgi_emu_within(int line) { /* of a template's call */
+MGI_EMU_OWN mgi_emu_site mgi_emu_within(int line) { /* of a template's call */
   mgi_emu_site at = {line, mgi_emu.thread[mgi_emu.tid].from};
   if (!at.from) at.from = -1;
   return at;
 }
-MGI_EMU mgi_emu_site mgi_emu_called(int line) { /* of the file's */
+MGI_EMU_OWN mgi_emu_site mgi_emu_called(int line) { /* of the file's */
   mgi_emu_site at = {line, 0};
   return at;
 }
-MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg, mgi_emu_site site) {
+MGI_EMU_OWN void mgi_emu_collect(const mgi_emu_collective *what, void *arg, mgi_emu_site site) {
   mgi_emu_state *s = &mgi_emu;
   int t = s->tid, lane = t % 32;
   mgi_emu_warp *w = &s->warp[t / 32];
@@ -1681,7 +1696,7 @@ MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg, mgi_emu_
 }
 
 /* All threads of block b that are to come to its barrier are there. */
-MGI_EMU void mgi_emu_block_passes(mgi_emu_part *b) {
+MGI_EMU_OWN void mgi_emu_block_passes(mgi_emu_part *b) {
   mgi_emu_state *s = &mgi_emu;
   const int first = (int)(b - s->part) * s->threads;
   b->at_block = 0;
@@ -1697,7 +1712,7 @@ MGI_EMU void mgi_emu_block_passes(mgi_emu_part *b) {
     if (s->thread[t].state == MGI_EMU_AT_BLOCK) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
   }
 }
-MG_DEV void mg_sync(mgi_emu_site site) {
+MGI_EMU_QUIET MG_DEV void mg_sync(mgi_emu_site site) {
   mgi_emu_state *s = &mgi_emu;
   int t = s->tid;
   mgi_emu_part *b = mgi_emu_part_of(t);
@@ -1724,7 +1739,7 @@ MG_DEV void mg_sync(int line = __builtin_LINE()) { mg_sync(mgi_emu_called(line))
 #define MG_WITHIN mgi_emu_within(__LINE__)              /* what it hands a barrier */
 #define MG_ALSO_WITHIN , mgi_emu_within(__LINE__)
 /* A barrier that tells every thread whether one of them says yes. */
-MG_DEV bool mg_sync_or(bool yes, mgi_emu_site site) {
+MGI_EMU_QUIET MG_DEV bool mg_sync_or(bool yes, mgi_emu_site site) {
   mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
   b->vote |= yes;
   mg_sync(site);
@@ -1733,7 +1748,7 @@ MG_DEV bool mg_sync_or(bool yes, mgi_emu_site site) {
 MG_DEV bool mg_sync_or(bool yes, int line = __builtin_LINE()) { return mg_sync_or(yes, mgi_emu_called(line)); }
 static const mgi_emu_collective mgi_emu_at_sync_warp = {"mg_sync_warp", 0};
 MG_DEV void mg_sync_warp(int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_sync_warp, 0, mgi_emu_called(line)); }
-MG_DEV void mg_sync_group() { /* of its number, whose threads are counted wherever they come from */
+MGI_EMU_QUIET MG_DEV void mg_sync_group() { /* of its number, whose threads are counted wherever they come from */
   mgi_emu_state *s = &mgi_emu;
   const int t = s->tid;
   mgi_emu_warp *const w = &s->warp[t / 128 * 4];
@@ -1752,16 +1767,16 @@ MG_DEV void mg_sync_group() { /* of its number, whose threads are counted wherev
   mgi_emu_yield();
 }
 
-MG_DEV int mg_tid() { return mgi_emu.parts == 1 ? mgi_emu.tid : mgi_emu.tid % mgi_emu.threads; }
-MG_DEV int mg_lane() { return mgi_emu.tid % 32; }
-MG_DEV int mg_warp() { return mg_tid() / 32; }
-MG_DEV int mg_warpgroup() { return mg_tid() / 128; }
-MG_DEV int mg_bid(int axis) { return mgi_emu_part_of(mgi_emu.tid)->bid[axis]; }
-MG_DEV unsigned char *mg_shared() { return mgi_emu_part_of(mgi_emu.tid)->shared; }
+MGI_EMU_QUIET MG_DEV int mg_tid() { return mgi_emu.parts == 1 ? mgi_emu.tid : mgi_emu.tid % mgi_emu.threads; }
+MGI_EMU_QUIET MG_DEV int mg_lane() { return mgi_emu.tid % 32; }
+MGI_EMU_QUIET MG_DEV int mg_warp() { return mg_tid() / 32; }
+MGI_EMU_QUIET MG_DEV int mg_warpgroup() { return mg_tid() / 128; }
+MGI_EMU_QUIET MG_DEV int mg_bid(int axis) { return mgi_emu_part_of(mgi_emu.tid)->bid[axis]; }
+MGI_EMU_QUIET MG_DEV unsigned char *mg_shared() { return mgi_emu_part_of(mgi_emu.tid)->shared; }
 
 /* ---- clusters */
-MG_DEV int mg_cluster_rank() { return mgi_emu.cluster == 1 ? 0 : (int)(mgi_emu_part_of(mgi_emu.tid) - mgi_emu.part); }
-MGI_EMU void mgi_emu_cluster_arrive(int release) {
+MGI_EMU_QUIET MG_DEV int mg_cluster_rank() { return mgi_emu.cluster == 1 ? 0 : (int)(mgi_emu_part_of(mgi_emu.tid) - mgi_emu.part); }
+MGI_EMU_OWN void mgi_emu_cluster_arrive(int release) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
   if (s->parts > s->cluster) MGI_EMU_UNMODELLED(1, "a cluster of one block among blocks that wait for each other");
@@ -1798,7 +1813,7 @@ MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
 }
 
 /* ---- memory */
-MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write, int fresh) {
+MGI_EMU_OWN void mgi_emu_global(const void *p, size_t bytes, size_t align, int write, int fresh) {
   mgi_emulator *job = mgi_emu.job;
   uintptr_t a = (uintptr_t)p;
   if (a % align) mgi_emu_fault(1, "a global %s of %d bytes is misaligned", write ? "write" : "read", (int)align);
@@ -1820,7 +1835,7 @@ MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write
                   (long long)(a - (uintptr_t)near_->base), near_->name, (unsigned long long)near_->bytes);
   mgi_emu_fault(1, "%s global memory that belongs to no tensor", write ? "writes" : "reads");
 }
-MGI_EMU void mgi_emu_in_shared(const void *p, size_t bytes, const char *who) {
+MGI_EMU_OWN void mgi_emu_in_shared(const void *p, size_t bytes, const char *who) {
   const unsigned char *a = (const unsigned char *)p;
   if ((uintptr_t)p % 16) mgi_emu_fault(1, "%s: the shared address is not a multiple of 16", who);
   if (a < mg_shared() || a + bytes > mg_shared() + mgi_emu.shared_bytes)
@@ -1879,18 +1894,18 @@ MG_DEV uint32_t mg_ticket(uint32_t *count) {
 }
 
 /* ---- cp.async */
-MGI_EMU void mgi_emu_copy_one(mgi_emu_copy *c) {
+MGI_EMU_OWN void mgi_emu_copy_one(mgi_emu_copy *c) {
   if (c->landed) return;
   if (c->valid) memcpy(c->to, c->from, (size_t)c->valid);
   memset(c->to + c->valid, 0, (size_t)(16 - c->valid));
   c->landed = 1;
 }
 /* Copies [0, n) of a thread land, if they have not; what has been waited for is forgotten. */
-MGI_EMU void mgi_emu_copy_land(int tid, int n) {
+MGI_EMU_OWN void mgi_emu_copy_land(int tid, int n) {
   mgi_emu_thread *t = &mgi_emu.thread[tid];
   for (int k = 0; k < n; k++) mgi_emu_copy_one(&t->copy[k]);
 }
-MGI_EMU void mgi_emu_copy_drop(int tid, int n) {
+MGI_EMU_OWN void mgi_emu_copy_drop(int tid, int n) {
   mgi_emu_thread *t = &mgi_emu.thread[tid];
   mgi_emu_copy_land(tid, n);
   for (int k = 0; k < n; k++) mgi_emu_touch_landed(t->copy[k].to);
@@ -1911,13 +1926,13 @@ template<int ROW = 128> MGI_EMU_NOINLINE MG_DEV void mg_cp_async16(void *smem, c
   t->copy[t->n_copy++] = c;
   if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_copy_one(&t->copy[t->n_copy - 1]);
 }
-MG_DEV void mg_cp_async_commit() {
+MGI_EMU_QUIET MG_DEV void mg_cp_async_commit() {
   mgi_emu_thread *t = &mgi_emu.thread[mgi_emu.tid];
   t->group++;
   if (mgi_emu.landing == 2 && (mgi_emu_random() & 7) == 0) mgi_emu_copy_land(mgi_emu.tid, t->n_copy);
 }
 /* Groups older than the N newest have landed.  Copies of the group that is still open are not waited for. */
-template<int N> MG_DEV void mg_cp_async_wait() {
+template<int N> MGI_EMU_QUIET MG_DEV void mg_cp_async_wait() {
   static_assert(N >= 0, "cp.async.wait_group takes a number of groups");
   mgi_emu_thread *t = &mgi_emu.thread[mgi_emu.tid];
   int n = 0;
@@ -1954,9 +1969,9 @@ static MGI_EMU_NOINLINE MGI_EMU_PLAIN mgi_emu_phases *mgi_emu_phases_of(mgi_emu_
   mgi_emu_fault(1, "%s: there is no barrier of phases at byte %lld of shared memory", who, (long long)at);
   return 0;
 }
-MGI_EMU mgi_emu_phases *mgi_emu_phases_at(const mg_phase *p, const char *who) { return mgi_emu_phases_of(mgi_emu_part_of(mgi_emu.tid), p, who); }
+MGI_EMU_OWN mgi_emu_phases *mgi_emu_phases_at(const mg_phase *p, const char *who) { return mgi_emu_phases_of(mgi_emu_part_of(mgi_emu.tid), p, who); }
 /* Whether a barrier of the cluster lies between the publication of f and this thread. */
-MGI_EMU int mgi_emu_phases_shared(const mgi_emu_phases *f) { return f->known && mgi_emu.thread[mgi_emu.tid].waited > f->known_at; }
+MGI_EMU_OWN int mgi_emu_phases_shared(const mgi_emu_phases *f) { return f->known && mgi_emu.thread[mgi_emu.tid].waited > f->known_at; }
 MGI_EMU_NOINLINE MG_DEV void mg_phase_init(mg_phase *p, int count) {
   mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
   const size_t at = (size_t)((unsigned char *)p - b->shared);
@@ -2415,7 +2430,7 @@ template<class T> MG_DEV void mg_unpack2(uint32_t r, T &lo, T &hi) {
 
 /* ---- warp collectives */
 typedef struct mgi_emu_shfl { mg_num v, got; int mask; } mgi_emu_shfl;
-MGI_EMU void mgi_emu_do_shfl(void *const *arg) {
+MGI_EMU_OWN void mgi_emu_do_shfl(void *const *arg) {
   for (int l = 0; l < 32; l++) {
     mgi_emu_shfl *me = (mgi_emu_shfl *)arg[l];
     me->got = ((const mgi_emu_shfl *)arg[(l ^ me->mask) & 31])->v;
@@ -2431,7 +2446,7 @@ MG_DEV mg_num mg_shfl_xor(mg_num v, int mask, int line = __builtin_LINE()) {
 /* ldmatrix: lane l gives the address of row l % 8 of 8x8 matrix l / 8.  Lane t receives, of every matrix, the elements
    (t / 4, 2 (t % 4)) and the next of its row; of a transposed one (2 (t % 4), t / 4) and the next of its column. */
 typedef struct mgi_emu_ldsm { uint32_t *r; const void *row; } mgi_emu_ldsm;
-template<int N, bool TRANS> MGI_EMU void mgi_emu_do_ldsm(void *const *arg) {
+template<int N, bool TRANS> MGI_EMU_OWN void mgi_emu_do_ldsm(void *const *arg) {
   for (int m = 0; m < N; m++) {
     uint16_t e[8][8];
     for (int k = 0; k < 8; k++) memcpy(e[k], ((const mgi_emu_ldsm *)arg[m * 8 + k])->row, 16);
@@ -2444,7 +2459,7 @@ template<int N, bool TRANS> MGI_EMU void mgi_emu_do_ldsm(void *const *arg) {
 }
 static const mgi_emu_collective mgi_emu_at_ldsm[4] = {{"mg_ldsm_x4", mgi_emu_do_ldsm<4, false>}, {"mg_ldsm_x4_trans", mgi_emu_do_ldsm<4, true>},
                                                       {"mg_ldsm_x2", mgi_emu_do_ldsm<2, false>}, {"mg_ldsm_x2_trans", mgi_emu_do_ldsm<2, true>}};
-MGI_EMU_NOINLINE MGI_EMU void mgi_emu_load_matrix(int which, int n, uint32_t *r, const void *row, int line) {
+MGI_EMU_NOINLINE MGI_EMU_OWN void mgi_emu_load_matrix(int which, int n, uint32_t *r, const void *row, int line) {
   if (mg_lane() < 8 * n) {
     mgi_emu_in_shared(row, 16, mgi_emu_at_ldsm[which].name);
     MGI_EMU_TOUCH(row, 16, 0, 0);
@@ -2461,7 +2476,18 @@ MG_DEV void mg_ldsm_x2_trans(uint32_t (&r)[2], const void *row, int line = __bui
      a[0] (g, t) (g, t+1)   a[1] (g+8, t) ..   a[2] (g, t+8) ..   a[3] (g+8, t+8) ..
      b[0] (t, g) (t+1, g)   b[1] (t+8, g) ..   c[0] (g, t)  c[1] (g, t+1)  c[2] (g+8, t)  c[3] (g+8, t+1)            */
 typedef struct mgi_emu_mma { mg_num *c; const uint32_t *a, *b; } mgi_emu_mma;
-template<class T> MGI_EMU void mgi_emu_do_mma(void *const *arg) {
+#ifdef MG_EMULATE_FIELD
+enum { MGI_EMU_DOT = 11585 }; /* 16 products of elements below it fit 31 bits */
+__attribute__((optimize("O3"))) MGI_EMU void mgi_emu_dots(const int16_t (*a)[16], const int16_t (*b)[16], int32_t (*sum)[8]) { /* vectors of 16 bits */
+  for (int r = 0; r < 16; r++)
+    for (int n = 0; n < 8; n++) {
+      int32_t s = 0;
+      for (int j = 0; j < 16; j++) s += a[r][j] * b[n][j];
+      sum[r][n] = s;
+    }
+}
+#endif
+template<class T> MGI_EMU_OWN void mgi_emu_do_mma(void *const *arg) {
   mg_num A[16][16], B[8][16]; /* B by column */
   for (int l = 0; l < 32; l++) {
     const mgi_emu_mma *m = (const mgi_emu_mma *)arg[l];
@@ -2481,16 +2507,29 @@ template<class T> MGI_EMU void mgi_emu_do_mma(void *const *arg) {
     }
   }
 #ifdef MG_EMULATE_FIELD
-  /* Sums of products of clean elements are taken over 64-bit integers; a row or column with a mark goes one by one. */
+  /* Sums of products of clean elements are taken over integers, of 64 bits where they need as many; a row or column with a mark
+     goes one by one. */
+  const uint32_t P = mgi_emu.job->p, Q = mgi_emu.job->q;
+  const int few = P <= MGI_EMU_DOT && Q <= MGI_EMU_DOT;
+  const uint64_t over[2] = {~UINT64_C(0) / P + 1, ~UINT64_C(0) / Q + 1}; /* 2^64 / P: what is below 2^32 is divided by one product */
+  int16_t left[2][16][16], right[2][8][16];
+  int32_t sum[2][16][8];
   int row_marked[16], col_marked[8], row_absent[16], col_absent[8];
   for (int r = 0; r < 16; r++) {
     row_marked[r] = row_absent[r] = 0;
-    for (int k = 0; k < 16; k++) row_marked[r] |= mgi_emu_marked(A[r][k]), row_absent[r] |= A[r][k].q == MGI_EMU_ABSENT;
+    for (int k = 0; k < 16; k++) {
+      row_marked[r] |= mgi_emu_marked(A[r][k]), row_absent[r] |= A[r][k].q == MGI_EMU_ABSENT;
+      left[0][r][k] = (int16_t)A[r][k].p, left[1][r][k] = (int16_t)A[r][k].q;
+    }
   }
   for (int r = 0; r < 8; r++) {
     col_marked[r] = col_absent[r] = 0;
-    for (int k = 0; k < 16; k++) col_marked[r] |= mgi_emu_marked(B[r][k]), col_absent[r] |= B[r][k].q == MGI_EMU_ABSENT;
+    for (int k = 0; k < 16; k++) {
+      col_marked[r] |= mgi_emu_marked(B[r][k]), col_absent[r] |= B[r][k].q == MGI_EMU_ABSENT;
+      right[0][r][k] = (int16_t)B[r][k].p, right[1][r][k] = (int16_t)B[r][k].q;
+    }
   }
+  for (int f = 0; f < 2 && few; f++) mgi_emu_dots(left[f], right[f], sum[f]);
 #endif
   for (int l = 0; l < 32; l++) {
     const mgi_emu_mma *m = (const mgi_emu_mma *)arg[l];
@@ -2499,8 +2538,14 @@ template<class T> MGI_EMU void mgi_emu_do_mma(void *const *arg) {
 #ifdef MG_EMULATE_FIELD
       if (!row_marked[r] && !col_marked[n]) {
         uint64_t p = 0, q = 0;
-        for (int j = 0; j < 16; j++) p += (uint32_t)A[r][j].p * B[n][j].p, q += (uint32_t)A[r][j].q * B[n][j].q;
-        mg_num s = {(uint16_t)(p % mgi_emu.job->p), (uint16_t)(q % mgi_emu.job->q)};
+        if (few) {
+          p = (uint64_t)sum[0][r][n], q = (uint64_t)sum[1][r][n];
+          p -= P * (uint64_t)((unsigned __int128)over[0] * p >> 64), q -= Q * (uint64_t)((unsigned __int128)over[1] * q >> 64);
+        } else {
+          for (int j = 0; j < 16; j++) p += (uint32_t)A[r][j].p * B[n][j].p, q += (uint32_t)A[r][j].q * B[n][j].q;
+          p %= P, q %= Q;
+        }
+        mg_num s = {(uint16_t)p, (uint16_t)q};
         if (row_absent[r] || col_absent[n]) s.q = MGI_EMU_ABSENT;
         m->c[k] = m->c[k] + s;
         continue;
@@ -2527,7 +2572,7 @@ template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4
 
 /* A word of lane `from`. */
 typedef struct mgi_emu_word { uint32_t v, got; int from; } mgi_emu_word;
-MGI_EMU void mgi_emu_do_word(void *const *arg) {
+MGI_EMU_OWN void mgi_emu_do_word(void *const *arg) {
   for (int l = 0; l < 32; l++) {
     mgi_emu_word *me = (mgi_emu_word *)arg[l];
     me->got = ((const mgi_emu_word *)arg[me->from & 31])->v;
@@ -2604,7 +2649,7 @@ MGI_EMU mg_num mgi_emu_tf32(mg_num v) {
 #endif
   return v;
 }
-MGI_EMU void mgi_emu_do_mma_wide(void *const *arg) {
+MGI_EMU_OWN void mgi_emu_do_mma_wide(void *const *arg) {
   mg_num A[16][8], B[8][8]; /* B by column */
   for (int l = 0; l < 32; l++) {
     const mgi_emu_mma_wide *m = (const mgi_emu_mma_wide *)arg[l];
@@ -2641,7 +2686,7 @@ MGI_EMU_PLAIN static inline void mgi_emu_group_read(const unsigned char *b, size
   memcpy(to, p, 16);
 }
 /* The warp's 16 rows of A, of 64, as fragments. */
-MGI_EMU void mgi_emu_group_left(mgi_emu_product *g) {
+MGI_EMU_OWN void mgi_emu_group_left(mgi_emu_product *g) {
   const int row0 = g->warp * 16;
   uint16_t a[16][16]; /* by row */
   if (g->left.along) {
@@ -2660,7 +2705,7 @@ MGI_EMU void mgi_emu_group_left(mgi_emu_product *g) {
       g->a[l][x] = (uint32_t)at[0] | (uint32_t)at[1] << 16;
     }
 }
-MGI_EMU void mgi_emu_group_go(mgi_emu_product *g) {
+MGI_EMU_OWN void mgi_emu_group_go(mgi_emu_product *g) {
   const mgi_emu_right *x = &g->right;
   uint16_t line[16], b[16][256]; /* b by row */
   if (g->left.a) mgi_emu_group_left(g);
@@ -2692,7 +2737,7 @@ MGI_EMU void mgi_emu_group_go(mgi_emu_product *g) {
   }
 }
 /* The first n of the warp's products that have not been computed. */
-MGI_EMU void mgi_emu_group_land(mgi_emu_warp *w, int n) {
+MGI_EMU_OWN void mgi_emu_group_land(mgi_emu_warp *w, int n) {
   for (int k = 0; k < n; k++) mgi_emu_group_go(&w->product[k]);
   if (n) memmove(w->product, w->product + n, (size_t)(w->n_product - n) * sizeof *w->product);
   w->n_product -= n;
@@ -8083,6 +8128,14 @@ MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi
   return ok;
 }
 
+/* ---- what emulation takes
+   Counted, not timed: multiplications of tensor cores, by warpgroups or by warps, elements moved, elements of all else, and operators
+   that threads step through, each by what it takes of the first's kind: one of these is 2 ns over a field and 7 ns over floats on the
+   machine that they were fitted on, over examples/ and tests/bench/programs. */
+enum { MGI_COST_GROUPED, MGI_COST_PRODUCTS, MGI_COST_MOVED, MGI_COST_ELEMENTS, MGI_COST_STEPS, MGI_COSTS };
+static const double mgi_check_weight[MGI_COSTS] = {1, 1.8, 14, 25, 50};
+#define MGI_COST_WHOLE 2.5 /* of a whole operator every element is addressed alone */
+
 /* ---- blocks at full size
    Where all blocks run at reduced sizes only, some run once more at full size, over one pair and over floats: at places of the grid (the
    axes over which nothing is merged: along the others all blocks of the group run) that are the first, the last, edges and
@@ -8090,7 +8143,7 @@ MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi
    of the element's number: only what such a part reads is filled in, and pages of the rest are never touched.  It is the last
    kernel of which some blocks run; what stands before it runs whole. */
 typedef struct mgi_sample { int64_t at[4]; mg_box want[MG_MAX_OUT]; } mgi_sample; /* by axis 1, 2, 3 */
-enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_SHARE = 2000000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64 }; /* WORK: of kernels that run whole, and of further places; SHARE: half of what the first and the last places take, of all kernels of a file; MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place */
+enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_SHARE = 2000000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64, MGI_SAMPLE_PARTS = 8 }; /* WORK: of kernels that run whole, and of further places; SHARE: half of what the first and the last places take, of all kernels of a file; MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place; PARTS: of what is left, one is the next operator's */
 
 /* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis bits. */
 MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const int64_t *at, unsigned merged, mg_box *box) {
@@ -8485,19 +8538,48 @@ MGI_FN int mgi_alone_parameter(const char *text, const char *kernel, const char 
   }
   return -1;
 }
+MGI_FN int mgi_sample_is_product(const mg_op_node *op) { return op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL; }
+/* What a block of whole operator o takes, of the weights' unit; grid: of its launch, NULL: it is not known, and is of one turn a
+   thread.  A product's tiles are of 64 columns, and of 64 rows or as many as there are by 16. */
+MGI_FN double mgi_sample_block(const mg_graph *g, uint32_t o, const int64_t *grid) {
+  const mg_op_node *op = &g->ops[o];
+  const mg_shape *made = &mg_tensor_of(g, op->out[0])->shape, *read = &mg_tensor_of(g, op->in[0])->shape;
+  if (mgi_sample_is_product(op)) {
+    const int64_t rows = mg_round_up(made->dim[made->rank - 2], 16), columns = made->dim[made->rank - 1];
+    double deep = 0;
+    for (int k = 0; k < op->n_in / 2; k++) deep += (double)mg_tensor_of(g, op->in[k])->shape.dim[read->rank - 1];
+    return mgi_check_weight[MGI_COST_PRODUCTS] * MGI_COST_WHOLE * (double)(rows < 64 ? rows : 64) * (double)(columns < 64 ? columns : 64) * deep;
+  }
+  const int softmax = mg_softmax_dim(g, o), per = mg_library_items(op->code, softmax);
+  const double items = (double)mg_shape_elements(made) / (double)(softmax >= 0 ? made->dim[softmax] : 1);
+  const double deep = softmax >= 0 ? (double)made->dim[softmax] : per < 256 ? (double)mg_shape_elements(read) / items : 1;
+  return mgi_check_weight[MGI_COST_ELEMENTS] * MGI_COST_WHOLE * ((grid ? items / ((double)grid[0] * per) : 0) + 1) * per * deep;
+}
+enum { MGI_SAMPLE_PRODUCT = 2, MGI_SAMPLE_EACH = 3 }; /* places of a whole operator: of a product, of any other */
+/* What the places of all whole operators take; *which: the operator of the most. */
+MGI_FN double mgi_sample_whole(const mg_graph *g, uint32_t *which) {
+  double all = 0, most = 0;
+  for (uint32_t o = 1; o < g->n_ops; o++) {
+    if (g->ops[o].code == MG_OP_GRAPH || mg_renames(g, o)) continue;
+    const double one = (mgi_sample_is_product(&g->ops[o]) ? MGI_SAMPLE_PRODUCT : MGI_SAMPLE_EACH) * mgi_sample_block(g, o, NULL);
+    all += one;
+    if (which && one >= most) *which = o;
+    if (one > most) most = one;
+  }
+  return all;
+}
 /* Places of a whole operator's kernel: elements of the first and the last that it makes, and of one between.  An element, or a warp a
-   row, is that of mg_each_element and its like; of a product the first and the last block.  0: a block is too much. */
-MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint32_t o) {
+   row, is that of mg_each_element and its like; of a product the first and the last block.  *took: what these blocks take.  0: it is
+   too much. */
+MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint32_t o, double *took) {
   const mg_tensor_info *x = mg_tensor_of(S->g, S->g->out[0]);
   const mg_op_node *op = &S->g->ops[1];
-  const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, softmax = mg_softmax_dim(program, o), per = mg_library_items(op->code, softmax), rows = per < 256;
-  const int64_t along = softmax >= 0 ? x->shape.dim[softmax] : 1, items = mg_shape_elements(&x->shape) / along;
-  const mg_shape *read = &mg_tensor_of(S->g, op->in[0])->shape;
-  const int64_t *grid = S->m.last_grid, deep = product ? read->dim[read->rank - 1] : rows ? mg_shape_elements(read) / items : 1;
-  const double block = product ? (double)(read->dim[read->rank - 2] < 256 ? read->dim[read->rank - 2] : 256) * (double)(x->shape.dim[x->shape.rank - 1] < 256 ? x->shape.dim[x->shape.rank - 1] : 256) : 0;
-  if ((product ? block : ((double)items / ((double)grid[0] * (double)per) + 1) * (double)per) * (double)deep > S->most) return 0;
+  const int product = mgi_sample_is_product(op), softmax = mg_softmax_dim(program, o), per = mg_library_items(op->code, softmax), places = product ? MGI_SAMPLE_PRODUCT : MGI_SAMPLE_EACH;
+  const int64_t along = softmax >= 0 ? x->shape.dim[softmax] : 1, items = mg_shape_elements(&x->shape) / along, *grid = S->m.last_grid;
+  *took = places * mgi_sample_block(program, o, grid);
+  if (*took > S->most) return 0;
   S->of[0] = 0;
-  for (int q = 0; q < (product ? 2 : 3); q++) {
+  for (int q = 0; q < places; q++) {
     mgi_sample *s = &S->sample[S->n_samples];
     int64_t e = q == 0 ? 0 : q == 1 ? items - 1 : items / 2;
     if (q && e == 0) continue;
@@ -8535,7 +8617,8 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   task.g = g;
   if (!is_last) task.samples = 2; /* the first and the last */
   one.t = &task, one.g = g, one.sub = whole ? NULL : g->ops[1].sub, one.before = 0, one.alone = 1, one.n_samples = 0, one.merged = 0, one.work = one.spent = 0;
-  one.most = (S->most - S->spent) / o; /* an equal part of what is left */
+  const int fits = mgi_sample_whole(program, NULL) <= S->most; /* each has its blocks */
+  one.most = (S->most - S->spent) / (whole && fits ? 1 : o < MGI_SAMPLE_PARTS ? o : (int)MGI_SAMPLE_PARTS); /* else a part of what is left */
   memset(&one.x, 0, sizeof one.x);
   one.m.only = name, one.m.alone = 1;
   memset(one.m.lo, 0, sizeof one.m.lo);
@@ -8554,10 +8637,11 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   if (rc && !why[0]) snprintf(why, n, "%.100s", one.m.error[0] ? one.m.error : "it cannot be launched");
   const size_t said = strlen(r->unsampled);
   const uint64_t were = r->sampled;
-  if (!rc && whole && !mgi_sample_places_whole(&one, program, o)) snprintf(why, n, "a block of it is too much work"), rc = -1;
+  double took = 0; /* the blocks of a whole operator, of which few elements are looked at */
+  if (!rc && whole && !mgi_sample_places_whole(&one, program, o, &took)) snprintf(why, n, "a block of it is too much work"), rc = -1, took = 0;
   if (!rc && (whole || mgi_sample_places(&one, r))) mgi_sample_all(&one, name, r);
   *ran = r->sampled > were;
-  S->spent += one.spent;
+  S->spent += one.spent + took;
   if (!said && r->unsampled[0]) snprintf(why, n, "%.110s", r->unsampled), r->unsampled[0] = 0;
   mg_graph_free(g);
 }
@@ -9077,12 +9161,7 @@ MGI_FN void mgi_check_lines(const char *dir, const char *build, const char *text
   snprintf(message, size, "%.*s", (int)size - 1, out);
 }
 
-/* ---- what a check takes, and what runs of it
-   Counted, not timed: multiplications of tensor cores, by warpgroups or by warps, elements moved, elements of all else, and operators
-   that threads step through, each by what it takes of the first's kind: one of these is 2 ns over a field and 7 ns over floats on the
-   machine that they were fitted on, over examples/ and tests/bench/programs. */
-enum { MGI_COST_GROUPED, MGI_COST_PRODUCTS, MGI_COST_MOVED, MGI_COST_ELEMENTS, MGI_COST_STEPS, MGI_COSTS };
-static const double mgi_check_weight[MGI_COSTS] = {1, 1.8, 14, 25, 50};
+/* ---- what a check takes, and what runs of it */
 /* WORK: up to so much a launch all fiber orders and families run; MOST: up to so much it runs at all, under FEW orders; LAUNCHES: of
    floats, together; TOGETHER: one launch at each size of each range; ELEMENTS: of inputs and outputs. */
 #define MGI_CHECK_WORK 4e8
@@ -9108,7 +9187,7 @@ MGI_FN double mgi_check_work(const mg_graph *g) {
   double cost[MGI_COSTS] = {0}, work = 0;
   for (uint32_t o = 1; o < g->n_ops; o++) {
     const mg_graph *b = g->ops[o].sub;
-    if (!b) mgi_check_cost_op(g, &g->ops[o], 2.5, 0, cost); /* every element of its tiles is addressed alone */
+    if (!b) mgi_check_cost_op(g, &g->ops[o], MGI_COST_WHOLE, 0, cost);
     if (!b) continue;
     const double blocks = (double)b->axes[1].extent * (double)b->axes[2].extent * (double)b->axes[3].extent;
     const int grouped = mg_plan_says(b, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP;
@@ -9289,15 +9368,24 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
     }
   return rows;
 }
-/* The member at full size: at the greatest values, or, where its tensors cannot be held, at so much less that they can: the greatest
-   symbol is halved as often as it takes. */
+/* 1 if the member at full size takes too much: its tensors cannot be held, or blocks of its whole operators are more work than is the range's part. */
+MGI_FN int mgi_check_unheld(const mgi_check_job *J, const mg_graph *g, char *why, size_t n) {
+  uint32_t o = 0;
+  if (mgi_check_tensors(g, why, n) > MGI_SAMPLE_ROOM_MIB * 1048576.0) return 1;
+  if (mgi_sample_whole(g, &o) <= 2.0 * MGI_SAMPLE_SHARE / (J->n_ranges > 1 ? J->n_ranges : 1)) return 0;
+  snprintf(why, n, "a block of operator %u, %s, takes %.2g operations", (unsigned)o, mg_op_row(g->ops[o].code)->name, mgi_sample_block(g, o, NULL));
+  return 1;
+}
+/* The member at full size: at the greatest values, or, where that is too much, at so much less that it is not: the greatest symbol is
+   halved as often as it takes. */
 MGI_FN mg_status mgi_check_greatest_held(mgi_check_job *J, mg_error *e) {
   int64_t *at = J->size[MGI_CHECK_SIZES];
   mg_graph **m = &J->member[MGI_CHECK_SIZES];
+  char why[sizeof J->unheld] = "";
   mg_status s = mg_at(J->ugraph, at, m, e);
-  while (s == MG_OK && mgi_check_tensors(*m, NULL, 0) > MGI_SAMPLE_ROOM_MIB * 1048576.0) {
+  while (s == MG_OK && mgi_check_unheld(J, *m, why, sizeof why)) {
     uint32_t k = 0;
-    if (!J->unheld[0]) mgi_check_tensors(*m, J->unheld, sizeof J->unheld);
+    if (!J->unheld[0]) memcpy(J->unheld, why, sizeof why);
     for (uint32_t j = 1; j < J->ugraph->n_symbols; j++)
       if (at[j] > at[k]) k = j;
     if (at[k] / 2 < J->ugraph->symbol[k].least) return s; /* what is to run says that it cannot */
