@@ -4690,7 +4690,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       m->narrow = mg_tensor_shape(u->dtype) != NULL;
       m->half = u->dtype == MG_F16;
       m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
-      m->down = (int8_t)mg_runs_down(u);
+      m->down = (int8_t)mg_runs_down(u, u->shape.rank - 2);
       for (int d = 0; d < o->rank && m->inloop; d++)
         if (o->mask[d] >> m->loop & 1) m->chunk = (int8_t)(d + 1);
       m->made = (int8_t)(u->fill != MG_FILL_NONE);
