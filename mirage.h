@@ -5422,7 +5422,8 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
       if (o->code == MG_OP_LOAD) in[0] = mg_load(to, up[fold->to.id], fold->map);
       const mg_tensor box = mgi_fold_box(to, fold, in[0]);
       if (o->code == MG_OP_STORE) mg_store(to, box, fold->map);
-      else map[o->out[0].id] = mg_named(to, box, from->tensors[o->out[0].id].name);
+      else map[o->out[0].id] = box;
+      if (o->code == MG_OP_LOAD) mg_named(to, in[0], from->tensors[o->out[0].id].name); /* what the plan says is of the load */
       continue;
     }
     switch (o->code) {

@@ -9136,6 +9136,124 @@ static int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   else mg_graph_free(E.core), mg_graph_free(out->p), out->p = NULL;
   return good;
 }
+/* ---- transposes at the edges
+   What an input is to those that compute with it, after the reshapes and transposes that are its only readers, is as a rule the same
+   memory, its dimensions in another order; so is what they make of a result.  The core has inputs and outputs that lie so:
+
+       Q [n, 512] -> reshape [n, 8, 64] -> transpose [8, n, 64] -> ..        input Q' : [8, n, 64] @ [1, 0, 2]            */
+
+/* How tensor t would lie that the n moves make of `in`: *like, its dimensions in what order; 0 where that is none. */
+static int mgi_se_lies(const mg_graph *p, mg_tensor in, int n, const mg_tensor *end, mg_tensor_info *like) {
+  const mg_tensor_info *t = &p->tensors[in.id];
+  int64_t stride[MG_MAX_RANK], place[MG_MAX_RANK];
+  mg_shape shape = t->shape;
+  mg_strides(t, stride);
+  for (int k = 0; k < n; k++) {
+    const mg_op_node *o = &p->ops[p->tensors[end[k].id].op];
+    const mg_shape *to = &p->tensors[end[k].id].shape;
+    for (int d = 0, f = 0; d < to->rank; d++) {
+      if (o->code == MG_OP_TRANSPOSE) { place[d] = stride[o->attr.perm[d]]; continue; }
+      int64_t left = to->dim[d]; /* of this dimension, and of the one that it is taken from */
+      place[d] = 1;
+      if (left == 1) continue;
+      while (f < shape.rank && shape.dim[f] == 1) f++;
+      if (f == shape.rank) return 0;
+      if (left < shape.dim[f]) {
+        if (shape.dim[f] % left) return 0;
+        shape.dim[f] /= left, place[d] = stride[f] * shape.dim[f];
+        continue;
+      }
+      for (;; f++) { /* neighbours that become one */
+        while (f < shape.rank && shape.dim[f] == 1) f++;
+        if (f == shape.rank || left % shape.dim[f]) return 0;
+        left /= shape.dim[f];
+        const int64_t outer = stride[f];
+        place[d] = outer;
+        if (left == 1) break;
+        int next = f + 1;
+        while (next < shape.rank && shape.dim[next] == 1) next++;
+        if (next == shape.rank || outer != stride[next] * shape.dim[next]) return 0;
+      }
+      shape.dim[f++] = 1;
+    }
+    shape = *to, memcpy(stride, place, sizeof stride);
+  }
+  *like = *t, like->shape = shape;
+  for (int k = 0; k < shape.rank; k++) like->order[k] = k;
+  for (int k = 1; k < shape.rank; k++) /* a dimension of one element stays where it is */
+    for (int i = k; i > 0; i--) {
+      const int a = like->order[i - 1], b = like->order[i];
+      if (shape.dim[a] == 1 || shape.dim[b] == 1 || stride[a] >= stride[b]) break;
+      like->order[i - 1] = b, like->order[i] = a;
+    }
+  int64_t inner = 1;
+  for (int k = shape.rank - 1; k >= 0; k--) {
+    const int d = like->order[k];
+    if (shape.dim[d] == 1) continue;
+    if (stride[d] != inner) return 0;
+    inner *= shape.dim[d];
+  }
+  return 1;
+}
+/* How many read t, an output being one. */
+static int mgi_se_readers(const mg_graph *p, mg_tensor t) {
+  int n = mg_is_output(p, t);
+  for (uint32_t k = 1; k < p->n_ops; k++)
+    for (int j = 0; j < p->ops[k].n_in; j++) n += p->ops[k].in[j].id == t.id;
+  return n;
+}
+/* The program without the moves at its edges, of which some are transposes; 0: there are none, or no memory. */
+static int mgi_se_edges_turned(const mg_graph *p, mgi_se_edges *out) {
+  mg_config c = mg_config_default();
+  int turned = 0;
+  mg_error e;
+  memset(out, 0, sizeof *out);
+  if (mg_n_sizes(p)) return 0;
+  mg_tensor *as = (mg_tensor *)calloc(p->n_tensors, sizeof *as); /* the core's; gone: an operator that is at an edge */
+  uint8_t *gone = (uint8_t *)calloc(p->n_ops, 1);
+  mg_tensor made[MG_MAX_OUT];
+  out->core = mg_program_new(p->name, &c);
+  int good = as && gone && out->core && mg_resize(p, NULL, NULL, &out->p, &e) == MG_OK;
+  for (uint32_t q = 0; q < p->n_out && good; q++) {
+    const mg_op_node *move[MGI_SE_MOVES];
+    mg_tensor end[MGI_SE_MOVES];
+    int n = 0, had;
+    made[q] = p->out[q];
+    for (had = mgi_se_moves(p, p->out[q], 1, move, end); n < had && p->tensors[end[n].id].op; n++) {
+      if (mgi_se_readers(p, n ? end[n - 1] : p->out[q]) != 1 || mgi_se_readers(p, end[n]) != 1) break;
+      gone[p->tensors[made[q].id].op] = 1, made[q] = end[n], turned |= move[n]->code == MG_OP_TRANSPOSE;
+    }
+  }
+  for (uint32_t k = 0; k < p->n_in && good; k++) {
+    const mg_op_node *move[MGI_SE_MOVES];
+    mg_tensor end[MGI_SE_MOVES], as_input = p->in[k];
+    mg_tensor_info like = p->tensors[p->in[k].id], at;
+    int n = 0, had = 0, edges = 0;
+    if (!like.fill && mgi_se_readers(p, p->in[k]) == 1) had = mgi_se_moves(p, p->in[k], 0, move, end);
+    for (; n < had && !mg_is_output(p, end[n]); n++) {
+      if (gone[p->tensors[end[n].id].op] || !mgi_se_lies(p, p->in[k], n + 1, end, &at)) break;
+      like = at, as_input = end[n], edges = n + 1;
+      if (mgi_se_readers(p, end[n]) != 1) { n++; break; }
+    }
+    for (int i = 0; i < edges; i++) gone[p->tensors[end[i].id].op] = 1, turned |= move[i]->code == MG_OP_TRANSPOSE;
+    like.name = p->tensors[as_input.id].name;
+    as[as_input.id] = mg_input_like(out->core, &like, NULL);
+  }
+  for (uint32_t i = 1; i < p->n_ops && good; i++) {
+    const mg_op_node *o = &p->ops[i];
+    mg_tensor in[MG_MAX_IN];
+    if (gone[i]) continue;
+    for (int k = 0; k < o->n_in; k++) in[k] = as[o->in[k].id];
+    as[o->out[0].id] = mg_named(out->core, mg_apply(out->core, o->code, &o->attr, o->n_in, in), p->tensors[o->out[0].id].name);
+    good = as[o->out[0].id].id != 0;
+    if (good) out->core->tensors[as[o->out[0].id].id].inner = p->tensors[o->out[0].id].inner;
+  }
+  for (uint32_t q = 0; q < p->n_out && good; q++) mg_output(out->core, as[made[q].id]);
+  good = good && turned && out->core->n_ops > 1 && mg_check(out->core, &e) == MG_OK && mg_check(out->p, &e) == MG_OK;
+  free(as), free(gone);
+  if (!good) mg_graph_free(out->core), mg_graph_free(out->p), memset(out, 0, sizeof *out);
+  return good;
+}
 /* What was found for the core as a µGraph of the program, its edges addresses where they can be. */
 static mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, const mg_graph *found) {
   mg_config c = mg_config_default();
@@ -9145,17 +9263,25 @@ static mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, cons
   const mg_graph *program = S->p;
   mg_error e;
   for (uint32_t k = 0; k < p->n_in && g; k++) {
-    mg_tensor from = p->in[k];
-    in[k] = mg_input_like(g, &p->tensors[from.id], NULL);
-    for (uint32_t i = 1; i < p->n_ops; i++)
-      if (p->ops[i].in[0].id == from.id && strcmp(E->core->tensors[E->core->in[k].id].name, p->tensors[from.id].name))
-        in[k] = mg_named(g, mg_apply(g, MG_OP_RESHAPE, &p->ops[i].attr, 1, &in[k]), p->tensors[p->ops[i].out[0].id].name), i = p->n_ops;
+    const char *last = E->core->tensors[E->core->in[k].id].name;
+    in[k] = mg_input_like(g, &p->tensors[p->in[k].id], NULL);
+    mg_tensor t = p->in[k];
+    for (uint32_t i = 1; i < p->n_ops && strcmp(last, p->tensors[t.id].name); i++) { /* an edge, in order */
+      const mg_op_node *o = &p->ops[i];
+      if (!mgi_se_is_move(o) || o->in[0].id != t.id) continue;
+      t = o->out[0], in[k] = mg_named(g, mg_apply(g, o->code, &o->attr, 1, &in[k]), p->tensors[t.id].name);
+    }
   }
   if (g) mg_insert(g, found, in, made);
   for (uint32_t q = 0; q < p->n_out && g; q++) {
-    const mg_tensor_info *t = &p->tensors[p->out[q].id];
-    const int edge = !mgi_se_same_shape(&mg_tensor_of(g, made[q])->shape, &t->shape);
-    mg_output(g, edge ? mg_named(g, mg_apply(g, MG_OP_RESHAPE, &p->ops[t->op].attr, 1, &made[q]), t->name) : made[q]);
+    const char *first = E->core->tensors[E->core->out[q].id].name;
+    const mg_op_node *move[MGI_SE_MOVES];
+    mg_tensor end[MGI_SE_MOVES];
+    int n = 0;
+    if (strcmp(first, p->tensors[p->out[q].id].name)) n = mgi_se_moves(p, p->out[q], 1, move, end);
+    while (n > 0 && strcmp(first, p->tensors[end[n - 1].id].name)) n--;
+    for (; n > 0; n--) made[q] = mg_named(g, mg_apply(g, move[n - 1]->code, &move[n - 1]->attr, 1, &made[q]), p->tensors[move[n - 1]->out[0].id].name);
+    mg_output(g, made[q]);
   }
   if (!g || mg_check(g, &e) != MG_OK) { mgi_se_step(S, g ? e.status : MG_NO_MEMORY); mg_graph_free(g); return NULL; }
   S->p = p;
@@ -9170,7 +9296,7 @@ static int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
   mgi_se_edges E;
   mg_error e;
   int done = 0;
-  if (c.structure || !mgi_se_edges_of(S->p, &E)) return 0;
+  if (c.structure || !(mgi_se_edges_turned(S->p, &E) || mgi_se_edges_of(S->p, &E))) return 0;
   c.measure = NULL, c.checkpoint = NULL, c.progress = NULL;
   if (c.time_limit_s > 0) c.time_limit_s = fmax((S->end - mgi_se_seconds()) / 2, 1e-3); /* 0 would be none */
   if (mg_search(E.core, &c, &r, &e) == MG_OK) {
