@@ -961,7 +961,7 @@ mg_status mg_rest_join(const mg_graph *program, const mg_rest *r, const mg_graph
 
 /* A copy of µGraph g in which load `op` of the kernel that is operator `kernel` reads tensor `to`, of which the reshapes
    and transposes move[0..n) make what it reads now; or in which store `op` writes `to`, which they make of what it writes
-   now.  The moves become addresses and a reshape of what the block has; operators that nothing needs are left out.
+   now.  The moves become addresses, and a transpose or a reshape, or both, of what the block has; operators that nothing needs are left out.
    MG_UNSUPPORTED where no map of the kernel's axes says them, or where others read what would be stored no more. */
 mg_status mg_fold_moves(const mg_graph *g, uint32_t kernel, uint32_t op, mg_tensor to, int n,
                         const mg_op_node *const *move, mg_graph **out, mg_error *e);
@@ -5385,7 +5385,9 @@ typedef struct mgi_fold {
   mg_tensor to;
   int out;
   mg_map map;
-  mg_shape box;
+  mg_shape box, parts;           /* what the block has in its place; if it is turned, as what by `perm` before */
+  int turned;
+  int32_t perm[MG_MAX_RANK];
   uint32_t axis[4];
 } mgi_fold;
 
@@ -5408,6 +5410,17 @@ static uint32_t mgi_family_symbol(const mgi_family *F, uint32_t s) {
 }
 static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise);
 
+static mg_tensor mgi_fold_shape(mg_graph *to, mg_tensor t, const mg_shape *shape) {
+  const mg_shape *has = &mg_tensor_of(to, t)->shape;
+  int same = has->rank == shape->rank;
+  for (int d = 0; d < shape->rank && same; d++) same = has->dim[d] == shape->dim[d];
+  return same ? t : mg_reshape(to, t, shape->rank, shape->dim);
+}
+/* What the block had in the place of t, or stores in its place. */
+static mg_tensor mgi_fold_box(mg_graph *to, const mgi_fold *f, mg_tensor t) {
+  if (!f->turned) return mgi_fold_shape(to, t, &f->box);
+  return mgi_fold_shape(to, mg_transpose(to, mgi_fold_shape(to, t, &f->parts), f->perm), &f->box);
+}
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
    flat: thread graphs are inlined, which mgi_flat_threads must have allowed.  F: NULL, or what counts follow besides. */
 static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel, int flat, const mgi_family *F) {
@@ -5436,12 +5449,10 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
     for (int j = 0; j < o->n_in; j++) in[j] = o->code == MG_OP_LOAD ? up[o->in[j].id] : map[o->in[j].id];
     if (fold && from->level == MG_BLOCK && k == fold->op) {
       if (o->code == MG_OP_LOAD) in[0] = mg_load(to, up[fold->to.id], fold->map);
-      const mg_shape *has = &mg_tensor_of(to, in[0])->shape;
-      int same = has->rank == fold->box.rank;
-      for (int d = 0; d < fold->box.rank && same; d++) same = has->dim[d] == fold->box.dim[d];
-      const mg_tensor box = same ? in[0] : mg_reshape(to, in[0], fold->box.rank, fold->box.dim);
+      const mg_tensor box = mgi_fold_box(to, fold, in[0]);
       if (o->code == MG_OP_STORE) mg_store(to, box, fold->map);
-      else map[o->out[0].id] = mg_named(to, box, from->tensors[o->out[0].id].name);
+      else map[o->out[0].id] = box;
+      if (o->code == MG_OP_LOAD) mg_named(to, in[0], from->tensors[o->out[0].id].name); /* what the plan says is of the load */
       continue;
     }
     switch (o->code) {
@@ -6055,7 +6066,15 @@ static int mgi_factor_move(mgi_factors *F, const mg_op_node *o) {
   *x = y;
   return 1;
 }
-/* The axes of g cut tensor `side` by `map`, exactly. */
+/* 1 if factor f is a whole dimension of both tensors. */
+static int mgi_factor_whole(const mgi_factors *F, int f) {
+  int whole = 0;
+  for (int side = 0; side < 2; side++)
+    for (int d = 0; d < F->x[side].rank; d++) whole += F->x[side].n[d] == 1 && F->x[side].of[d][0] == f;
+  return whole == 2;
+}
+/* The axes of g cut tensor `side` by `map`: exactly, or a whole dimension of both tensors, the last of whose chunks may be short
+   then, as the other's. */
 static int mgi_factor_cut(mgi_factors *F, int side, const mg_graph *g, const mg_map *map) {
   int at[MG_MAX_RANK] = {0};
   for (uint32_t a = 1; a < g->n_axes; a++) {
@@ -6063,6 +6082,7 @@ static int mgi_factor_cut(mgi_factors *F, int side, const mg_graph *g, const mg_
     for (int64_t left = d < 0 ? 1 : g->axes[a].extent; left > 1;) {
       if (at[d] == F->x[side].n[d]) return 0;
       const int f = F->x[side].of[d][at[d]++];
+      if (F->extent[f] % left && mgi_factor_whole(F, f)) F->extent[f] = left * mg_ceil_div(F->extent[f], left);
       if (F->extent[f] > left && !mgi_factor_split(F, f, left)) return 0;
       if (left % F->extent[f]) return 0;
       left /= F->extent[f], F->cut[f] = a;
@@ -6090,9 +6110,9 @@ static int mgi_factor_map(const mgi_factors *F, int side, const uint32_t *axis, 
       dim[a] = d, last = axis[a], map->to[axis[a]] = (int8_t)d;
     }
   }
-  for (int both = 0; both < 2; both++) { /* first what is left, then each axis' factors: one order in both tensors */
+  for (int both = 0; both < 2; both++) { /* each axis' factors: one order in both tensors */
     const mgi_factored *z = both ? y : x;
-    for (uint32_t a = 0; a <= MG_MAX_AXES; a++)
+    for (uint32_t a = 1; a <= MG_MAX_AXES; a++)
       for (int d = 0; d < z->rank; d++)
         for (int k = 0; k < z->n[d]; k++) if (F->cut[z->of[d][k]] == a) order[both][n[both]++] = z->of[d][k];
   }
@@ -6105,6 +6125,52 @@ static void mgi_factor_box(const mgi_factors *F, int side, mg_shape *box) {
     for (int k = 0; k < F->x[side].n[d]; k++)
       if (!F->cut[F->x[side].of[d][k]]) box->dim[d] *= F->extent[F->x[side].of[d][k]];
   }
+}
+/* What is left of dimension d of tensor `side`, at most MGI_FACTORS of them; how many. */
+static int mgi_factor_left(const mgi_factors *F, int side, int d, uint8_t *left) {
+  int n = 0;
+  for (int k = 0; k < F->x[side].n[d]; k++)
+    if (!F->cut[F->x[side].of[d][k]]) left[n++] = F->x[side].of[d][k];
+  return n;
+}
+/* Whether what is left of the first tensor becomes what is left of the second by an exchange of whole dimensions, *f has which. */
+static int mgi_factor_exchange(const mgi_factors *F, mgi_fold *f) {
+  uint8_t left[2][MGI_FACTORS];
+  int taken = 0, moved = 0;
+  const int rank = F->x[1].rank;
+  if (F->x[0].rank != rank) return 0;
+  for (int d = 0; d < rank; d++) {
+    const int n = mgi_factor_left(F, 1, d, left[1]);
+    int from = -1;
+    for (int g = 0; g < rank && from < 0; g++)
+      if (!(taken >> g & 1) && mgi_factor_left(F, 0, g, left[0]) == n && !memcmp(left[0], left[1], (size_t)n)) from = g;
+    if (from < 0) return 0;
+    taken |= 1 << from, f->perm[d] = from, moved |= from != d;
+  }
+  mgi_factor_box(F, 0, &f->parts);
+  f->turned = moved;
+  return 1;
+}
+/* The same by an exchange of parts of dimensions: runs of factors that are neighbours in both.  0 if there are too many. */
+static int mgi_factor_parts(const mgi_factors *F, mgi_fold *f) {
+  uint8_t left[2][MGI_FACTORS], run[MGI_FACTORS], part[MGI_FACTORS];
+  int n[2] = {0, 0}, at[MGI_FACTORS], parts = 0;
+  for (int side = 0; side < 2; side++)
+    for (int d = 0; d < F->x[side].rank; d++) n[side] += mgi_factor_left(F, side, d, left[side] + n[side]);
+  if (n[0] != n[1]) return 0;
+  for (int k = 0; k < n[1]; k++) at[left[1][k]] = k;
+  for (int k = 0; k < n[0]; k++) { /* run: the first part of each run, in the second tensor */
+    const int next = k && at[left[0][k]] == at[left[0][k - 1]] + 1;
+    if (!next && parts == MG_MAX_RANK) return 0;
+    if (!next) run[parts] = left[0][k], f->parts.dim[parts++] = 1;
+    f->parts.dim[parts - 1] *= F->extent[left[0][k]], part[left[0][k]] = (uint8_t)(parts - 1);
+  }
+  f->parts.rank = parts, f->turned = 0;
+  for (int k = 0, d = 0; k < n[1]; k++) {
+    if (run[part[left[1][k]]] != left[1][k]) continue;
+    f->turned |= part[left[1][k]] != d, f->perm[d++] = part[left[1][k]];
+  }
+  return 1;
 }
 /* 1 if no two grid axes of extents above 1 that cut one dimension anywhere in b change their order. */
 static int mgi_axes_keep(const mg_graph *b, uint32_t but, const uint32_t *axis) {
@@ -6174,6 +6240,7 @@ mg_status mg_fold_moves(const mg_graph *g, uint32_t kernel, uint32_t op, mg_tens
   if (!found) return mg_fail(e, MG_UNSUPPORTED, where, "the moves are no addresses of what a block has");
   memcpy(f.axis, axis, sizeof f.axis);
   mgi_factor_box(&F, 1, &f.box); /* of what is loaded as the block reads it, of what is stored as it is stored */
+  if (!mgi_factor_exchange(&F, &f) && !mgi_factor_parts(&F, &f)) return mg_fail(e, MG_UNSUPPORTED, where, "the moves exchange too many parts of what a block has");
   mg_graph *r = mg_program_new(g->name, &cfg);
   mg_tensor *map = (mg_tensor *)calloc(g->n_tensors, sizeof *map);
   uint8_t *keep = (uint8_t *)calloc(g->n_ops, 1);

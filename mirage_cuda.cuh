@@ -12625,10 +12625,19 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type);
 MGI_FN int mgi_cu_is_op(const mg_op_node *o, mg_opcode a, mg_opcode b) { return o->code == a || o->code == b; }
 /* An accumulator that lifts nothing: all axes that it names have one block. */
 MGI_FN int mgi_cu_lifts(const mgi_cu_kernel *K, const mg_op_node *o) { return K->b->tensors[o->in[0].id].scope != o->scope; }
+/* The dimension that t has its rows in. */
+MGI_FN int mgi_cu_rows_in(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_shape *x = &K->b->tensors[t].shape;
+  return mg_rows_in(x->rank, x->dim);
+}
+/* 1 if an element of o's result is computed of those of its operands that stand in the same row and column. */
+MGI_FN int mgi_cu_pointwise(const mgi_cu_kernel *K, const mg_op_node *o) {
+  return mg_op_row(o->code)->elementwise || K->flat.op[o - K->b->ops - 1].stays;
+}
 /* -1: over a dimension of extent 1, which changes nothing; 0: rows are joined, 1: columns are. */
 MGI_FN int mgi_cu_reduced(const mgi_cu_kernel *K, const mg_op_node *o) {
-  int rank = K->b->tensors[o->in[0].id].shape.rank;
-  return o->attr.dim == rank - 1 ? 1 : o->attr.dim == rank - 2 ? 0 : -1;
+  const mg_shape *x = &K->b->tensors[o->in[0].id].shape;
+  return o->attr.dim == x->rank - 1 ? 1 : o->attr.dim == mg_rows_in(x->rank, x->dim) ? 0 : -1;
 }
 
 MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o) {
@@ -12644,7 +12653,7 @@ MGI_FN int mgi_cu_finds(const mgi_cu_kernel *K, uint32_t t, mg_flat_look *look, 
 }
 /* 1 if value i, of home v, is computed element by element where it is read. */
 MGI_FN int mgi_cu_by_elements(const mg_flat *k, int i, const mgi_cu_val_info *v) {
-  return v->home == MGI_CU_AT_INLINE && mg_op_row((mg_opcode)k->op[i].code)->elementwise;
+  return v->home == MGI_CU_AT_INLINE && (k->op[i].stays || mg_op_row((mg_opcode)k->op[i].code)->elementwise);
 }
 MGI_FN const mgi_cu_val_info *mgi_cu_home_of(const mgi_cu_wanted *w, int i) {
   return &w->v[mgi_cu_at_place(w->K, i + 1)];
@@ -12678,7 +12687,7 @@ MGI_FN uint32_t mgi_cu_prepare_from(mgi_cu_kernel *K, mgi_cu_leaves *L, uint32_t
   uint32_t *been = &L->been[mgi_cu_place(K, t)][fragments], acc = 0;
   if (*been) return *been - 1;
   const mg_op_node *o = mgi_cu_producer(K, t);
-  const int still = fragments && (mg_op_row(o->code)->elementwise || o->code == MG_OP_ACCUM);
+  const int still = fragments && (mgi_cu_pointwise(K, o) || o->code == MG_OP_ACCUM);
   for (int k = 0; k < o->n_in; k++) {
     const uint32_t leaf = mgi_cu_prepare_from(K, L, o->in[k].id, still);
     if (leaf) acc = leaf;
@@ -12714,10 +12723,11 @@ typedef struct mgi_cu_context { uint8_t *done; const char *r, *c; int fragments,
 
 MGI_FN void mgi_cu_shape_text(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t) {
   const mg_shape *f = &K->b->tensors[t].shape;
+  const int rows = mgi_cu_rows_in(K, t);
   char valid[800];
   mgi_cu_str_put(s, "{%d, {", f->rank);
   for (int d = 0; d < MG_MAX_RANK; d++) {
-    if (d < f->rank && d >= f->rank - 2) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_valid_text(K, t, d == f->rank - 1, valid, sizeof valid));
+    if (d < f->rank && (d == f->rank - 1 || d == rows)) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_valid_text(K, t, d == f->rank - 1, valid, sizeof valid));
     else mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < f->rank ? f->dim[d] : 0));
   }
   mgi_cu_str_put(s, "}}");
@@ -12743,7 +12753,7 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
   }
   mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = [&]() -> mg_num { // %s\n", in, v, x->depth, mgi_cu_tname(b, t), mg_op_row(o->code)->name);
   mgi_cu_str_put(s, "%s  const int64_t to%d[MG_MAX_RANK] = {", in, d1);
-  for (int d = 0; d < rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", d == rank - 1 ? c : d == rank - 2 ? r : "0");
+  for (int d = 0; d < rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", d == rank - 1 ? c : d == mgi_cu_rows_in(K, t) ? r : "0");
   mgi_cu_str_put(s, "};\n%s  int64_t at%d[MG_MAX_RANK];\n%s  const mg_attr A%d = ", in, d1, in, d1);
   mgi_cu_attr_text(s, &o->attr);
   mgi_cu_str_put(s, ";\n%s  const mg_shape S%d[] = {", in, d1);
@@ -12764,7 +12774,7 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     snprintf(cc, sizeof cc, "c%d", d1);
     mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1, 1, 0};
     mgi_cu_str_put(s, "%s  if (from%d == %d) {\n%s    [[maybe_unused]] const int r%d = ", in, d1, k, in, d1);
-    if (fr > 1) mgi_cu_str_put(s, "(int)at%d[%d]", d1, fr - 2);
+    if (fr > 1) mgi_cu_str_put(s, "(int)at%d[%d]", d1, mgi_cu_rows_in(K, o->in[k].id));
     else mgi_cu_str_put(s, "0");
     mgi_cu_str_put(s, ", c%d = (int)at%d[%d];\n", d1, d1, fr - 1);
     mgi_cu_value(K, s, &y, o->in[k].id);
@@ -12815,13 +12825,13 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     }
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = %s.at(%s, %s);\n", in, depth, name, leaf, r, c);
     if (x->width == 2 && !one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = %s.at(%s%s, %s%s);\n", in, depth, name, leaf, r, x->down ? " + 1" : "", c, x->down ? "" : " + 1");
-  } else if (!row->elementwise && row->moves) {
+  } else if (!mgi_cu_pointwise(K, o) && row->moves) {
     mgi_cu_moved(K, s, x, t, in, 'v', r, c);
     const char *first = x->down ? r : c;
     snprintf(next, sizeof next, "(%s + 1 < %d ? %s + 1 : %s)", first, x->down ? v->rows : v->cols, first, first);
     if (x->width == 2 && !one) mgi_cu_moved(K, s, x, t, in, 'w', x->down ? next : r, x->down ? c : next);
   } else {
-    /* An elementwise row; or an accumulator over axes of one block, or a statistic over an extent of 1: no change. */
+    /* An elementwise row; or an accumulator over axes of one block, a statistic over an extent of 1, or a move of such: no change. */
     for (int k = 0; k < o->n_in; k++) mgi_cu_value(K, s, x, o->in[k].id);
     for (int w = 0; w < (one ? 1 : x->width); w++) {
       char arg[3][200];
@@ -13160,7 +13170,7 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
   const uint32_t t = mgi_cu_above(K, o->in[0]);
   const mgi_cu_val_info *v = &K->v[o->out[0].id];
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
-  const int own = mgi_cu_own_ring(K, o->scope), rank = K->em->g->tensors[t].shape.rank;
+  const int own = mgi_cu_own_ring(K, o->scope), rank = K->em->g->tensors[t].shape.rank, rows = mgi_cu_rows_in(K, o->out[0].id);
   mgi_cu_str at = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0};
   char offset[800], count[300];
   int dim[4];
@@ -13171,8 +13181,8 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_power_axis(K->em->g, t, dim[a], &chunk);
     mgi_cu_count_text(K->em, K->em->g->tensors[t].op, a, count, sizeof count);
     mgi_cu_chunk(K, &o->map, t, dim[a], MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
-    const int part = dim[a] == rank - 2 ? v->own[0] : dim[a] == rank - 1 ? v->own[1] : 0;
-    mgi_cu_str_put(&at, "%smg_chunk_of(%s%s", at.n ? " + " : "", offset[0] ? offset : "0", dim[a] == rank - 2 ? " + r" : dim[a] == rank - 1 ? " + c" : "");
+    const int part = dim[a] == rows ? v->own[0] : dim[a] == rank - 1 ? v->own[1] : 0;
+    mgi_cu_str_put(&at, "%smg_chunk_of(%s%s", at.n ? " + " : "", offset[0] ? offset : "0", dim[a] == rows ? " + r" : dim[a] == rank - 1 ? " + c" : "");
     if (part) mgi_cu_str_put(&at, " + mg_warp() * %d", part);
     mgi_cu_str_put(&at, ", %lld, %s)%s%s", (long long)chunk, count, stride.n ? " * " : "", mgi_cu_str_text(&stride));
     mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", count);
@@ -13239,7 +13249,7 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   const mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
   const char *unit = mgi_cu_unit(K, o->scope);
-  int rank = up->shape.rank, rd = rank - 2, cd = rank - 1, e = 16 / mg_dtype_bytes(up->dtype);
+  int rank = up->shape.rank, rd = mgi_cu_rows_in(K, t), cd = rank - 1, e = 16 / mg_dtype_bytes(up->dtype);
   int in_d = v->trans ? rd : cd, out_d = v->trans ? cd : rd;
   mgi_cu_str base = {NULL, 0, 0, 0}, vec = {NULL, 0, 0, 0};
   char offset[800], stride[1400], dim[200];
@@ -13309,7 +13319,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     snprintf(v->var, sizeof v->var, "acc_%.70s", name);
     mgi_cu_str_put(&K->decl, "  typedef mg_strip<%s, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n", mg_type_row(up->dtype)->device, v->rows, v->cols, K->threads, name, name, name);
     mgi_cu_quote(K, o);
-    mgi_cu_line(K, "acc_%s.load(p_%s%s, %s);", name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
+    mgi_cu_line(K, "acc_%s.load(p_%s%s, %s);", name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
     free(base.s);
     return;
   }
@@ -13322,7 +13332,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
       if (offset[0]) mgi_cu_moves_by(K->em, &base, above, d, offset);
     }
     mgi_cu_quote(K, o);
-    mgi_cu_line(K, "const mg_global<%s> g_%s(p_%s%s, %s,", mg_type_row(up->dtype)->device, name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
+    mgi_cu_line(K, "const mg_global<%s> g_%s(p_%s%s, %s,", mg_type_row(up->dtype)->device, name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
     mgi_cu_line(K, "    %s);", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
     free(base.s);
     v->home = MGI_CU_AT_GLOBAL;
@@ -14143,7 +14153,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   if (K->undo[op]) mgi_cu_str_put(&sink, "mg_undone<%s>(", K->undo[op] == MG_UNDO_LOG ? "true" : "false");
   const char *wide = rank < 2 ? "0" : mgi_cu_is_symbol(K->em, above, rank - 1) ? "1" : mgi_cu_dim_text(K->em, above, rank - 1, dim, sizeof dim);
   mgi_cu_str_put(&sink, "mg_to_global<%s, mg_run(%d, %s)>(%s, ", mg_type_row(up->dtype)->device, most, wide, mgi_cu_str_text(&base));
-  mgi_cu_str_put(&sink, "%s, ", rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
+  mgi_cu_str_put(&sink, "%s, ", rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
   mgi_cu_str_put(&sink, "%s)", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
   if (K->undo[op]) mgi_cu_str_put(&sink, ", u_%s)", mgi_cu_tname(b, K->shift));
   if (mg_split(K->em->g, mgi_cu_handle(above))) mgi_cu_power_store(K, t, acc, above, &sink);
@@ -14362,15 +14372,15 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
   const mg_tensor_info *up = &K->em->g->tensors[above];
   const mg_tile_form T = mgi_cu_tile_of(K, op);
   const int rank = up->shape.rank, trans = mgi_cu_load_trans(K, op), across = trans ? T.rows : T.cols;
+  const int rows = mgi_cu_rows_in(K, t), near = trans ? rows : rank - 1, far = trans ? rank - 1 : rows;
   mgi_cu_box x = {across < 64 || T.lines == 1 ? across : 64, 0};
   int64_t stride[MG_MAX_RANK];
   mg_strides(up, stride);
   *why = NULL;
   if (mg_dtype_bytes(mgi_cu_load_type(K, op)) != 2) *why = "it is not of a 16-bit type";
   else if (rank < 2) *why = "it has one dimension";
-  else if (!mgi_cu_stride_is_one(K->em, above, trans ? rank - 2 : rank - 1) || up->shape.dim[trans ? rank - 2 : rank - 1] % 8 ||
-           mgi_cu_is_symbol(K->em, above, trans ? rank - 2 : rank - 1)) *why = "its rows are no multiples of 16 bytes";
-  else if (stride[trans ? rank - 1 : rank - 2] % 8) *why = "it is one column, whose elements are neighbours";
+  else if (!mgi_cu_stride_is_one(K->em, above, near) || up->shape.dim[near] % 8 || mgi_cu_is_symbol(K->em, above, near)) *why = "its rows are no multiples of 16 bytes";
+  else if (stride[far] % 8) *why = "it is one column, whose elements are neighbours";
   else if (T.lines == 1 && across > 256) *why = "it is a row of more than 256 elements";
   else if (T.lines > 1 && T.pieces % 8 && T.pieces != 2 && T.pieces != 4) *why = "its tile has rows of other than 32, 64 or a multiple of 128 bytes";
   else if (T.lines > 1 && T.pieces > 8 && T.lines % 8) *why = "its lines are no multiple of 8";
@@ -14385,7 +14395,7 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
       if (cuts++ && chunk % n) *why = "a chunk within a chunk is ragged";
       chunk = mg_ceil_div(chunk, n);
     }
-    if (!*why && cuts && d >= rank - 2 && (d == rank - 2 ? T.rows : T.cols) != chunk) *why = "its chunks are padded";
+    if (!*why && cuts && (d == rows || d == rank - 1) && (d == rows ? T.rows : T.cols) != chunk) *why = "its chunks are padded";
   }
   if (*why) return x;
   int boxes = (int)mg_ceil_div(T.lines, 256);
@@ -14416,12 +14426,12 @@ MGI_FN mgi_cu_box mgi_cu_box_as(const mgi_cu_kernel *K, uint32_t op, int *share)
 /* The dimensions of kernel-level tensor t as its map has them: the contiguous one, lines, then the others of more than one element. */
 MGI_FN int mgi_cu_map_dims(const mgi_cu_kernel *K, uint32_t op, int dim[MG_MAX_RANK]) {
   const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])];
-  const int rank = up->shape.rank, trans = mgi_cu_load_trans(K, op);
+  const int rank = up->shape.rank, trans = mgi_cu_load_trans(K, op), rows = mgi_cu_rows_in(K, K->b->ops[op].out[0].id);
   int n = 2;
-  dim[0] = trans ? rank - 2 : rank - 1;
-  dim[1] = trans ? rank - 1 : rank - 2;
-  for (int d = rank - 3; d >= 0; d--)
-    if (up->shape.dim[d] != 1) dim[n++] = d;
+  dim[0] = trans ? rows : rank - 1;
+  dim[1] = trans ? rank - 1 : rows;
+  for (int d = rank - 2; d >= 0; d--)
+    if (d != rows && up->shape.dim[d] != 1) dim[n++] = d;
   return n;
 }
 /* The plan's copy: obeyed, or refused with the reason. */
@@ -14904,9 +14914,9 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
       int64_t chunk[2];
       chunk[0] = K->v[t].rows, chunk[1] = K->v[t].cols;
       for (uint32_t a = 4; a < b->n_axes; a++) { /* outermost first, as the dimension was cut */
-        int d = o->map.to[a] - (rank - 2);
+        const int d = o->map.to[a] == rank - 1 ? 1 : o->map.to[a] == mgi_cu_rows_in(K, t) ? 0 : -1;
         if (o->map.to[a] == MG_MAP_NONE || o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) continue;
-        if (d < 0 || d > 1) {
+        if (d < 0) {
           mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' is concatenated along a leading dimension", mgi_cu_tname(b, t));
           break;
         }
@@ -15050,7 +15060,7 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
       if (first && (K->v[first].rows != v->rows || K->v[first].cols != v->cols || mg_dtype_bytes(b->tensors[first].dtype) != esize)) return;
       if (!first) first = o->out[0].id;
       bytes += (int64_t)v->rows * v->cols * esize;
-    } else if (!mg_op_row(o->code)->elementwise) return;
+    } else if (!mgi_cu_pointwise(K, o)) return;
   }
   if (first && joins && bytes <= (int64_t)64 * 4 * K->threads) K->strip = first; /* 64 registers a thread */
   for (uint32_t t = 1; t < b->n_tensors && K->strip; t++) /* all or none */
@@ -15076,9 +15086,10 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
     mgi_cu_val_info *v = &K->v[t];
     int rank = i->shape.rank, reduced = -1;
     const mgi_cu_val_info *x = o->code == MG_OP_LOAD ? NULL : &K->v[o->in[0].id];
-    for (int d = 0; d < rank; d++) {
-      if (d < rank - 2 && i->shape.dim[d] != 1) {
-        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "'%.60s' has %lld elements a block along dimension %d of %d: only the last two may have more than 1", mgi_cu_tname(b, t),
+    const int rows = mg_rows_in(rank, i->shape.dim);
+    for (int d = 0; d < rank - 1; d++) {
+      if (d != rows && i->shape.dim[d] != 1) {
+        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "'%.60s' has %lld elements a block along dimension %d of %d: only the last and one other may have more than 1", mgi_cu_tname(b, t),
                       (long long)i->shape.dim[d], d, rank);
         return 0;
       }
@@ -15088,10 +15099,10 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
       return 0;
     }
     v->cols = rank > 0 ? (int)i->shape.dim[rank - 1] : 1;
-    v->rows = rank > 1 ? (int)i->shape.dim[rank - 2] : 1;
+    v->rows = rank > 1 ? (int)i->shape.dim[rows] : 1;
     v->home = MGI_CU_AT_NONE;
     if (o->code == MG_OP_LOAD) {
-      if (rank > 1) v->rr.op = k, v->rr.d = rank - 2, v->rr.last = MG_MAX_AXES;
+      if (rank > 1) v->rr.op = k, v->rr.d = rows, v->rr.last = MG_MAX_AXES;
       if (rank > 0) v->cr.op = k, v->cr.d = rank - 1, v->cr.last = MG_MAX_AXES;
       if (mgi_cu_made(K, o)) v->home = MGI_CU_AT_MADE, snprintf(v->var, sizeof v->var, "mg_causal_block");
     } else if (row->elementwise) {
@@ -15105,6 +15116,12 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
       const mgi_cu_val_info *right = &K->v[o->in[o->code == MG_OP_MATMUL ? 1 : 2].id];
       if (b->tensors[o->in[0].id].shape.rank < 2 || b->tensors[o->in[1].id].shape.rank < 2) {
         mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "operands of rank 1");
+        return 0;
+      }
+      for (int j = 0; j < o->n_in; j++) {
+        const mg_shape *of = &b->tensors[o->in[j].id].shape;
+        if (mg_rows_in(of->rank, of->dim) == of->rank - 2) continue;
+        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "its operand '%.60s' has several matrices a block", mgi_cu_tname(b, o->in[j].id));
         return 0;
       }
       v->rr = x->rr;
@@ -15124,16 +15141,19 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
         int to = o->map.to[a];
         if (to == MG_MAP_NONE) continue;
         if (a <= 3) continue;
-        if (to >= 0 && to == rank - 2 && v->rr.last > a - 1) v->rr.last = a - 1;
+        if (to >= 0 && to == rows && v->rr.last > a - 1) v->rr.last = a - 1;
         if (to >= 0 && to == rank - 1 && v->cr.last > a - 1) v->cr.last = a - 1;
       }
     } else if (row->moves) {
       v->home = MGI_CU_AT_INLINE;
-      for (int d = rank < 2 ? 0 : rank - 2; d < rank; d++) {
+      const mg_shape *of = &b->tensors[o->in[0].id].shape;
+      const int stays = mg_moves_how(o, of, &i->shape) == MG_MOVES_NOTHING;
+      if (stays) v->rr = x->rr, v->cr = x->cr;
+      for (int d = 0; d < rank && !stays; d++) {
         mgi_cu_dim_ref none = {0, 0, 0}, from = none;
-        int xr = b->tensors[o->in[0].id].shape.rank;
+        if (d != rows && d != rank - 1) continue;
         int same = mg_op_along(o->code) && d != o->attr.dim ? d : o->code == MG_OP_TRANSPOSE ? o->attr.perm[d] : -1;
-        if (same >= 0) from = same == xr - 1 ? x->cr : same == xr - 2 ? x->rr : none;
+        if (same >= 0) from = same == of->rank - 1 ? x->cr : same == mg_rows_in(of->rank, of->dim) ? x->rr : none;
         if (d == rank - 1) v->cr = from;
         else v->rr = from;
       }
@@ -15451,7 +15471,7 @@ MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, int h
         if (K->sooner[j] == k) K->order[K->n_order++] = store;
       }
       if (K->sooner[k] && K->sooner[k] < k) continue; /* it is there */
-      if (mgi_cu_is_step(K, fresh, k) || (b->ops[k].n_out && mg_op_row(b->ops[k].code)->elementwise)) K->order[K->n_order++] = step;
+      if (mgi_cu_is_step(K, fresh, k) || (b->ops[k].n_out && mgi_cu_pointwise(K, &b->ops[k]))) K->order[K->n_order++] = step;
       else if (b->ops[k].scope && b->ops[k].scope != in) K->order[K->n_order++] = enter, first = K->n_order;
       in = b->ops[k].scope;
       if (in && !K->by_group && mgi_cu_is_step(K, fresh, k) && mgi_cu_of_loads(K, fresh, k)) { /* before products, which need not wait for its barrier; measured: behind those of warpgroups */
@@ -15556,7 +15576,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
         const int was = K->v[t].copy;
         if (K->v[t].settles) mgi_cu_settle_step(K, t);
         else if (mgi_cu_lives(K, t, MG_AT_ONCE)) mgi_cu_materialise(K, t, b->tensors[t].dtype);
-        else if (mg_op_row(o->code)->elementwise) mgi_cu_vector_step(K, t);
+        else if (mgi_cu_pointwise(K, o)) mgi_cu_vector_step(K, t);
         if (!was && K->v[t].copy) K->tiled[k] = 1;
         break;
       }

@@ -294,7 +294,8 @@ typedef struct mg_flat_op {
   int8_t weighted;              /* of a load: of parts under maxima of their own; who knows other kernels says so */
   int8_t made;                  /* of a load: of what is computed where it is read (mg_filling): no bytes, no tile */
   int8_t down;                  /* of a load: its columns run along memory, not its rows */
-  int8_t turns;                 /* it exchanges the last two dimensions of its operand, and does nothing else */
+  int8_t turns;                 /* it exchanges its operand's rows and columns, and does nothing else */
+  int8_t stays;                 /* a move whose rows and columns are its operand's: it changes nothing but where they stand */
   int8_t along;                 /* SUM, MAX: the dimension that they join */
   int8_t across, adds;          /* ACCUM: over several blocks of the grid too; and by sums alone */
   int8_t wide;                  /* a product with NAME.mma=wide */
@@ -469,8 +470,13 @@ int mg_flat_flies(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c,
 /* 1 if product i is made by warpgroups: the plan has them, and mg_flat_group_why has nothing against it. */
 int mg_flat_by_group(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 int64_t mg_round_up(int64_t x, int64_t multiple);
-int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not its rows, are contiguous in memory */
-int mg_swaps_last(const mg_op_node *o, int rank);     /* 1 if o exchanges the last two dimensions, of `rank`, and nothing else */
+/* The dimension that a block's value of these extents has its rows in: the last but one; or, where that has one element, the one
+   before it that has more, if there is one such.  The columns are in the last. */
+int mg_rows_in(int rank, const int64_t *dim);
+int mg_runs_down(const mg_tensor_info *t, int rows);  /* 1 if t's columns, not its rows, which are in dimension `rows`, are contiguous in memory */
+/* What move o makes of rows and columns, if its operand and its result have nothing else: what they were, or exchanged. */
+enum { MG_MOVES_MORE, MG_MOVES_NOTHING, MG_MOVES_TURNS };
+int mg_moves_how(const mg_op_node *o, const mg_shape *from, const mg_shape *to);
 int mg_flat_brings(const mg_flat_op *o);              /* 1 if it is a load that brings something from device memory */
 int mg_op_moves(int code);                            /* 1 if the operator only moves elements */
 int mg_flat_only_reader(const mg_flat *k, int i);     /* the one that reads value i, -1: none, several, or one twice */
@@ -1386,7 +1392,11 @@ void mg_flat_read_once(mg_flat *k) {
     }
 }
 int mg_op_moves(int code) { return code < MG_OP_TABLE_END && mg_op_row((mg_opcode)code)->moves; }
-MGI_FN int mgi_elementwise(const mg_flat_op *o) { return o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise; }
+MGI_FN int mgi_elementwise(const mg_flat_op *o) { return o->stays || (o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise); }
+
+MGI_FN int mgi_rows_in(const mg_flat_op *o) { return mg_rows_in(o->rank, o->d); }
+MGI_FN int64_t mgi_rows_of(const mg_flat_op *o) { return o->rank > 1 ? o->d[mgi_rows_in(o)] : 1; }
+MGI_FN int64_t mgi_cols_of(const mg_flat_op *o) { return o->rank > 0 ? o->d[o->rank - 1] : 1; }
 
 /* Bytes of a tile in shared memory, its rows padded by 16 bytes or by none. */
 MGI_FN int64_t mgi_tile_bytes(const mg_flat_op *o, int pad) {
@@ -1394,14 +1404,33 @@ MGI_FN int64_t mgi_tile_bytes(const mg_flat_op *o, int pad) {
   return rows * (mg_round_up(cols * o->esize, 16) + pad);
 }
 
-int mg_swaps_last(const mg_op_node *o, int rank) {
+int mg_rows_in(int rank, const int64_t *dim) {
+  int in = rank - 2, others = 0;
+  if (rank < 3 || dim[in] != 1) return in;
+  for (int d = 0; d < rank - 2; d++)
+    if (dim[d] != 1) in = d, others++;
+  return others == 1 ? in : rank - 2;
+}
+MGI_FN int mgi_swaps_last(const mg_op_node *o, int rank) {
   if (o->code != MG_OP_TRANSPOSE || rank < 2) return 0;
   for (int d = 0; d < rank - 2; d++)
     if (o->attr.perm[d] != d) return 0;
   return o->attr.perm[rank - 1] == rank - 2 && o->attr.perm[rank - 2] == rank - 1;
 }
-int mg_runs_down(const mg_tensor_info *t) {
-  const int rank = t->shape.rank, rows = rank - 2, cols = rank - 1;
+int mg_moves_how(const mg_op_node *o, const mg_shape *from, const mg_shape *to) {
+  if (mgi_swaps_last(o, to->rank)) return MG_MOVES_TURNS;
+  if (from->rank < 1 || to->rank < 1 || (o->code != MG_OP_RESHAPE && o->code != MG_OP_TRANSPOSE)) return MG_MOVES_MORE;
+  const int rows = mg_rows_in(to->rank, to->dim), cols = to->rank - 1, of = mg_rows_in(from->rank, from->dim);
+  const int64_t m = rows < 0 ? 1 : to->dim[rows], n = to->dim[cols], had = of < 0 ? 1 : from->dim[of], wide = from->dim[from->rank - 1];
+  if (mg_shape_elements(to) != m * n || had * wide != m * n) return MG_MOVES_MORE;
+  if (o->code == MG_OP_RESHAPE) return m == had ? MG_MOVES_NOTHING : MG_MOVES_MORE;
+  const int m_from = o->attr.perm[rows < 0 ? 0 : rows], n_from = o->attr.perm[cols];
+  if ((m == 1 || m_from == of) && (n == 1 || n_from == from->rank - 1)) return MG_MOVES_NOTHING;
+  if ((m == 1 || m_from == from->rank - 1) && (n == 1 || n_from == of)) return MG_MOVES_TURNS;
+  return MG_MOVES_MORE;
+}
+int mg_runs_down(const mg_tensor_info *t, int rows) {
+  const int rank = t->shape.rank, cols = rank - 1;
   int at_rows = 0, at_cols = 0;
   if (rank < 2) return 0;
   for (int k = 0; k < rank; k++) {
@@ -1463,7 +1492,10 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     m->narrow = mg_tensor_shape(t->dtype) != NULL;
     m->half = t->dtype == MG_F16;
     m->apart = (int8_t)!mg_plan_lets(b, t, MG_AT_SETTLE);
-    m->turns = (int8_t)mg_swaps_last(o, m->rank);
+    if (mg_op_moves(o->code)) {
+      const int how = mg_moves_how(o, &mg_tensor_of(b, o->in[0])->shape, &t->shape);
+      m->turns = how == MG_MOVES_TURNS, m->stays = how == MG_MOVES_NOTHING;
+    }
     for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1, m->outer = (int8_t)s;
     m->loop = (int8_t)o->scope;
     m->n_in = 0;
@@ -1472,7 +1504,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       if (b->up->level == MG_KERNEL) m->split = (int8_t)mg_split(b->up, o->in[0]);
       if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || m->split)) m->esize = 4;
       m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
-      m->down = (int8_t)mg_runs_down(u);
+      m->down = (int8_t)mg_runs_down(u, mgi_rows_in(m));
       m->chunk = (int8_t)(o->scope && o->map.to[o->scope] >= 0 ? 1 + o->map.to[o->scope] : 0);
       m->made = (int8_t)(u->fill != MG_FILL_NONE);
       m->unique = m->made ? 0 : mg_shape_elements(&u->shape) * m->esize;
@@ -1716,11 +1748,10 @@ int mg_flat_has_product(const mg_flat *k, int i) {
    of one product of its shape and its loop, which nothing else reads; and all that reads it takes it so.  Two more readers
    may be: a store, of what an exponential is of; and, of one exponential outside of loops, elementwise functions. */
 
-MGI_FN int64_t mgi_rows_of(const mg_flat_op *o) { return o->rank > 1 ? o->d[o->rank - 2] : 1; }
-MGI_FN int64_t mgi_cols_of(const mg_flat_op *o) { return o->rank > 0 ? o->d[o->rank - 1] : 1; }
 /* 1 if SUM, MAX o joins neither rows nor columns, but a dimension of one element. */
 MGI_FN int mgi_joins_one(const mg_flat *k, const mg_flat_op *o) {
-  return (o->code == MG_OP_SUM || o->code == MG_OP_MAX) && o->along < k->op[o->in[0]].rank - 2;
+  const mg_flat_op *x = &k->op[o->in[0]];
+  return (o->code == MG_OP_SUM || o->code == MG_OP_MAX) && o->along != x->rank - 1 && o->along != mgi_rows_in(x);
 }
 MGI_FN int mgi_same_matrix(const mg_flat_op *a, const mg_flat_op *b) { return mgi_rows_of(a) == mgi_rows_of(b) && mgi_cols_of(a) == mgi_cols_of(b); }
 /* How many places of o->in are values that it reads. */
@@ -2064,7 +2095,7 @@ void mg_flat_unlend(mg_chains *c) {
 
 int mg_flat_tile_read(const mg_flat *k, int i, int *turned) {
   int odd = 0;
-  for (; k->op[i].turns; i = k->op[i].in[0]) odd ^= 1;
+  for (; k->op[i].turns || k->op[i].stays; i = k->op[i].in[0]) odd ^= k->op[i].turns;
   if (turned) *turned = odd;
   return mg_flat_brings(&k->op[i]) && !k->op[i].weighted ? i : -1;
 }
@@ -2137,7 +2168,7 @@ MGI_FN int mgi_warpgroups_fit(const mg_flat *k, const mg_machine *machine, const
     if (mgi_rows_of(o) != 16 * p->warps_m || *mg_flat_group_why(k, p, &c, i)) return 0;
     if (mg_flat_has_product(k, o->in[0]) && (!c.from[i] || o->trips != k->op[o->in[0]].trips)) return 0;
     const mg_flat_op *r = &k->op[o->in[1]]; /* what the search has no layout for */
-    if (!mg_flat_brings(r) || r->esize != 2 || r->rank < 2 || r->inner < r->rank - 2) return 0;
+    if (!mg_flat_brings(r) || r->esize != 2 || r->rank < 2 || (r->inner != r->rank - 1 && r->inner != mgi_rows_in(r))) return 0;
   }
   return products && mg_flat_group_registers(k, p, &c) <= mg_group_room(machine, threads);
 }
@@ -2178,6 +2209,11 @@ MGI_FN int mgi_loop_alone(const mg_flat *k, int loop) {
   return 1;
 }
 
+/* What of its operand a move makes its columns, or rows, of. */
+MGI_FN int mgi_cut_through(const mg_flat_op *o, int how) {
+  if (!o->turns) return how;
+  return how == MG_CUT_COLS ? MG_CUT_ROWS : MG_CUT_COLS;
+}
 /* Cuts value i along `how` among the warps, and what it is made of.  0 if that cannot be: for each of them a whole number of
    steps of 16 is needed, and a load whose chunk of the loop lies along it. */
 MGI_FN int mgi_cut_own(const mg_flat *k, int warps, int loop, int i, int how, int8_t *cut) {
@@ -2187,9 +2223,9 @@ MGI_FN int mgi_cut_own(const mg_flat *k, int warps, int loop, int i, int how, in
   if (cut[i]) return cut[i] == how;
   if (extent % (16 * warps)) return 0;
   if (o->code == MG_OP_LOAD) {
-    if (o->chunk != o->rank - 2 + how) return 0;
+    if (o->chunk != 1 + (how == MG_CUT_COLS ? o->rank - 1 : mgi_rows_in(o))) return 0;
   } else if (o->turns) {
-    if (!mgi_cut_own(k, warps, loop, o->in[0], how == MG_CUT_COLS ? MG_CUT_ROWS : MG_CUT_COLS, cut)) return 0;
+    if (!mgi_cut_own(k, warps, loop, o->in[0], mgi_cut_through(o, how), cut)) return 0;
   } else if (mgi_elementwise(o)) {
     for (int j = 0; j < mgi_reads(o); j++) {
       const mg_flat_op *x = &k->op[o->in[j]];
@@ -2231,7 +2267,7 @@ MGI_FN int mgi_right_only(const mg_flat *k, int i, int squares) {
     for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
       const mg_flat_op *o = &k->op[q];
       if (o->in[j] != i) continue;
-      if (o->turns) {
+      if (o->turns || o->stays) {
         if (!mgi_right_only(k, q, squares)) return 0;
         continue;
       }
@@ -2250,7 +2286,7 @@ MGI_FN int mgi_part_squares(const mg_flat *k, const mg_chains *c, int i, const i
   const mg_flat_op *o = &k->op[i], *of = &k->op[o->in[0]];
   int turned = 0, x;
   if (o->code != MG_OP_SUM || mg_flat_in_place(k, i) || c->from[i] || mgi_joins_one(k, o) || !mgi_squares(of)) return 0;
-  for (x = of->in[0]; k->op[x].turns; x = k->op[x].in[0]) turned ^= 1;
+  for (x = of->in[0]; k->op[x].turns || k->op[x].stays; x = k->op[x].in[0]) turned ^= k->op[x].turns;
   const mg_flat_op *l = &k->op[x];
   if (!mg_flat_brings(l) || l->loop != o->loop) return 0;
   const int kept = mgi_joins_cols(k, o) ^ turned ? MG_CUT_ROWS : MG_CUT_COLS; /* the load's dimension that is not joined */
@@ -2300,7 +2336,7 @@ MGI_FN int mgi_cut_right(const mg_flat *k, const mg_kernel_plan *p, const mg_cha
   int how = c->from[i] ? MG_CUT_ROWS : MG_CUT_COLS, x;
   const int64_t extent = how == MG_CUT_COLS ? mgi_cols_of(right) : mgi_rows_of(right);
   if (extent % (16 * p->warps_n)) return 0;
-  for (x = o->in[1]; k->op[x].turns; x = k->op[x].in[0]) how = how == MG_CUT_COLS ? MG_CUT_ROWS : MG_CUT_COLS;
+  for (x = o->in[1]; k->op[x].turns || k->op[x].stays; x = k->op[x].in[0]) how = mgi_cut_through(&k->op[x], how);
   if (!mg_flat_brings(&k->op[x]) || !mgi_in_loop(&k->op[x], o->loop) || (cut[x] && cut[x] != how)) return 0;
   cut[x] = (int8_t)how;
   const int neighbours = k->op[x].down ? MG_CUT_ROWS : MG_CUT_COLS;
@@ -2433,7 +2469,7 @@ MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, const mg_rings *r
   for (int i = 0; i < k->n; i++) {
     if (!mg_flat_brings(&k->op[i]) || !k->op[i].inloop) continue;
     mg_flat_op part = k->op[i];
-    part.d[part.rank - 3 + r->cut[i]] /= warps;
+    part.d[r->cut[i] == MG_CUT_COLS ? part.rank - 1 : mgi_rows_in(&part)] /= warps;
     bytes += mg_round_up(mgi_tile_bytes(&part, 0), 128) * warps;
   }
   return bytes;
@@ -2482,7 +2518,7 @@ int mg_flat_contracts(const mg_flat *k, int load, int how) {
     const mg_flat_op *o = &k->op[q];
     for (int j = 0; o->code == MG_OP_MATMUL && j < mgi_reads(o); j++) {
       int along = j % 2 ? MG_CUT_ROWS : MG_CUT_COLS, x = o->in[j];
-      for (; k->op[x].turns; x = k->op[x].in[0]) along = along == MG_CUT_COLS ? MG_CUT_ROWS : MG_CUT_COLS;
+      for (; k->op[x].turns || k->op[x].stays; x = k->op[x].in[0]) along = mgi_cut_through(&k->op[x], along);
       if (x == load && along == how) return 1;
     }
   }
@@ -2718,7 +2754,7 @@ int mg_flat_strip(const mg_flat *k, int threads) {
       if (f && (mgi_rows_of(f) != rows || mgi_cols_of(f) != cols || f->esize != o->esize)) return -1;
       if (!f) first = i;
       bytes += rows * cols * o->esize;
-    } else if (!mg_op_row((mg_opcode)o->code)->elementwise) return -1;
+    } else if (!mgi_elementwise(o)) return -1;
   }
   return joins && bytes <= (int64_t)256 * threads ? first : -1; /* 64 registers a thread */
 }
@@ -2768,7 +2804,7 @@ typedef struct mgi_tiles {
 } mgi_tiles;
 
 /* Bytes of a product's result as the operand of another: in shared memory, narrowed. */
-MGI_FN int64_t mgi_made_bytes(const mg_flat_op *a) { return mg_round_up(a->d[a->rank - 2], 16) * (mg_round_up(a->d[a->rank - 1], 8) * 2 + 16); }
+MGI_FN int64_t mgi_made_bytes(const mg_flat_op *a) { return mg_round_up(mgi_rows_of(a), 16) * (mg_round_up(mgi_cols_of(a), 8) * 2 + 16); }
 
 /* 1, and its size in `of`: product o goes before those that were asked about before it.  The one of most work; of two of
    the same work one whose operands no product made, then the wider: the order of independent operators does not matter. */
@@ -3252,12 +3288,13 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     w->raises |= o->code == MG_OP_EXP;
-    for (int d = 0; d < o->rank - 2; d++) w->tensors |= o->d[d] > 1;
+    w->tensors |= mg_flat_elements(o) > mgi_rows_of(o) * mgi_cols_of(o);
     if (o->made) continue;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
     else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &c, &r);
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
-    else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
+    else if (!o->stays && (!inlined[i] || !mgi_elementwise(o)))
+      mgi_work_elements(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
   }
 }
 
@@ -3527,7 +3564,7 @@ MGI_FN uint32_t mgi_sender_of(const mg_graph *g, const mg_graph *b, const mg_sen
       first = k;
       sender = s->by[from];
     }
-    *ok &= s->by[from] == sender;
+    *ok &= s->by[from] == sender && mg_rows_in(rank, mg_tensor_of(b, o->out[0])->shape.dim) == rank - 2;
     for (uint32_t a = 1; a < b->n_axes && *ok; a++) {
       const int to = o->map.to[a], cuts = to >= 0 && to < rank - 1, cut = b->ops[first].map.to[a];
       if (b->axes[a].extent == 1) continue;
@@ -3561,7 +3598,8 @@ MGI_FN int mgi_may_send(const mg_graph *g, const mg_graph *b, const mg_flat *k, 
   const uint32_t t = mgi_stored_as(g, b, op);
   const mg_shape *shape = &g->tensors[t].shape;
   const int rank = shape->rank, value = k->op[op - 1].in[0];
-  if (o->scope || rank < 2 || b->tensors[o->in[0].id].shape.rank != rank) return 0;
+  const mg_shape *tile = &b->tensors[o->in[0].id].shape;
+  if (o->scope || rank < 2 || tile->rank != rank || mg_rows_in(rank, tile->dim) != rank - 2) return 0;
   if (mgi_rows_of(&k->op[value]) != mgi_rows_of(&k->op[p])) return 0;
   for (uint32_t q = 0; q < g->n_out; q++)
     if (g->out[q].id == t) return 0;
@@ -3664,7 +3702,7 @@ MGI_FN int mgi_takes_sent(const mg_graph *g, const mg_graph *b, const mg_machine
       break;
     case MG_OP_SUM: /* rows have maxima of their own, columns have not */
       d = in[0];
-      ok &= o->attr.dim != rank - 2;
+      ok &= o->attr.dim != mg_rows_in(rank, b->tensors[o->in[0].id].shape.dim);
       added = o->attr.dim == rank - 1;
       break;
     case MG_OP_MATMUL:

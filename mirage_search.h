@@ -4690,7 +4690,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       m->narrow = mg_tensor_shape(u->dtype) != NULL;
       m->half = u->dtype == MG_F16;
       m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
-      m->down = (int8_t)mg_runs_down(u);
+      m->down = (int8_t)mg_runs_down(u, u->shape.rank - 2);
       for (int d = 0; d < o->rank && m->inloop; d++)
         if (o->mask[d] >> m->loop & 1) m->chunk = (int8_t)(d + 1);
       m->made = (int8_t)(u->fill != MG_FILL_NONE);
@@ -9203,6 +9203,269 @@ static int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   else mg_graph_free(E.core), mg_graph_free(out->p), out->p = NULL;
   return good;
 }
+/* ---- regions
+   Chains of moves, of which some are transposes, cut the program apart: what lies between them is searched as programs of their own, and
+   the chains become addresses of what their kernels load and store.  What a chain makes is as a rule the same memory, its dimensions in
+   another order; a region takes it so:
+
+       matmul [n, 512] -> reshape [n, 8, 64] -> transpose [8, n, 64] -> ..        input Q' : [8, n, 64] @ [1, 0, 2]
+
+   The level of an operator is the largest number of chains on a way to it from another operator.  A region is of one level: operators that
+   hand tensors to each other, or take the same one.  So no region waits for itself.  Nothing depends on this being right: what it comes to
+   is compared with the program. */
+enum { MGI_SE_REGIONS = 8 };
+typedef struct mgi_se_region {
+  mg_graph *p, *found;
+  int level, n_in, n_out;
+  mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT]; /* tensors of the program */
+  mg_search_result r;
+} mgi_se_region;
+typedef struct mgi_se_regions {
+  int n;
+  mgi_se_region at[MGI_SE_REGIONS]; /* by their levels */
+  uint8_t *moved;                   /* by operator of the program: it is of such a chain */
+} mgi_se_regions;
+
+/* How that would lie which the n moves make of `in`: *like, its dimensions in what order; 0 where that is none. */
+static int mgi_se_lies(const mg_graph *p, mg_tensor in, int n, const mg_tensor *end, mg_tensor_info *like) {
+  const mg_tensor_info *t = &p->tensors[in.id];
+  int64_t stride[MG_MAX_RANK], place[MG_MAX_RANK];
+  mg_shape shape = t->shape;
+  mg_strides(t, stride);
+  for (int k = 0; k < n; k++) {
+    const mg_op_node *o = &p->ops[p->tensors[end[k].id].op];
+    const mg_shape *to = &p->tensors[end[k].id].shape;
+    for (int d = 0, f = 0; d < to->rank; d++) {
+      if (o->code == MG_OP_TRANSPOSE) { place[d] = stride[o->attr.perm[d]]; continue; }
+      int64_t left = to->dim[d]; /* of this dimension, and of the one that it is taken from */
+      place[d] = 1;
+      if (left == 1) continue;
+      while (f < shape.rank && shape.dim[f] == 1) f++;
+      if (f == shape.rank) return 0;
+      if (left < shape.dim[f]) {
+        if (shape.dim[f] % left) return 0;
+        shape.dim[f] /= left, place[d] = stride[f] * shape.dim[f];
+        continue;
+      }
+      for (;; f++) { /* neighbours that become one */
+        while (f < shape.rank && shape.dim[f] == 1) f++;
+        if (f == shape.rank || left % shape.dim[f]) return 0;
+        left /= shape.dim[f];
+        const int64_t outer = stride[f];
+        place[d] = outer;
+        if (left == 1) break;
+        int next = f + 1;
+        while (next < shape.rank && shape.dim[next] == 1) next++;
+        if (next == shape.rank || outer != stride[next] * shape.dim[next]) return 0;
+      }
+      shape.dim[f++] = 1;
+    }
+    shape = *to, memcpy(stride, place, sizeof stride);
+  }
+  *like = *t, like->shape = shape;
+  for (int k = 0; k < shape.rank; k++) like->order[k] = k;
+  for (int k = 1; k < shape.rank; k++) /* a dimension of one element stays where it is */
+    for (int i = k; i > 0; i--) {
+      const int a = like->order[i - 1], b = like->order[i];
+      if (shape.dim[a] == 1 || shape.dim[b] == 1 || stride[a] >= stride[b]) break;
+      like->order[i - 1] = b, like->order[i] = a;
+    }
+  int64_t inner = 1;
+  for (int k = shape.rank - 1; k >= 0; k--) {
+    const int d = like->order[k];
+    if (shape.dim[d] == 1) continue;
+    if (stride[d] != inner) return 0;
+    inner *= shape.dim[d];
+  }
+  return 1;
+}
+/* Marks the chains; 0: there are none. */
+static int mgi_se_regions_moved(const mg_graph *p, uint8_t *moved) {
+  int turned = 0;
+  for (int more = 1; more;) {
+    more = 0;
+    for (uint32_t k = 1; k < p->n_ops; k++) {
+      const mg_op_node *o = &p->ops[k];
+      if (!mgi_se_is_move(o)) continue;
+      const uint32_t before = p->tensors[o->in[0].id].op;
+      if (o->code != MG_OP_TRANSPOSE && !moved[k] && !moved[before]) continue;
+      turned = 1;
+      if (!moved[k]) moved[k] = 1, more = 1;
+      if (before && mgi_se_is_move(&p->ops[before]) && !moved[before]) moved[before] = 1, more = 1;
+    }
+  }
+  return turned;
+}
+/* What a region takes in the place of t, which a chain makes or an input is. */
+static mg_tensor mgi_se_region_input(const mg_graph *p, const uint8_t *moved, mg_tensor t, mg_graph *g) {
+  mg_tensor end[MGI_SE_MOVES], from = t;
+  mg_tensor_info like = p->tensors[t.id];
+  int n = 0;
+  for (; n < MGI_SE_MOVES && moved[p->tensors[from.id].op]; n++) {
+    memmove(end + 1, end, (size_t)n * sizeof *end);
+    end[0] = from, from = p->ops[p->tensors[from.id].op].in[0];
+  }
+  if (!n || moved[p->tensors[from.id].op] || !mgi_se_lies(p, from, n, end, &like)) like = p->tensors[t.id];
+  like.name = p->tensors[t.id].name;
+  return mg_input_like(g, &like, NULL);
+}
+/* Region r of the program, of the operators whose part it is; 0 if it is none. */
+static int mgi_se_region_of(const mg_graph *p, const uint8_t *moved, const uint32_t *part, uint32_t which, mgi_se_region *r) {
+  mg_config c = mg_config_default();
+  mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
+  mg_error e;
+  r->p = mg_program_new(p->name, &c);
+  int good = map && r->p;
+  for (uint32_t k = 1; k < p->n_ops && good; k++) {
+    const mg_op_node *o = &p->ops[k];
+    mg_tensor in[MG_MAX_IN];
+    if (part[k] != which || moved[k]) continue;
+    for (int j = 0; j < o->n_in && good; j++) {
+      mg_tensor *of = &map[o->in[j].id];
+      good = of->id || r->n_in < MG_MAX_IN;
+      if (good && !of->id) *of = mgi_se_region_input(p, moved, o->in[j], r->p), r->in[r->n_in++] = o->in[j];
+      in[j] = *of;
+    }
+    if (!good) break;
+    const mg_tensor made = mg_named(r->p, mg_apply(r->p, o->code, &o->attr, o->n_in, in), p->tensors[o->out[0].id].name);
+    int leaves = mg_is_output(p, o->out[0]);
+    map[o->out[0].id] = made, good = made.id != 0;
+    if (good) r->p->tensors[made.id].inner = p->tensors[o->out[0].id].inner;
+    for (uint32_t q = 1; q < p->n_ops; q++)
+      for (int j = 0; j < p->ops[q].n_in; j++) leaves |= p->ops[q].in[j].id == o->out[0].id && (moved[q] || part[q] != which);
+    good &= !leaves || r->n_out < MG_MAX_OUT;
+    if (good && leaves) r->out[r->n_out++] = o->out[0], mg_output(r->p, made);
+  }
+  good = good && mg_check(r->p, &e) == MG_OK;
+  free(map);
+  return good;
+}
+static void mgi_se_regions_free(mgi_se_regions *R) {
+  for (int k = 0; k < R->n; k++) mg_graph_free(R->at[k].p), mg_search_result_free(&R->at[k].r);
+  free(R->moved);
+}
+/* 0: no chain has a transpose, or there are too many regions. */
+static int mgi_se_regions_of(const mg_graph *p, mgi_se_regions *R) {
+  memset(R, 0, sizeof *R);
+  R->moved = (uint8_t *)calloc(p->n_ops, 1);
+  int *level = (int *)calloc(p->n_ops, sizeof *level), good = level && R->moved && !mg_n_sizes(p) && mgi_se_regions_moved(p, R->moved), deepest = 0;
+  uint32_t *part = (uint32_t *)calloc(p->n_ops, sizeof *part);
+  good = good && part;
+  for (uint32_t k = 1; k < p->n_ops && good; k++) { /* operands precede; of a chain of an input it is 0 */
+    const mg_op_node *o = &p->ops[k];
+    for (int j = 0; j < o->n_in; j++) {
+      uint32_t by = p->tensors[o->in[j].id].op, root = by;
+      while (R->moved[root]) root = p->tensors[p->ops[root].in[0].id].op;
+      const int at = level[root] + (root != by && root && !R->moved[k]);
+      if (at > level[k]) level[k] = at;
+    }
+    part[k] = k;
+    if (level[k] > deepest) deepest = level[k];
+  }
+  for (int more = good; more;) { /* the first of each region */
+    more = 0;
+    for (uint32_t a = 1; a < p->n_ops; a++)
+      for (uint32_t b = 1; b < p->n_ops; b++) {
+        int together = 0;
+        if (a == b || R->moved[a] || R->moved[b] || level[a] != level[b] || part[a] <= part[b]) continue;
+        for (int i = 0; i < p->ops[a].n_in; i++) {
+          together |= p->ops[a].in[i].id == p->ops[b].out[0].id;
+          for (int j = 0; j < p->ops[b].n_in; j++) together |= p->ops[a].in[i].id == p->ops[b].in[j].id;
+        }
+        for (int j = 0; j < p->ops[b].n_in; j++) together |= p->ops[b].in[j].id == p->ops[a].out[0].id;
+        if (together) part[a] = part[b], more = 1;
+      }
+  }
+  for (int l = 0; l <= deepest && good; l++)
+    for (uint32_t k = 1; k < p->n_ops && good; k++) {
+      if (R->moved[k] || level[k] != l || part[k] != k) continue;
+      good = R->n < MGI_SE_REGIONS;
+      if (good) R->at[R->n].level = l, good = mgi_se_region_of(p, R->moved, part, k, &R->at[R->n++]);
+    }
+  free(level), free(part);
+  if (good && R->n) return 1;
+  mgi_se_regions_free(R);
+  return 0;
+}
+/* Tensor t of the program in g, with the moves that make it where they are not yet there. */
+static mg_tensor mgi_se_regions_tensor(const mg_graph *p, mg_graph *g, mg_tensor *map, mg_tensor t) {
+  const mg_op_node *o = &p->ops[p->tensors[t.id].op];
+  if (map[t.id].id) return map[t.id];
+  mg_tensor in = mgi_se_regions_tensor(p, g, map, o->in[0]);
+  return map[t.id] = mg_named(g, mg_apply(g, o->code, &o->attr, 1, &in), p->tensors[t.id].name);
+}
+/* The program with what each region has found, its chains addresses where they can be; NULL if there is none. */
+static mg_graph *mgi_se_regions_join(mgi_se_search *S, const mgi_se_regions *R) {
+  const mg_graph *p = S->p;
+  mg_config c = mg_config_default();
+  mg_graph *g = mg_program_new(p->name, &c);
+  mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
+  mg_error e;
+  int good = g && map;
+  for (uint32_t k = 0; k < p->n_in && good; k++) map[p->in[k].id] = mg_input_like(g, &p->tensors[p->in[k].id], NULL);
+  for (int k = 0; k < R->n && good; k++) {
+    const mgi_se_region *r = &R->at[k];
+    mg_tensor in[MG_MAX_IN], made[MG_MAX_OUT];
+    for (int j = 0; j < r->n_in; j++) in[j] = mgi_se_regions_tensor(p, g, map, r->in[j]);
+    memset(made, 0, sizeof made);
+    mg_insert(g, r->found, in, made);
+    for (int q = 0; q < r->n_out; q++) map[r->out[q].id] = mg_named(g, made[q], p->tensors[r->out[q].id].name);
+  }
+  for (uint32_t q = 0; q < p->n_out && good; q++) mg_output(g, mgi_se_regions_tensor(p, g, map, p->out[q]));
+  free(map);
+  if (!good || mg_check(g, &e) != MG_OK) { mgi_se_step(S, good ? e.status : MG_NO_MEMORY); mg_graph_free(g); return NULL; }
+  for (mg_graph *more; (more = mgi_se_fold_once(S, g)) != NULL; g = more) mg_graph_free(g);
+  return g;
+}
+/* g among the results, if it is equal; 1 if it is. */
+static int mgi_se_folded_add(mgi_se_search *S, mg_graph *g, mg_search_result *out) {
+  mg_error e;
+  const double us = mgi_se_us(S, g, NULL);
+  mg_verify_config v = mgi_se_check_config(S);
+  mg_verify_report rep;
+  v.tier = MG_TIER_FULL;
+  if (v.time_limit_s < MGI_SE_FOLD_S) v.time_limit_s = MGI_SE_FOLD_S;
+  S->st.candidates++;
+  if (mgi_se_emittable(S, g, &e) != MG_OK) S->st.refused++, mg_graph_free(g);
+  else if (!mgi_se_equal(S, S->p, g, &v, &rep)) S->st.rejected++, mg_graph_free(g);
+  else { S->st.verified++, mgi_se_result_add(S, out, g, us, &rep); return 1; }
+  return 0;
+}
+static void mgi_se_search_also(mgi_se_search *S, const mg_search_stats *r) {
+  S->st.states += r->states, S->st.structures += r->structures, S->st.segments += r->segments, S->st.frames += r->frames;
+}
+/* Searches the regions, in at most half of the time that is left; 1 if there is one alone, and no chain is a kernel of its best, which ends
+   the search. */
+static int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
+  mgi_se_regions R;
+  mg_error e;
+  int done = 0, good = 1, kernels = 0;
+  if (S->cfg.structure || !mgi_se_regions_of(S->p, &R)) return 0;
+  const double end = S->end < 1e300 ? mgi_se_seconds() + (S->end - mgi_se_seconds()) / 2 : S->end;
+  for (int k = 0; k < R.n && good; k++) {
+    mg_search_config c = S->cfg;
+    mgi_se_region *r = &R.at[k];
+    c.measure = NULL, c.checkpoint = NULL, c.progress = NULL;
+    c.max_kernel_ops = S->cfg.max_kernel_ops - kernels - (R.n - 1 - k);
+    if (c.time_limit_s > 0) c.time_limit_s = fmax((end - mgi_se_seconds()) / (R.n - k), 1e-3); /* 0 would be none */
+    good = c.max_kernel_ops > 0 && mg_search(r->p, &c, &r->r, &e) == MG_OK;
+    if (good) r->found = r->r.graph[0], kernels += mg_kernels(r->found), mgi_se_search_also(S, &r->r.stats);
+  }
+  const int n = good ? R.n == 1 ? R.at[0].r.n : 1 : 0;
+  for (int k = 0; k < n && (!k || !mgi_se_over(S)); k++) { /* the first's check has its own time */
+    mgi_se_region *r = &R.at[0];
+    r->found = r->r.graph[k];
+    mg_graph *g = mgi_se_regions_join(S, &R);
+    if (!g) continue;
+    const int none = R.n == 1 && !k && mg_kernels(g) <= mg_kernels(r->found) && mgi_se_us(S, g, NULL) <= 1.02 * r->r.predicted_us[0];
+    if (mg_kernels(g) > S->cfg.max_kernel_ops) mg_graph_free(g);
+    else done |= mgi_se_folded_add(S, g, out) && none;
+  }
+  if (done) S->cut |= !R.at[0].r.stats.complete, S->late |= R.at[0].r.stats.late, S->st.egraph_stop = R.at[0].r.stats.egraph_stop;
+  mgi_se_regions_free(&R);
+  return done;
+}
+
 /* What was found for the core as a µGraph of the program, its edges addresses where they can be. */
 static mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, const mg_graph *found) {
   mg_config c = mg_config_default();
@@ -9244,17 +9507,10 @@ static int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
     for (int k = 0; k < r.n && (!k || !mgi_se_over(S)); k++) { /* the first's check has its own time */
       mg_graph *g = mgi_se_edges_join(S, &E, r.graph[k]);
       if (!g) continue;
-      const double us = mgi_se_us(S, g, &e);
-      mg_verify_config v = mgi_se_check_config(S);
-      mg_verify_report rep;
-      v.tier = MG_TIER_FULL;
-      if (v.time_limit_s < MGI_SE_FOLD_S) v.time_limit_s = MGI_SE_FOLD_S;
-      S->st.candidates++;
-      if (mgi_se_emittable(S, g, &e) != MG_OK) S->st.refused++, mg_graph_free(g);
-      else if (!mgi_se_equal(S, S->p, g, &v, &rep)) S->st.rejected++, mg_graph_free(g);
-      else S->st.verified++, done |= !k && mg_kernels(g) <= mg_kernels(r.graph[k]) && us <= 1.02 * r.predicted_us[k], mgi_se_result_add(S, out, g, us, &rep);
+      const int none = !k && mg_kernels(g) <= mg_kernels(r.graph[k]) && mgi_se_us(S, g, NULL) <= 1.02 * r.predicted_us[k];
+      done |= mgi_se_folded_add(S, g, out) && none;
     }
-    S->st.states += r.stats.states, S->st.structures += r.stats.structures, S->st.segments += r.stats.segments, S->st.frames += r.stats.frames;
+    mgi_se_search_also(S, &r.stats);
     if (done) S->cut |= !r.stats.complete, S->late |= r.stats.late, S->st.egraph_stop = r.stats.egraph_stop;
     mg_search_result_free(&r);
   }
@@ -10436,7 +10692,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   const int large = program->n_ops > MGI_SE_MOST_OPS + 1;
   if (!hit && large) S.cut = 1;
   if (st == MG_OK && !hit) st = mgi_se_kept_open(&S, e);
-  const int edges = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1 && mgi_se_search_edges(&S, out);
+  const int edges = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1 && (mgi_se_search_regions(&S, out) || mgi_se_search_edges(&S, out));
   if (st == MG_OK && !hit && !large && !edges && program->n_ops > 1) {
     mg_graph *g = NULL;
     if (!mgi_se_cuts_of(cuts, program)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
