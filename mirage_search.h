@@ -3211,7 +3211,7 @@ mg_status mg_fuse_threads(const mg_graph *g, mg_graph **out, int *joined, mg_err
    count, by which an axis that is bound to it cuts it; the small instance's inputs are random field elements.      */
 
 enum { MGI_SE_MAX_CLASSES = 24, MGI_SE_MAX_CONST = 24, MGI_SE_MAX_INST = 24, MGI_SE_SMALL_LIMIT = 1 << 16 };
-enum { MGI_SE_FRAME_BYTES = 256 << 20, MGI_SE_VALUE_BYTES = MGI_SE_FRAME_BYTES / 8, MGI_SE_FRAME_WORK = 1 << 27, MGI_SE_VALUE_WORK = MGI_SE_FRAME_WORK / 8 };
+enum { MGI_SE_FRAME_BYTES = 256 << 20, MGI_SE_VALUE_BYTES = MGI_SE_FRAME_BYTES / 8, MGI_SE_FRAME_WORK = 1 << 27, MGI_SE_VALUE_WORK = MGI_SE_FRAME_WORK / 8, MGI_SE_TRIED = 256 };
 
 typedef struct mgi_se_inst { /* an operator of the program that the generator may use elsewhere */
   mg_opcode op;
@@ -3742,7 +3742,8 @@ typedef struct mgi_se_frame {
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension away, as bits */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
-  int spent;          /* 1: cfg's limit of states, structures or steps did */
+  int spent;          /* 1: cfg's limit of states, structures or steps did, or brief */
+  double brief;       /* not 0: it ends where it is spent, and has so much work, an operator tried counting as MGI_SE_TRIED */
   int huge;           /* 1: what was last asked for is too large for scratch, or takes too long */
   int refused, retry; /* candidates that depth refused; 1: only what was refused in the round before is tried */
   int64_t probe_t0;   /* not 0: the check in hand is timed */
@@ -3773,6 +3774,7 @@ static const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, in
 static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v, int64_t each) {
   const size_t most = MGI_SE_VALUE_BYTES / sizeof(mg_fv), n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
   const double work = (double)n * (double)each;
+  if (f->brief > 0 && f->work + work + (double)MGI_SE_TRIED * (double)f->st.states > f->brief) f->spent = 1;
   if ((f->huge = n > most || work > MGI_SE_VALUE_WORK || f->work + work > MGI_SE_FRAME_WORK)) { f->st.pruned_limit++, f->cut = 1; return NULL; }
   f->work += work;
   if (n > f->scratch_cap) {
@@ -4281,7 +4283,7 @@ static void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia, int axis) {
 static void mgi_se_tell(struct mgi_se_search *S, int locked);
 static int mgi_se_frame_over(mgi_se_frame *f) {
   if (f->tell) mgi_se_tell(f->tell, 0);
-  if (f->oom) return 1;
+  if (f->oom || (f->spent && f->brief > 0)) return 1;
   if (mgi_se_stopped(f->cfg) || mgi_se_seconds() > f->end) { f->cut = f->late = 1; return 1; }
   return 0;
 }
@@ -7257,6 +7259,7 @@ typedef struct mgi_se_found { /* of one segment */
   mgi_se_seg *s;
   uint8_t *open;                             /* by frame: 1: it was not searched yet, or a limit of the effort ended it */
   int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those that it ended; effort: the next one */
+  int none;                                  /* 1: there was no kernel for it, as far as the effort went */
   mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
   int n, n_split;
   int *tile;
@@ -7764,7 +7767,7 @@ static void mgi_se_kept_add(mgi_se_search *S, mgi_se_kept *r, mgi_se_structure *
 
 /* Effort e: a segment's most promising frames first, as far as a few states and steps go; then more of both.  The last is all of the
    space that is stated.  None depends on a clock.  A frame that such a limit ended is searched anew by the next. */
-enum { MGI_SE_EFFORTS = 4, MGI_SE_EFFORT_FRAMES = 8, MGI_SE_EFFORT_STATES = 512, MGI_SE_EFFORT_STEPS = 1 << 12 };
+enum { MGI_SE_EFFORTS = 4, MGI_SE_EFFORT_FRAMES = 8, MGI_SE_EFFORT_STATES = 512, MGI_SE_EFFORT_STEPS = 1 << 12, MGI_SE_EFFORT_WORK = 1 << 22 };
 static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
   mg_search_config c = *cfg;
   const int64_t states = (int64_t)MGI_SE_EFFORT_STATES << 2 * e, steps = (int64_t)MGI_SE_EFFORT_STEPS << 4 * e;
@@ -7773,12 +7776,8 @@ static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
   if (c.max_steps > steps) c.max_steps = steps;
   return c;
 }
+static double mgi_se_effort_work(int e) { return e < MGI_SE_EFFORTS - 1 ? (double)((int64_t)MGI_SE_EFFORT_WORK << 2 * e) : 0; }
 static int mgi_se_effort_frames(int e) { return e < MGI_SE_EFFORTS - 1 ? MGI_SE_EFFORT_FRAMES << e : 1 << 30; }
-/* 1: an effort behind e gives a frame more than e. */
-static int mgi_se_effort_grows(const mg_search_config *cfg, int e) {
-  const mg_search_config c = mgi_se_effort(cfg, e);
-  return c.max_states < cfg->max_states || c.max_steps < cfg->max_steps;
-}
 
 static void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
@@ -7793,16 +7792,17 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   }
   memset(&r, 0, sizeof r);
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
-  f->s = S->seg, f->cfg = &S->pace, f->end = S->end;
+  f->s = S->seg, f->cfg = &S->pace, f->end = S->end, f->brief = mgi_se_effort_work(S->effort);
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.machine, w->show = &R->lock;
-  int ok = w && !f->oom && mgi_se_walk_exits(w), cyclic = 1;
+  const int short_of = f->spent && f->brief > 0; /* what is made last is not there */
+  int ok = w && !f->oom && !short_of && mgi_se_walk_exits(w), cyclic = 1;
   if (ok && S->cfg.bound && !S->cfg.structure) mgi_se_walk_signs(w);
   ok = ok && !f->oom && mgi_se_walk_order(w);
   if (ok && S->cfg.bound) w->guide = mgi_se_bound_new(w, &cyclic);
   if (ok && (w->guide || (cyclic && mgi_se_walk_must(w)))) mgi_se_outputs(w, 0);
-  else f->oom = 1;
-  const int again = f->spent && !f->late && !f->oom && mgi_se_effort_grows(&S->cfg, S->effort);
+  else if (!short_of) f->oom = 1;
+  const int again = f->spent && !f->late && !f->oom && f->brief > 0;
   r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
   r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0, r.count[8] = f->st.pruned_pairs;
@@ -8386,7 +8386,7 @@ static int mgi_se_block_ops(const mg_graph *g) {
 
 /* A segment of the program: its n operators, where in the list of those that are searched it stands or -1, what it takes at
    least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing. */
-typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; int at, n; } mgi_se_piece; /* guess: what it is likely to take at least */
+typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; int at, n, apart; } mgi_se_piece; /* guess: what it is likely to take at least; apart: see mgi_se_piece_apart */
 
 /* What library kernels take for a piece; 1e18 where they may not.  What nothing has normalised yet would be in memory between
    them, and fp16 may overflow: of such a piece all that could be cut off is that or takes that, and the `best` kernel of its own
@@ -8404,6 +8404,26 @@ static double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
     other |= mgi_se_set_has(&C->alone[k], k) && mgi_se_set_same(&cold, &C->alone[k]);
   }
   return raw && (other || best < 2 * us) ? 1e18 : us;
+}
+
+/* 1: operators that have no tensor in common with the others of the piece are among it: one kernel for both saves a launch at most. */
+static int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
+  mgi_se_set met, reads;
+  uint32_t takes = 0;
+  int n = 0;
+  memset(&met, 0, sizeof met), memset(&reads, 0, sizeof reads);
+  for (int again = 1; again;) {
+    again = 0;
+    for (int k = 0; k < C->n; k++) {
+      if (!mgi_se_set_has(&x->ops, k) || mgi_se_set_has(&met, k)) continue;
+      int joins = !n || (C->takes[k] & takes) || mgi_se_set_has(&reads, k);
+      for (int i = 0; i < C->n && !joins; i++) joins = mgi_se_set_has(&C->of[k], i) && (mgi_se_set_has(&met, i) || mgi_se_set_has(&reads, i));
+      if (!joins) continue;
+      mgi_se_set_put(&met, k), mgi_se_set_join(&reads, &C->of[k]);
+      takes |= C->takes[k], n++, again = 1;
+    }
+  }
+  return n < x->n;
 }
 
 /* Adds the kernel f->tiled to g; map: the tensors of the program p in g. */
@@ -8681,7 +8701,7 @@ static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *
         x = m;
         const double bytes = mgi_se_cuts_bytes(C, &ops);
         x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
-        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0);
+        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].apart = mgi_se_piece_apart(C, &x[n]);
         slot[h] = (int32_t)n++;
         if (2 * n > slots) {
           int32_t *wide = (int32_t *)malloc(2 * slots * sizeof *wide);
@@ -8839,7 +8859,10 @@ static mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, 
     if (!there) list[n++] = f;
   }
   st = mgi_se_search_segments(S, list, n, effort, e);
-  for (int k = 0; k < n && st == MG_OK; k++) mgi_se_cuts_pick(S, list[k]);
+  for (int k = 0; k < n && st == MG_OK; k++) {
+    list[k]->none = !list[k]->n && !list[k]->n_spent && list[k]->effort;
+    mgi_se_cuts_pick(S, list[k]);
+  }
   free(list);
   mgi_se_cuts_share(X);
   for (int k = 0; k < X->n_piece && st == MG_OK; k++) {
@@ -9006,18 +9029,19 @@ static mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_err
   return MG_OK;
 }
 
-/* What pieces with `of` in them, and more, are likely to take: at least what that does, if no limit of an effort ended a frame of it. */
+/* What pieces with `of` in them, and more, are likely to take: at least what that does, if no limit of an effort ended a frame of it; 1e18
+   where there was no kernel for that. */
 static void mgi_se_cuts_guess(mgi_se_cutting *X, const mgi_se_piece *of) {
   const mgi_se_found *f = of->at >= 0 ? &X->seg[of->at] : NULL;
-  if (!f || !f->n || f->n_spent) return;
-  const double us = of->us < of->library ? of->us : of->library;
+  if (!f || (!f->none && (!f->n || f->n_spent))) return;
+  const double found = of->us < of->library ? of->us : of->library, us = f->none ? 1e18 : found;
   for (int i = 0; i < X->n_piece; i++) {
     mgi_se_piece *x = &X->piece[i];
     int none;
     mgi_se_set_minus(&of->ops, &x->ops, &none);
     if (none && x != of && x->guess < us) x->guess = us;
   }
-  if (X->least < us) X->least = us;
+  if (X->least < us && !f->none) X->least = us;
 }
 
 /* The fastest path through the cuts, a piece that `effort` may find more for, of at most `size` operators, priced by its guess; its pieces are
@@ -9036,14 +9060,14 @@ static mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
     for (int i = 0; i < X->n_piece; i++) {
       mgi_se_piece *x = &X->piece[i];
       known[i] = x->us;
-      if (x->n > size || x->bound >= 1e18 || !mgi_se_cuts_open(X, x, effort)) continue;
+      if (x->n > size || x->guess >= 1e18 || !mgi_se_cuts_open(X, x, effort)) continue;
       left++;
       if (x->guess < x->us) x->us = x->guess;
     }
     mgi_se_chains_fill(&X->H);
     for (int q = 1; q <= H->most; q++) if (H->cost[q * D + D - 1] < H->cost[k * D + D - 1]) k = q;
     const int n = mgi_se_cuts_path(X, k, cut, library);
-    for (int i = 0; i < n; i++) if (!library[i] && cut[i]->n <= size && mgi_se_cuts_open(X, cut[i], effort)) X->todo[m++].piece = (int)(cut[i] - X->piece);
+    for (int i = 0; i < n; i++) if (!library[i] && cut[i]->n <= size && cut[i]->guess < 1e18 && mgi_se_cuts_open(X, cut[i], effort)) X->todo[m++].piece = (int)(cut[i] - X->piece);
     for (int i = 0; i < X->n_piece; i++) X->piece[i].us = known[i];
     if (!m && n && mgi_se_cuts_keep(S, X, k)) m = 1;
     else if (m) {
@@ -9063,7 +9087,7 @@ static mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, m
   mg_status st = mgi_se_cuts_tilings(S, X, e);
   for (int effort = 0; st == MG_OK && effort <= MGI_SE_EFFORTS && !mgi_se_over(S); effort++) {
     const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
-    for (int i = 0; i < X->n_piece; i++) X->piece[i].guess = X->piece[i].bound;
+    for (int i = 0; i < X->n_piece; i++) X->piece[i].guess = X->piece[i].apart && !last ? 1e18 : X->piece[i].bound;
     X->least = 0;
     for (int i = 0; i < X->n_piece && !last; i++) if (X->piece[i].at >= 0) mgi_se_cuts_guess(X, &X->piece[i]);
     for (int size = effort ? X->C->n : 2, end = 0; st == MG_OK && !end; size *= 2)
