@@ -7776,8 +7776,8 @@ static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
   if (c.max_steps > steps) c.max_steps = steps;
   return c;
 }
-static double mgi_se_effort_work(int e) { return e < MGI_SE_EFFORTS - 1 ? (double)((int64_t)MGI_SE_EFFORT_WORK << 2 * e) : 0; }
-static int mgi_se_effort_frames(int e) { return e < MGI_SE_EFFORTS - 1 ? MGI_SE_EFFORT_FRAMES << e : 1 << 30; }
+static double mgi_se_effort_work(int e) { return e < MGI_SE_EFFORTS - 1 ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e) : 0; }
+static int mgi_se_effort_frames(int e) { return e < MGI_SE_EFFORTS - 1 ? MGI_SE_EFFORT_FRAMES << e / 2 : 1 << 30; }
 
 static void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
@@ -8860,7 +8860,7 @@ static mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, 
   }
   st = mgi_se_search_segments(S, list, n, effort, e);
   for (int k = 0; k < n && st == MG_OK; k++) {
-    list[k]->none = !list[k]->n && !list[k]->n_spent && list[k]->effort;
+    list[k]->none = !list[k]->n && list[k]->effort;
     mgi_se_cuts_pick(S, list[k]);
   }
   free(list);
@@ -9030,10 +9030,10 @@ static mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_err
 }
 
 /* What pieces with `of` in them, and more, are likely to take: at least what that does, if no limit of an effort ended a frame of it; 1e18
-   where there was no kernel for that. */
-static void mgi_se_cuts_guess(mgi_se_cutting *X, const mgi_se_piece *of) {
+   where there was no kernel for that, and `effort` is not to look for one. */
+static void mgi_se_cuts_guess(mgi_se_cutting *X, const mgi_se_piece *of, int effort) {
   const mgi_se_found *f = of->at >= 0 ? &X->seg[of->at] : NULL;
-  if (!f || (!f->none && (!f->n || f->n_spent))) return;
+  if (!f || (f->none ? f->n_spent && f->effort <= effort : !f->n || f->n_spent)) return;
   const double found = of->us < of->library ? of->us : of->library, us = f->none ? 1e18 : found;
   for (int i = 0; i < X->n_piece; i++) {
     mgi_se_piece *x = &X->piece[i];
@@ -9073,7 +9073,7 @@ static mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
     else if (m) {
       S->units = S->units_done + left;
       st = mgi_se_cuts_pieces(S, X, m, effort, e);
-      for (int i = 0; i < m; i++) mgi_se_cuts_guess(X, &X->piece[X->todo[i].piece]);
+      for (int i = 0; i < m; i++) mgi_se_cuts_guess(X, &X->piece[X->todo[i].piece], effort);
     }
   }
   free(known);
@@ -9089,7 +9089,7 @@ static mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, m
     const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
     for (int i = 0; i < X->n_piece; i++) X->piece[i].guess = X->piece[i].apart && !last ? 1e18 : X->piece[i].bound;
     X->least = 0;
-    for (int i = 0; i < X->n_piece && !last; i++) if (X->piece[i].at >= 0) mgi_se_cuts_guess(X, &X->piece[i]);
+    for (int i = 0; i < X->n_piece && !last; i++) if (X->piece[i].at >= 0) mgi_se_cuts_guess(X, &X->piece[i], by);
     for (int size = effort ? X->C->n : 2, end = 0; st == MG_OK && !end; size *= 2)
       st = mgi_se_cuts_paths(S, X, by, size, e), end = size >= X->C->n;
     const double best = mgi_se_chains_fill(&X->H);
