@@ -6950,7 +6950,7 @@ static mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, 
    records are of, and in whatever order, the others are searched: the result is the same.                           */
 
 /* SPLITS: structures with a group axis that become two kernels; POOL: structures that a segment has at once. */
-enum { MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 16 * MGI_SE_SPLITS };
+enum { MGI_SE_TOP = 8, MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 16 * MGI_SE_SPLITS };
 /* Of >>rewrite: values under way at a time; how much smaller a small tensor is; operators more than the program has; sets, pieces and edges; operators on a path. */
 enum { MGI_SE_RW_UNDER = 3, MGI_SE_RW_SMALL = 8, MGI_SE_RW_MORE = 1, MGI_SE_RW_SETS = 16384, MGI_SE_RW_PIECES = 16384, MGI_SE_RW_EDGES = 1 << 18, MGI_SE_RW_DEPTH = 250 };
 typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut; uint64_t count[9]; } mgi_se_kept; /* a frame's record; n structures follow */
@@ -8154,14 +8154,15 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   mg_error local;
   mg_status st = MG_OK;
   int lost = 0; /* structures that are none for what is no fault of the model's */
-  int sure = S != S->root || !mgi_se_judges(S); /* 1: no more than `want` are looked at: one of them is none that `wary` names, or nobody asks */
+  const int asks = S == S->root && mgi_se_judges(S); /* more than `want` are looked at until none is left that may be faster than the fastest */
+  double best = 1e18;                                /* which is, repaired, none that `wary` names */
   if (want > MGI_SE_POOL) want = MGI_SE_POOL;
   pthread_mutex_lock(&S->root->lock);
   int damaged = S->root->damaged, splits = S == S->root && S->cfg.max_kernel_ops > 1 ? MGI_SE_SPLITS : 0, k = 0, q = 0, ready = 0;
   pthread_mutex_unlock(&S->root->lock);
   if (damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
   else {
-    const size_t room = (size_t)(sure ? want : MGI_SE_POOL) + 1;
+    const size_t room = (size_t)(asks ? MGI_SE_POOL : want) + 1;
     f->st = (mgi_se_structure *)malloc(room * sizeof *f->st);
     f->tile = (int *)calloc(room, sizeof *f->tile);
     f->report = (mg_verify_report *)calloc(room, sizeof *f->report);
@@ -8186,13 +8187,17 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       for (int j = 0; j < f->n; j++) alike |= f->st[j].work == t->work;
       if (alike) continue;
       mgi_se_pool_tiles(S, q);
-      int tile = -1, wary = 0;
+      int tile = -1;
+      double us = 1e18;
       for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
         mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.machine, &local);
         S->st.candidates++;
         if (!g) mgi_se_step(S, local.status);
-        if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i, wary = !sure && (mgi_se_repair(S, &g), mgi_se_behind(S, g));
-        else S->st.refused++;
+        if (g && mgi_se_emittable(S, g, &local) == MG_OK) {
+          tile = i;
+          const double more = asks ? mgi_se_repair(S, &g) : 0;
+          if (asks && !mgi_se_behind(S, g)) us = t->tile_us[i] + more;
+        } else S->st.refused++;
         mg_graph_free(g);
       }
       if (tile < 0) { lost++; continue; }
@@ -8200,8 +8205,8 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       S->st.verified++;
       f->st[f->n] = *t;
       f->tile[f->n++] = tile;
-      sure |= !wary;
-      if (f->n == want && !sure && want < MGI_SE_POOL) want++;
+      if (us < best) best = us;
+      if (f->n == want && asks && best > t->us && want < MGI_SE_POOL) want++;
     }
   }
   if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
@@ -10546,7 +10551,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (S.cfg.max_block_ops > 40) S.cfg.max_block_ops = 40;
   if (S.cfg.max_loops <= 0) S.cfg.max_loops = 1;
   if (S.cfg.max_loops > 2) S.cfg.max_loops = 2;
-  if (S.cfg.top_k <= 0) S.cfg.top_k = 8;
+  if (S.cfg.top_k <= 0) S.cfg.top_k = MGI_SE_TOP;
   if (!S.cfg.seed) S.cfg.seed = 1;
   if (S.cfg.max_states <= 0) S.cfg.max_states = 32768;
   if (S.cfg.max_states > 65535) S.cfg.max_states = 65535;
@@ -10748,11 +10753,13 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
 mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best, mg_verify_report *report,
                            mg_search_stats *stats, mg_error *e) {
   mg_search_result r;
+  mg_search_config c = cfg ? *cfg : mg_search_config_default();
   char why[256];
   int undecided = 0;
   *best = NULL;
   if (report) memset(report, 0, sizeof *report);
-  mg_status st = mg_search(program, cfg, &r, e);
+  if (c.top_k > 0 && c.top_k < MGI_SE_TOP) c.top_k = MGI_SE_TOP; /* for the one, several may be tried */
+  mg_status st = mg_search(program, &c, &r, e);
   if (st == MG_OK) st = mg_search_certify(program, cfg, v, 1, &r, &undecided, why, e);
   if (stats) *stats = r.stats;
   if (st == MG_OK) {
