@@ -6953,7 +6953,7 @@ static mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, 
 enum { MGI_SE_TOP = 8, MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 16 * MGI_SE_SPLITS };
 /* Of >>rewrite: values under way at a time; how much smaller a small tensor is; operators more than the program has; sets, pieces and edges; operators on a path. */
 enum { MGI_SE_RW_UNDER = 3, MGI_SE_RW_SMALL = 8, MGI_SE_RW_MORE = 1, MGI_SE_RW_SETS = 16384, MGI_SE_RW_PIECES = 16384, MGI_SE_RW_EDGES = 1 << 18, MGI_SE_RW_DEPTH = 250 };
-typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut; uint64_t count[9]; } mgi_se_kept; /* a frame's record; n structures follow */
+typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut, effort; uint64_t count[9]; } mgi_se_kept; /* a frame's record; n structures follow */
 typedef struct mgi_se_record { uint64_t seg; int32_t frame; uint32_t bytes; size_t at; } mgi_se_record;
 typedef struct mgi_se_key { uint64_t part[4]; } mgi_se_key;
 static const char *const mgi_se_key_other[4] = { "another program", "another GPU", "other options", "another version, or another model" };
@@ -7260,11 +7260,13 @@ typedef struct mgi_se_found { /* of one segment */
   uint8_t *open;                             /* by frame: 1: it was not searched yet, or a limit of the effort ended it */
   int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those that it ended; effort: the next one */
   int none;                                  /* 1: there was no kernel for it, as far as the effort went */
+  mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or with maxima of its own */
+  double tiled_us;
+  mg_verify_report tiled_report;
   mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
   int n, n_split;
   int *tile;
   mg_verify_report *report;
-  mg_graph *tiled;                           /* in place of a search: one kernel, by >>tilings */
   mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT]; /* tensors of the program */
   double us;
 } mgi_se_found;
@@ -7575,7 +7577,7 @@ typedef struct mgi_se_kept_mark { uint32_t bytes, mark; uint64_t check; } mgi_se
 static mgi_se_kept_head mgi_se_kept_head_of(const mgi_se_key *key) {
   mgi_se_kept_head h;
   memset(&h, 0, sizeof h);
-  memcpy(h.magic, "mirageK5", 8), h.key = *key, h.check = mgi_se_key_hash(key);
+  memcpy(h.magic, "mirageK6", 8), h.key = *key, h.check = mgi_se_key_hash(key);
   return h;
 }
 static uint32_t mgi_se_kept_marked(uint64_t seed, uint32_t bytes) { return (uint32_t)mgi_se_mix(seed, bytes); }
@@ -7587,6 +7589,7 @@ static void mgi_se_kept_code(mgi_se_buffer *c, mgi_se_kept *r) {
   MGI_SE_FIELD(c, r->frame);
   MGI_SE_FIELD(c, r->n);
   MGI_SE_FIELD(c, r->cut);
+  MGI_SE_FIELD(c, r->effort);
   for (int k = 0; k < 9; k++) MGI_SE_FIELD(c, r->count[k]);
   c->bad |= r->frame < 0 || r->n < 0 || r->n > MGI_SE_KEEP;
 }
@@ -7639,7 +7642,7 @@ static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
   S->seed = h.check;
   FILE *f = fopen(path, "rb");
   if (f) {
-    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK5", &S->kept, e);
+    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK6", &S->kept, e);
     fclose(f);
     if (st != MG_OK) return st;
     const mgi_se_buffer *b = &S->kept;
@@ -7725,7 +7728,7 @@ static void mgi_se_tell(mgi_se_search *S, int locked) {
   S->cfg.progress(S->cfg.user, &st);
 }
 
-/* 1: frame k of the segment in hand has a record, whose part it then takes; under the lock. */
+/* 1: frame k of the segment in hand has a record, whose part it then takes, unless it took more effort; under the lock. */
 static int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_record key = { S->seg_id, k, 0, 0 };
@@ -7736,6 +7739,11 @@ static int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_structure t, best;
   c.at = at->at, c.n = at->at + at->bytes, c.reads = 1;
   mgi_se_kept_code(&c, &r);
+  if (!c.bad && r.effort > S->effort) {
+    S->found->n_open++, S->found->n_spent++;
+    return 1;
+  }
+  S->found->open[k] = 0;
   for (int i = 0; i < r.n && !c.bad; i++) {
     mgi_se_structure_code(&c, S->seg, &S->frame[k], &t);
     if (!c.bad) mgi_se_pool_add(S, &t);
@@ -7773,10 +7781,14 @@ static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
   const int64_t states = (int64_t)MGI_SE_EFFORT_STATES << 2 * e, steps = (int64_t)MGI_SE_EFFORT_STEPS << 4 * e;
   if (e >= MGI_SE_EFFORTS - 1) return c;
   if (c.max_states > states) c.max_states = states;
-  if (c.max_steps > steps) c.max_steps = steps;
+  if (c.max_steps > steps && !c.structure) c.max_steps = steps; /* the hook sees each once */
   return c;
 }
-static double mgi_se_effort_work(int e) { return e < MGI_SE_EFFORTS - 1 ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e) : 0; }
+/* A frame's work; 0: all that there is, as nothing more may be given. */
+static double mgi_se_effort_work(const mg_search_config *cfg, int e) {
+  const mg_search_config c = mgi_se_effort(cfg, e);
+  return c.max_states < cfg->max_states || c.max_steps < cfg->max_steps ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e) : 0;
+}
 static int mgi_se_effort_frames(int e) { return e < MGI_SE_EFFORTS - 1 ? MGI_SE_EFFORT_FRAMES << e / 2 : 1 << 30; }
 
 static void mgi_se_run_frame(mgi_se_search *S, int k) {
@@ -7786,13 +7798,12 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   if (S->cfg.checkpoint) {
     pthread_mutex_lock(&R->lock);
     int done = mgi_se_kept_take(S, k) || R->damaged;
-    if (done) S->found->open[k] = 0;
     pthread_mutex_unlock(&R->lock);
     if (done) return;
   }
   memset(&r, 0, sizeof r);
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
-  f->s = S->seg, f->cfg = &S->pace, f->end = S->end, f->brief = mgi_se_effort_work(S->effort);
+  f->s = S->seg, f->cfg = &S->pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, S->effort);
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.machine, w->show = &R->lock;
   const int short_of = f->spent && f->brief > 0; /* what is made last is not there */
@@ -7803,7 +7814,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   if (ok && (w->guide || (cyclic && mgi_se_walk_must(w)))) mgi_se_outputs(w, 0);
   else if (!short_of) f->oom = 1;
   const int again = f->spent && !f->late && !f->oom && f->brief > 0;
-  r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again;
+  r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again, r.effort = S->effort;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
   r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0, r.count[8] = f->st.pruned_pairs;
   pthread_mutex_lock(&R->lock);
@@ -8306,7 +8317,7 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
       mgi_se_found *f = q->seg[which];
       q->beginning++;
       T = (mgi_se_search *)calloc(1, sizeof *T);
-      if (T) T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = R->end, T->effort = q->effort, T->cfg.threads = 1, T->cfg.progress = NULL;
+      if (T) T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = R->end, T->effort = q->effort, T->cfg.threads = 1, T->cfg.progress = NULL, T->cfg.structure = NULL;
       pthread_mutex_unlock(&R->lock);
       mg_status st = T ? MG_OK : mg_fail(&e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
       mg_graph *g = f->own;
@@ -8364,8 +8375,9 @@ static void mgi_se_stops(mgi_se_search *S, const mgi_se_found *f, int n) {
     if (f[k].s && f[k].s->eg && f[k].s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f[k].s->stop);
 }
 static void mgi_se_found_free(mgi_se_found *f) {
-  mg_graph_free(f->own), mg_graph_free(f->tiled);
+  mg_graph_free(f->own);
   if (f->shared) return;
+  mg_graph_free(f->tiled);
   if (f->s) mgi_se_seg_free(f->s);
   free(f->open), free(f->st), free(f->tile), free(f->report);
 }
@@ -8773,6 +8785,8 @@ static int mgi_se_todo_cmp(const void *x, const void *y) {
   return a->us < b->us ? -1 : b->us < a->us ? 1 : a->piece - b->piece;
 }
 
+static const mg_verify_report *mgi_se_found_report(const mgi_se_found *f) { return f->tiled ? &f->tiled_report : &f->report[0]; }
+
 /* What a program's cuts have come to. */
 typedef struct mgi_se_cutting {
   const mgi_se_cuts *C;
@@ -8800,21 +8814,33 @@ static int mgi_se_cuts_twin(const mgi_se_cutting *X, int n, const mgi_se_found *
   return -1;
 }
 
-/* Drops the fastest structures of f that `wary` names: of a program of several kernels one such is enough to rank it behind all others.  By
-   the caller's thread. */
+/* Drops the fastest structures of f that `wary` names: of a program of several kernels one such is enough to rank it behind all others.  A form
+   of it with maxima of its own may take its place.  By the caller's thread. */
 enum { MGI_SE_PICKS = 8 };
 static void mgi_se_cuts_pick(mgi_se_search *S, mgi_se_found *f) {
+  double fastest = f->tiled ? f->tiled_us : 1e18;
   while (f->want > 1 && f->n && S->cfg.wary) {
     mg_error e;
     const mgi_se_structure *t = &f->st[0];
     mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, t->count[f->tile[0]], NULL, S->cfg.machine, &e);
     const int wary = !g || S->cfg.wary(S->cfg.user, g);
+    mg_graph *steady = g && wary ? mgi_se_steady(S, g) : NULL;
+    const double us = steady ? mgi_se_us(S, steady, &e) : 1e18;
+    mg_verify_report report;
     if (!g) mgi_se_step(S, e.status);
     mg_graph_free(g);
-    if (!wary) return;
+    if (!wary) break;
+    const int good = us < fastest && !S->cfg.wary(S->cfg.user, steady) && mgi_se_emittable(S, steady, &e) == MG_OK;
+    if (good && mgi_se_check_small(S, f->s->p, steady, &report)) {
+      mg_graph_free(f->tiled);
+      f->tiled = steady, f->tiled_report = report, f->tiled_us = fastest = us;
+    } else mg_graph_free(steady);
     for (int k = 1; k < f->n; k++) f->st[k - 1] = f->st[k], f->tile[k - 1] = f->tile[k], f->report[k - 1] = f->report[k];
-    if (--f->n) f->us = f->st[0].tile_us[f->tile[0]];
+    f->n--;
   }
+  if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
+  if (f->tiled && f->n && f->us <= fastest) mg_graph_free(f->tiled), f->tiled = NULL;
+  else if (f->tiled) f->us = fastest, f->none = 0;
 }
 
 /* Piece x as a segment of its own, not searched yet; those of one program (mg_hash) are one. */
@@ -8844,7 +8870,7 @@ static void mgi_se_cuts_share(mgi_se_cutting *X) {
 static int mgi_se_cuts_open(const mgi_se_cutting *X, const mgi_se_piece *x, int e) {
   if (x->at < 0) return x->bound < 1e18;
   const mgi_se_found *f = &X->seg[x->at];
-  return !f->tiled && (f->effort ? f->n_open > 0 && f->effort <= e : f->own != NULL || f->s != NULL || f->shared);
+  return f->effort ? f->n_open > 0 && f->effort <= e : f->own != NULL || f->s != NULL || f->shared;
 }
 
 /* Searches the pieces todo[0 .. m) by `effort`, and takes over what they cost. */
@@ -8873,7 +8899,7 @@ static mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, 
   for (int k = 0; k < X->n_piece && st == MG_OK; k++) {
     mgi_se_piece *x = &X->piece[k];
     if (x->at < 0 || x->bound >= 1e18) continue;
-    if (seg[x->at].n) x->us = seg[x->at].us;
+    if (seg[x->at].n || seg[x->at].tiled) x->us = seg[x->at].us;
     x->library = mgi_se_cuts_library(S, X, x, x->us);
     if (!seg[x->at].n_open && seg[x->at].effort) x->bound = x->us < x->library ? x->us : x->library;
   }
@@ -9014,15 +9040,14 @@ static mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_err
       if (mgi_se_over(S) || (S->end < 1e300 && c.seconds <= 0)) break;
       memset(&f, 0, sizeof f);
       f.ops = x->ops, f.own = mgi_se_segment(X->C, &f, &why);
-      f.report = (mg_verify_report *)calloc(1, sizeof *f.report);
       mgi_se_found *seg = NULL;
-      if (f.own && f.report) mgi_se_step(S, mg_tilings_best(f.own, &c, 1, &g, &us, &n, &why));
+      if (f.own) mgi_se_step(S, mg_tilings_best(f.own, &c, 1, &g, &us, &n, &why));
       if (n) seg = (mgi_se_found *)mgi_se_grow(X->seg, &X->cap_seg, (uint32_t)X->n + 1, sizeof *seg);
       if (seg) X->seg = seg;
       S->st.candidates += (uint64_t)n;
-      if (seg && mgi_se_emittable(S, g, &why) == MG_OK && mgi_se_check_small(S, f.own, g, f.report)) {
+      if (seg && mgi_se_emittable(S, g, &why) == MG_OK && mgi_se_check_small(S, f.own, g, &f.tiled_report)) {
         S->st.verified++;
-        f.tiled = g, x->at = X->n, x->us = x->bound = us, had[n_had++] = products;
+        f.tiled = g, f.us = f.tiled_us = us, f.effort = MGI_SE_EFFORTS, x->at = X->n, x->us = x->bound = us, had[n_had++] = products;
         mg_graph_free(f.own), f.own = NULL;
         X->seg[X->n++] = f;
       } else {
@@ -9038,7 +9063,7 @@ static mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_err
    where there was no kernel for that, and `effort` is not to look for one. */
 static void mgi_se_cuts_guess(mgi_se_cutting *X, const mgi_se_piece *of, int effort) {
   const mgi_se_found *f = of->at >= 0 ? &X->seg[of->at] : NULL;
-  if (!f || (f->none ? f->n_spent && f->effort <= effort : !f->n || f->n_spent)) return;
+  if (!f || (f->none ? f->n_spent && f->effort <= effort : (!f->n && !f->tiled) || f->n_spent)) return;
   const double found = of->us < of->library ? of->us : of->library, us = f->none ? 1e18 : found;
   for (int i = 0; i < X->n_piece; i++) {
     mgi_se_piece *x = &X->piece[i];
@@ -9434,7 +9459,7 @@ static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k,
     if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other programs of as many kernels were not looked at */
     return;
   }
-  for (int q = 0; q < n; q++) if (!library[q] && X->seg[cut[q]->at].report[0].verdict == MG_EQUAL_SAMPLED) rep = X->seg[cut[q]->at].report[0];
+  for (int q = 0; q < n; q++) if (!library[q] && mgi_se_found_report(&X->seg[cut[q]->at])->verdict == MG_EQUAL_SAMPLED) rep = *mgi_se_found_report(&X->seg[cut[q]->at]);
   S->st.verified++;
   mgi_se_fold(S, g, out);
   mgi_se_result_add(S, out, g, us, &rep);
@@ -10146,7 +10171,8 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
     x->had = mgi_se_rw_had(R, x);
     if (x->had < 0) continue;
     done[k] = 1;
-    if (S->had[x->had].n && S->had[x->had].us < x->us) x->us = S->had[x->had].us;
+    const mgi_se_found *had = &S->had[x->had];
+    if (had->n && had->st[0].tile_us[had->tile[0]] < x->us) x->us = had->st[0].tile_us[had->tile[0]];
     x->bound = x->us;
   }
   for (int round = 0; st == MG_OK; round++) {
@@ -10584,7 +10610,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
     if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
     if (is_long) st = mgi_se_search_cuts(&S, cuts, 1, NULL, out, e, &why), S.more = 0;
-    int effort = S.cfg.structure || is_long ? MGI_SE_EFFORTS - 1 : 0;
+    int effort = is_long ? MGI_SE_EFFORTS - 1 : 0;
     if (g && st == MG_OK && !(is_long && mgi_se_over(&S))) st = mgi_se_search_whole(&S, g, &whole, effort, e);
     else S.cut = 1, mg_graph_free(g);
     while (st == MG_OK && whole.n_open && !whole.n_spent && ++effort < MGI_SE_EFFORTS && !mgi_se_over(&S)) st = mgi_se_search_whole(&S, NULL, &whole, effort, e);
