@@ -3211,7 +3211,7 @@ mg_status mg_fuse_threads(const mg_graph *g, mg_graph **out, int *joined, mg_err
    count, by which an axis that is bound to it cuts it; the small instance's inputs are random field elements.      */
 
 enum { MGI_SE_MAX_CLASSES = 24, MGI_SE_MAX_CONST = 24, MGI_SE_MAX_INST = 24, MGI_SE_SMALL_LIMIT = 1 << 16 };
-enum { MGI_SE_FRAME_BYTES = 256 << 20, MGI_SE_VALUE_BYTES = MGI_SE_FRAME_BYTES / 8, MGI_SE_FRAME_WORK = 1 << 27, MGI_SE_VALUE_WORK = MGI_SE_FRAME_WORK / 8 };
+enum { MGI_SE_FRAME_BYTES = 256 << 20, MGI_SE_VALUE_BYTES = MGI_SE_FRAME_BYTES / 8, MGI_SE_FRAME_WORK = 1 << 27, MGI_SE_VALUE_WORK = MGI_SE_FRAME_WORK / 8, MGI_SE_TRIED = 256 };
 
 typedef struct mgi_se_inst { /* an operator of the program that the generator may use elsewhere */
   mg_opcode op;
@@ -3742,6 +3742,8 @@ typedef struct mgi_se_frame {
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension away, as bits */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
+  int spent;          /* 1: cfg's limit of states, structures or steps did, or brief */
+  double brief;       /* not 0: it ends where it is spent, and has so much work, an operator tried counting as MGI_SE_TRIED */
   int huge;           /* 1: what was last asked for is too large for scratch, or takes too long */
   int refused, retry; /* candidates that depth refused; 1: only what was refused in the round before is tried */
   int64_t probe_t0;   /* not 0: the check in hand is timed */
@@ -3772,6 +3774,7 @@ static const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, in
 static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v, int64_t each) {
   const size_t most = MGI_SE_VALUE_BYTES / sizeof(mg_fv), n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
   const double work = (double)n * (double)each;
+  if (f->brief > 0 && f->work + work + (double)MGI_SE_TRIED * (double)f->st.states > f->brief) f->spent = 1;
   if ((f->huge = n > most || work > MGI_SE_VALUE_WORK || f->work + work > MGI_SE_FRAME_WORK)) { f->st.pruned_limit++, f->cut = 1; return NULL; }
   f->work += work;
   if (n > f->scratch_cap) {
@@ -4033,7 +4036,8 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
   f->der = dp;
   if (!at) {
     size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
-    if ((int64_t)f->n_val >= f->cfg->max_states || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) { f->st.pruned_limit++, f->cut = 1; return; }
+    const int many = (int64_t)f->n_val >= f->cfg->max_states;
+    if (many || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) { f->st.pruned_limit++, f->cut = 1, f->spent |= many; return; }
     f->bytes += n * sizeof(mg_fv);
     mgi_se_val *p = (mgi_se_val *)mgi_se_grow(f->val, &f->cap_val, f->n_val + 1, sizeof *p);
     if (!p) { f->oom = 1; return; }
@@ -4279,7 +4283,7 @@ static void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia, int axis) {
 static void mgi_se_tell(struct mgi_se_search *S, int locked);
 static int mgi_se_frame_over(mgi_se_frame *f) {
   if (f->tell) mgi_se_tell(f->tell, 0);
-  if (f->oom) return 1;
+  if (f->oom || (f->spent && f->brief > 0)) return 1;
   if (mgi_se_stopped(f->cfg) || mgi_se_seconds() > f->end) { f->cut = f->late = 1; return 1; }
   return 0;
 }
@@ -5562,7 +5566,7 @@ static int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
    over: the axes that the accumulators chosen run over; one that none does is the business of a frame without it. */
 static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_frame *f = w->f;
-  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1; return; }
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = f->spent = w->full = w->ended = 1; return; }
   if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (k == w->n_need) { if (over == w->all) mgi_se_structure_done(w); return; }
   int may = over;
@@ -6027,7 +6031,7 @@ static int mgi_se_bound_open(const uint32_t *s, int n, const mgi_se_bder *b, int
    without it. */
 static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over) {
   mgi_se_frame *f = w->f;
-  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1; return; }
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = f->spent = w->full = w->ended = 1; return; }
   if (!(++w->steps & 15) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (!n) { if (over == w->all) w->reached++, mgi_se_structure_done(w); return; }
   uint64_t dead = 0, key = w->key, some = w->some;
@@ -6946,10 +6950,10 @@ static mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, 
    records are of, and in whatever order, the others are searched: the result is the same.                           */
 
 /* SPLITS: structures with a group axis that become two kernels; POOL: structures that a segment has at once. */
-enum { MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 16 * MGI_SE_SPLITS };
+enum { MGI_SE_TOP = 8, MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 16 * MGI_SE_SPLITS };
 /* Of >>rewrite: values under way at a time; how much smaller a small tensor is; operators more than the program has; sets, pieces and edges; operators on a path. */
 enum { MGI_SE_RW_UNDER = 3, MGI_SE_RW_SMALL = 8, MGI_SE_RW_MORE = 1, MGI_SE_RW_SETS = 16384, MGI_SE_RW_PIECES = 16384, MGI_SE_RW_EDGES = 1 << 18, MGI_SE_RW_DEPTH = 250 };
-typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut; uint64_t count[9]; } mgi_se_kept; /* a frame's record; n structures follow */
+typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut, effort; uint64_t count[9]; } mgi_se_kept; /* a frame's record; n structures follow */
 typedef struct mgi_se_record { uint64_t seg; int32_t frame; uint32_t bytes; size_t at; } mgi_se_record;
 typedef struct mgi_se_key { uint64_t part[4]; } mgi_se_key;
 static const char *const mgi_se_key_other[4] = { "another program", "another GPU", "other options", "another version, or another model" };
@@ -7204,9 +7208,10 @@ static void mgi_se_structure_code(mgi_se_buffer *c, const mgi_se_seg *s, const m
    postorder from the outputs (what no output needs is left out).  A unary elementwise operator on what another makes for it
    alone stays with that one, as it costs no byte less anywhere else; not with a matmul, which a library kernel may be better at,
    and not an exponential, which may not be handed on while what it is of may; nor behind so many that a kernel has no room for more.
-   With more than MGI_SE_DOWN down-sets only those are taken that the postorder passes through, and the search is not complete. */
+   With too many down-sets, more than MGI_SE_DOWN or MGI_SE_CHAINS steps of a shortest path over them, blocks of operators take the place of
+   these, each block cut where the postorder passes; then only those are taken that it passes through.  The search is not complete then. */
 
-enum { MGI_SE_MOST_OPS = 200, MGI_SE_KERNELS = 5, MGI_SE_DOWN = 1024, MGI_SE_SET_WORDS = (MGI_SE_MOST_OPS + 63) / 64 };
+enum { MGI_SE_MOST_OPS = 200, MGI_SE_KERNELS = 5, MGI_SE_DOWN = 1024, MGI_SE_CHAINS = 1 << 23, MGI_SE_SET_WORDS = (MGI_SE_MOST_OPS + 63) / 64 };
 
 typedef struct mgi_se_set { uint64_t w[MGI_SE_SET_WORDS]; } mgi_se_set; /* of operators, by place in postorder */
 
@@ -7250,13 +7255,18 @@ typedef struct mgi_se_found { /* of one segment */
   mg_graph *own;                             /* the segment's program, until it is begun */
   uint64_t hash;                             /* of that, mg_hash */
   int want;                                  /* so many structures */
-  int shared;                                /* 1: what follows but in and out is another's, whose program this one's is */
+  int shared;                                /* not 0: what follows but in and out is that of segment shared - 1, whose program this one's is */
   mgi_se_seg *s;
+  uint8_t *open;                             /* by frame: 1: it was not searched yet, or a limit of the effort ended it */
+  int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those that it ended; effort: the next one */
+  int none;                                  /* 1: there was no kernel for it, as far as the effort went */
+  mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or with maxima of its own */
+  double tiled_us;
+  mg_verify_report tiled_report;
   mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
   int n, n_split;
   int *tile;
   mg_verify_report *report;
-  mg_graph *tiled;                           /* in place of a search: one kernel, by >>tilings */
   mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT]; /* tensors of the program */
   double us;
 } mgi_se_found;
@@ -7315,32 +7325,90 @@ static mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, ui
   return mgi_se_set_minus(&need, s, &none);
 }
 
-/* Fills in the down-sets: from the empty one, what has all its operands is added, in every order.  0 if memory is out. */
-static int mgi_se_cuts_down(mgi_se_cuts *C) {
+/* The sets to start from for the down-sets: together[k], those of operator k, empty where it stays with another. */
+typedef struct mgi_se_blocks { mgi_se_set together[MGI_SE_MOST_OPS]; } mgi_se_blocks;
+
+/* All down-sets of the blocks: from the empty one, what has all its operands is added, in every order.  0: there are more than `most`; -1: memory
+   is out. */
+static int mgi_se_cuts_orders(mgi_se_cuts *C, const mgi_se_blocks *B, int most) {
   enum { SLOTS = 4 * MGI_SE_DOWN };
   int16_t *slot = (int16_t *)malloc(SLOTS * sizeof *slot);
-  C->down = (mgi_se_set *)calloc(MGI_SE_DOWN + 1, sizeof *C->down);
-  if (!slot || !C->down) { free(slot); return 0; }
+  int all = 1;
+  if (!slot) return -1;
   memset(slot, -1, SLOTS * sizeof *slot);
   C->n_down = 1;
-  for (int at = 0; at < C->n_down && !C->part; at++)
-    for (int k = 0; k < C->n && !C->part; k++) {
+  memset(&C->down[0], 0, sizeof C->down[0]);
+  for (int at = 0; at < C->n_down && all; at++)
+    for (int k = 0; k < C->n && all; k++) {
       mgi_se_set next = C->down[at];
       uint32_t takes;
-      int none = mgi_se_set_has(&next, k) || !mgi_se_set_has(&C->alone[k], k);
+      int none = mgi_se_set_has(&next, k) || !mgi_se_set_has(&B->together[k], k);
       if (none) continue;
-      const mgi_se_set need = mgi_se_cuts_need(C, &C->alone[k], &takes);
+      const mgi_se_set need = mgi_se_cuts_need(C, &B->together[k], &takes);
       mgi_se_set_minus(&need, &next, &none);
       if (!none) continue;
-      mgi_se_set_join(&next, &C->alone[k]);
+      mgi_se_set_join(&next, &B->together[k]);
       uint32_t h = (uint32_t)mgi_se_set_hash(&next) & (SLOTS - 1);
       while (slot[h] >= 0 && !mgi_se_set_same(&C->down[slot[h]], &next)) h = (h + 1) & (SLOTS - 1);
       if (slot[h] >= 0) continue;
-      if (C->n_down > MGI_SE_DOWN) C->part = 1;
+      if (C->n_down > most) all = 0;
       else slot[h] = (int16_t)C->n_down, C->down[C->n_down++] = next;
     }
   free(slot);
-  if (!C->part) return 1;
+  return all;
+}
+/* Blocks of a long program: with what nothing else uses, its only user, if that is no product. */
+static void mgi_se_cuts_blocks(const mgi_se_cuts *C, mgi_se_blocks *B) {
+  int block[MGI_SE_MOST_OPS];
+  memset(B, 0, sizeof *B);
+  for (int k = 0; k < C->n; k++) {
+    const mg_opcode code = (mg_opcode)C->p->ops[C->op[k]].code;
+    block[k] = k;
+    for (int x = 0; x < k && code != MG_OP_MATMUL && code != MG_OP_CONCAT_MATMUL; x++) {
+      if (!mgi_se_set_has(&C->of[k], x) || C->given[x] || mgi_se_set_size(&C->to[x], C->n) > 1) continue;
+      const int was = block[x];
+      for (int j = 0; j < k; j++) if (block[j] == was) block[j] = k;
+    }
+  }
+  for (int k = 0; k < C->n; k++) mgi_se_set_put(&B->together[block[k]], k);
+}
+static int mgi_se_down_cmp(const void *x, const void *y) {
+  const mgi_se_set *a = (const mgi_se_set *)x, *b = (const mgi_se_set *)y;
+  const int more = mgi_se_set_size(a, MGI_SE_MOST_OPS) - mgi_se_set_size(b, MGI_SE_MOST_OPS);
+  return more ? more : memcmp(a, b, sizeof *a);
+}
+/* Fills in the down-sets: all, if there are few enough; of a long program those of its blocks, and with each of these what begins another block;
+   or those that the postorder passes through.  0 if memory is out. */
+static int mgi_se_cuts_down(mgi_se_cuts *C) {
+  const double most = sqrt((double)MGI_SE_CHAINS / (C->n + 1));
+  const int few = most < MGI_SE_DOWN ? (int)most : (int)MGI_SE_DOWN;
+  mgi_se_blocks *B = (mgi_se_blocks *)calloc(1, sizeof *B);
+  C->down = (mgi_se_set *)calloc(MGI_SE_DOWN + 2, sizeof *C->down);
+  if (!B || !C->down) { free(B); return 0; }
+  memcpy(B->together, C->alone, sizeof B->together);
+  int all = mgi_se_cuts_orders(C, B, few);
+  C->part = all == 0;
+  if (C->part) mgi_se_cuts_blocks(C, B), all = mgi_se_cuts_orders(C, B, few);
+  const int whole = C->n_down;
+  for (int at = 0; at < whole && C->part && all > 0; at++)
+    for (int k = 0; k < C->n; k++) {
+      mgi_se_set next = C->down[at];
+      uint32_t takes;
+      int none = mgi_se_set_has(&next, k) || !mgi_se_set_has(&B->together[k], k);
+      if (none) continue;
+      const mgi_se_set need = mgi_se_cuts_need(C, &B->together[k], &takes);
+      mgi_se_set_minus(&need, &next, &none);
+      for (int j = 0; j < k && none && C->n_down < few; j++) {
+        if (!mgi_se_set_has(&B->together[k], j) || !mgi_se_set_has(&C->alone[j], j)) continue;
+        mgi_se_set_join(&next, &C->alone[j]);
+        int known = 0;
+        for (int i = 0; i < C->n_down; i++) known |= mgi_se_set_same(&C->down[i], &next);
+        if (!known) C->down[C->n_down++] = next;
+      }
+    }
+  if (C->part && all > 0) qsort(C->down, (size_t)C->n_down, sizeof *C->down, mgi_se_down_cmp);
+  free(B);
+  if (all) return all > 0;
   C->n_down = 1;
   for (int k = 0; k < C->n; k++)
     if (mgi_se_set_has(&C->alone[k], k)) C->down[C->n_down] = C->down[C->n_down - 1], mgi_se_set_join(&C->down[C->n_down++], &C->alone[k]);
@@ -7433,7 +7501,10 @@ typedef struct mgi_se_search {
   /* the segment in hand */
   const mgi_se_seg *seg;
   mgi_se_frame *frame;
-  int n_frames, cap_frames, next;
+  int n_frames, cap_frames;
+  int *turn, n_turns, next;             /* the frames to search now, in their order; of them, the next */
+  int effort;                           /* see mgi_se_effort */
+  mg_search_config pace;                /* cfg with its limits */
   double seg_t0;
   mgi_se_found *found;                  /* of a segment under way: what it becomes */
   mgi_se_found *had;                    /* what >>cuts has found, for >>rewrite */
@@ -7506,7 +7577,7 @@ typedef struct mgi_se_kept_mark { uint32_t bytes, mark; uint64_t check; } mgi_se
 static mgi_se_kept_head mgi_se_kept_head_of(const mgi_se_key *key) {
   mgi_se_kept_head h;
   memset(&h, 0, sizeof h);
-  memcpy(h.magic, "mirageK5", 8), h.key = *key, h.check = mgi_se_key_hash(key);
+  memcpy(h.magic, "mirageK6", 8), h.key = *key, h.check = mgi_se_key_hash(key);
   return h;
 }
 static uint32_t mgi_se_kept_marked(uint64_t seed, uint32_t bytes) { return (uint32_t)mgi_se_mix(seed, bytes); }
@@ -7518,6 +7589,7 @@ static void mgi_se_kept_code(mgi_se_buffer *c, mgi_se_kept *r) {
   MGI_SE_FIELD(c, r->frame);
   MGI_SE_FIELD(c, r->n);
   MGI_SE_FIELD(c, r->cut);
+  MGI_SE_FIELD(c, r->effort);
   for (int k = 0; k < 9; k++) MGI_SE_FIELD(c, r->count[k]);
   c->bad |= r->frame < 0 || r->n < 0 || r->n > MGI_SE_KEEP;
 }
@@ -7570,7 +7642,7 @@ static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
   S->seed = h.check;
   FILE *f = fopen(path, "rb");
   if (f) {
-    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK5", &S->kept, e);
+    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK6", &S->kept, e);
     fclose(f);
     if (st != MG_OK) return st;
     const mgi_se_buffer *b = &S->kept;
@@ -7656,7 +7728,7 @@ static void mgi_se_tell(mgi_se_search *S, int locked) {
   S->cfg.progress(S->cfg.user, &st);
 }
 
-/* 1: frame k of the segment in hand has a record, whose part it then takes; under the lock. */
+/* 1: frame k of the segment in hand has a record, whose part it then takes, unless it took more effort; under the lock. */
 static int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_record key = { S->seg_id, k, 0, 0 };
@@ -7667,6 +7739,11 @@ static int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_structure t, best;
   c.at = at->at, c.n = at->at + at->bytes, c.reads = 1;
   mgi_se_kept_code(&c, &r);
+  if (!c.bad && r.effort > S->effort) {
+    S->found->n_open++, S->found->n_spent++;
+    return 1;
+  }
+  S->found->open[k] = 0;
   for (int i = 0; i < r.n && !c.bad; i++) {
     mgi_se_structure_code(&c, S->seg, &S->frame[k], &t);
     if (!c.bad) mgi_se_pool_add(S, &t);
@@ -7696,6 +7773,24 @@ static void mgi_se_kept_add(mgi_se_search *S, mgi_se_kept *r, mgi_se_structure *
   if (w->bad || mgi_se_seconds() >= R->write_at) mgi_se_kept_write(R);
 }
 
+/* Effort e: a segment's most promising frames first, as far as a few states and steps go; then more of both.  The last is all of the
+   space that is stated.  None depends on a clock.  A frame that such a limit ended is searched anew by the next. */
+enum { MGI_SE_EFFORTS = 4, MGI_SE_EFFORT_FRAMES = 8, MGI_SE_EFFORT_STATES = 512, MGI_SE_EFFORT_STEPS = 1 << 12, MGI_SE_EFFORT_WORK = 1 << 22 };
+static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
+  mg_search_config c = *cfg;
+  const int64_t states = (int64_t)MGI_SE_EFFORT_STATES << 2 * e, steps = (int64_t)MGI_SE_EFFORT_STEPS << 4 * e;
+  if (e >= MGI_SE_EFFORTS - 1) return c;
+  if (c.max_states > states) c.max_states = states;
+  if (c.max_steps > steps && !c.structure) c.max_steps = steps; /* the hook sees each once */
+  return c;
+}
+/* A frame's work; 0: all that there is, as nothing more may be given. */
+static double mgi_se_effort_work(const mg_search_config *cfg, int e) {
+  const mg_search_config c = mgi_se_effort(cfg, e);
+  return c.max_states < cfg->max_states || c.max_steps < cfg->max_steps ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e) : 0;
+}
+static int mgi_se_effort_frames(int e) { return e < MGI_SE_EFFORTS - 1 ? MGI_SE_EFFORT_FRAMES << e / 2 : 1 << 30; }
+
 static void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_frame *f = &S->frame[k];
@@ -7708,16 +7803,18 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   }
   memset(&r, 0, sizeof r);
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
-  f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
+  f->s = S->seg, f->cfg = &S->pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, S->effort);
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.machine, w->show = &R->lock;
-  int ok = w && !f->oom && mgi_se_walk_exits(w), cyclic = 1;
+  const int short_of = f->spent && f->brief > 0; /* what is made last is not there */
+  int ok = w && !f->oom && !short_of && mgi_se_walk_exits(w), cyclic = 1;
   if (ok && S->cfg.bound && !S->cfg.structure) mgi_se_walk_signs(w);
   ok = ok && !f->oom && mgi_se_walk_order(w);
   if (ok && S->cfg.bound) w->guide = mgi_se_bound_new(w, &cyclic);
   if (ok && (w->guide || (cyclic && mgi_se_walk_must(w)))) mgi_se_outputs(w, 0);
-  else f->oom = 1;
-  r.seg = S->seg_id, r.frame = k, r.cut = f->cut;
+  else if (!short_of) f->oom = 1;
+  const int again = f->spent && !f->late && !f->oom && f->brief > 0;
+  r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again, r.effort = S->effort;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
   r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0, r.count[8] = f->st.pruned_pairs;
   pthread_mutex_lock(&R->lock);
@@ -7725,7 +7822,10 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   S->unkept |= f->late || f->oom;
   for (int i = 0; w && i < w->n_best; i++) keep[i] = (uint8_t)(mgi_se_pool_add(S, &w->best[i]) || S->unkept), r.n += keep[i];
   mgi_se_frame_done(S, &r, w && w->n_best ? w->best : NULL);
-  if (S->cfg.checkpoint && !f->late && !f->oom) mgi_se_kept_add(S, &r, w ? w->best : NULL, keep);
+  if (again) R->st.frames--;
+  if (again || f->late) S->found->n_open++, S->found->n_spent++;
+  else S->found->open[k] = 0;
+  if (S->cfg.checkpoint && !again && !f->late && !f->oom) mgi_se_kept_add(S, &r, w ? w->best : NULL, keep);
   S->oom |= f->oom, R->late |= f->late;
   for (int i = 0; i < MGI_SE_PROBES; i++) R->probe_ns[i] += f->probe_ns[i];
   pthread_mutex_unlock(&R->lock);
@@ -7741,6 +7841,7 @@ static void *mgi_se_work(void *arg) {
   for (;;) {
     pthread_mutex_lock(&S->lock);
     int k = W->tune ? S->next_tune++ : S->next++;
+    const int frame = !W->tune && k < S->n_turns ? S->turn[k] : -1;
     double now = mgi_se_seconds();
     if (W->main) mgi_se_tell(S, 1);
     pthread_mutex_unlock(&S->lock);
@@ -7753,9 +7854,9 @@ static void *mgi_se_work(void *arg) {
       else if (!t->n_tiles) mgi_se_tune(S->seg, t, S->cfg.machine, 1, MGI_SE_TILES, 1e300);
       S->tuned[k] = (uint8_t)(over ? 2 : t->n_tiles || S->limit >= 1e300);
     } else {
-      if (k >= S->n_frames) return NULL;
-      if (W->main) S->frame[k].tell = S;
-      mgi_se_run_frame(S, k);
+      if (frame < 0) return NULL;
+      if (W->main) S->frame[frame].tell = S;
+      mgi_se_run_frame(S, frame);
     }
   }
 }
@@ -7806,6 +7907,15 @@ static void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
   S->frame[S->n_frames++] = *like;
 }
 
+/* What is most likely to have the fastest first: many grid axes, no group axis, no loop. */
+static int mgi_se_frame_cmp(const void *x, const void *y) {
+  const mgi_se_frame *a = (const mgi_se_frame *)x, *b = (const mgi_se_frame *)y;
+  const int axes = (b->n_grid - (b->group > 0)) - (a->n_grid - (a->group > 0)), group = (a->group > 0) - (b->group > 0);
+  if (axes || group) return axes ? axes : group;
+  for (int k = 1; k <= a->n_grid; k++) if (a->gcls[k] != b->gcls[k]) return a->gcls[k] - b->gcls[k];
+  return a->loop[0] != b->loop[0] ? a->loop[0] - b->loop[0] : a->loop[1] - b->loop[1];
+}
+
 /* Frames: sets of the outputs' classes for the grid (the last dimension goes on x), times a class that is summed over for
    the group axis or none, times a class for each loop or none. */
 static void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
@@ -7851,6 +7961,7 @@ static void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
         }
     }
   }
+  if (S->n_frames) qsort(S->frame, (size_t)S->n_frames, sizeof *S->frame, mgi_se_frame_cmp);
 }
 
 /* For graphs at sizes that may stay large, as what a reshape takes apart does, or of which none is smaller: hours.  So many seconds at
@@ -7903,16 +8014,36 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
   return ok > 0;
 }
 
-/* Begins f's segment, `key` among those of the search; p becomes its own.  *frames: there are frames to search.  Only S is written,
-   and of the root what is written under its lock. */
+/* Which of the segment's frames have their turn now. */
+static mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
+  const int most = mgi_se_effort_frames(S->effort);
+  if (!f->open) {
+    f->open = (uint8_t *)malloc((size_t)S->n_frames + 1), f->n_frames = S->n_frames;
+    if (f->open) memset(f->open, 1, (size_t)S->n_frames + 1);
+  }
+  S->turn = (int *)malloc(((size_t)S->n_frames + 1) * sizeof *S->turn);
+  if (!f->open || !S->turn) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for frames");
+  S->n_turns = 0, f->effort = S->effort + 1;
+  for (int k = 0; k < S->n_frames; k++) {
+    if (!f->open[k]) continue;
+    if (k < most) S->turn[S->n_turns++] = k;
+    else f->n_open++;
+  }
+  return MG_OK;
+}
+
+/* Begins f's segment, `key` among those of the search, or goes on with it, by S->effort; p becomes its own.  *frames: there are frames to
+   search.  Only S is written, and of the root what is written under its lock. */
 static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_found *f, uint64_t key, int *frames, mg_error *e) {
   mgi_se_search *R = S->root;
   mg_error local;
+  const int first = !f->s;
   *frames = 0;
-  mg_status st = mgi_se_seg_new(p, &S->cfg, S->end, &f->s, &local);
+  f->n_open = f->n_spent = 0, f->effort = MGI_SE_EFFORTS;
+  mg_status st = first ? mgi_se_seg_new(p, &S->cfg, S->end, &f->s, &local) : MG_OK;
   pthread_mutex_lock(&R->lock);
-  R->st.segments++;
-  if (f->s && f->s->eg) {
+  R->st.segments += (uint64_t)first;
+  if (first && f->s && f->s->eg) {
     if (f->s->egraph_ms > R->st.egraph_ms) R->st.egraph_ms = f->s->egraph_ms;
     if (S == R) memcpy(R->st.axiom_us, f->s->eg->axiom_us, sizeof R->st.axiom_us), memcpy(R->st.closure_us, f->s->eg->closure_us, sizeof R->st.closure_us);
     if (S == R) R->st.egraph_nodes = mg_egraph_nodes(f->s->eg), R->st.egraph_classes = mg_egraph_classes(f->s->eg);
@@ -7923,13 +8054,15 @@ static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   if (st == MG_NO_MEMORY) { if (e) *e = local; return st; }
   if (st != MG_OK) return MG_OK; /* no fused kernel here; library kernels remain */
   S->seg = f->s, S->n_pool = S->oom = S->next = S->unkept = 0;
-  S->seg_id = mgi_se_mix(mg_hash(p), key);
+  S->seg_id = mgi_se_mix(mg_hash(f->s->p), key), S->pace = mgi_se_effort(&S->cfg, S->effort);
   mgi_se_frames(S, f->s);
   S->cut |= mgi_se_counts_over(f->s);
   S->pool = (mgi_se_structure *)malloc(MGI_SE_POOL * sizeof *S->pool);
   if (!S->pool || S->oom) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
+  st = mgi_se_turns(S, f, e);
+  if (st != MG_OK) return st;
   pthread_mutex_lock(&R->lock);
-  R->st.frames_begun += (uint64_t)S->n_frames;
+  if (first) R->st.frames_begun += (uint64_t)S->n_frames;
   pthread_mutex_unlock(&R->lock);
   S->found = f, *frames = 1;
   return MG_OK;
@@ -8032,14 +8165,15 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   mg_error local;
   mg_status st = MG_OK;
   int lost = 0; /* structures that are none for what is no fault of the model's */
-  int sure = S != S->root || !mgi_se_judges(S); /* 1: no more than `want` are looked at: one of them is none that `wary` names, or nobody asks */
+  const int asks = S == S->root && mgi_se_judges(S); /* more than `want` are looked at until none is left that may be faster than the fastest */
+  double best = 1e18;                                /* which is, repaired, none that `wary` names */
   if (want > MGI_SE_POOL) want = MGI_SE_POOL;
   pthread_mutex_lock(&S->root->lock);
   int damaged = S->root->damaged, splits = S == S->root && S->cfg.max_kernel_ops > 1 ? MGI_SE_SPLITS : 0, k = 0, q = 0, ready = 0;
   pthread_mutex_unlock(&S->root->lock);
   if (damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
   else {
-    const size_t room = (size_t)(sure ? want : MGI_SE_POOL) + 1;
+    const size_t room = (size_t)(asks ? MGI_SE_POOL : want) + 1;
     f->st = (mgi_se_structure *)malloc(room * sizeof *f->st);
     f->tile = (int *)calloc(room, sizeof *f->tile);
     f->report = (mg_verify_report *)calloc(room, sizeof *f->report);
@@ -8064,13 +8198,17 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       for (int j = 0; j < f->n; j++) alike |= f->st[j].work == t->work;
       if (alike) continue;
       mgi_se_pool_tiles(S, q);
-      int tile = -1, wary = 0;
+      int tile = -1;
+      double us = 1e18;
       for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
         mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.machine, &local);
         S->st.candidates++;
         if (!g) mgi_se_step(S, local.status);
-        if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i, wary = !sure && (mgi_se_repair(S, &g), mgi_se_behind(S, g));
-        else S->st.refused++;
+        if (g && mgi_se_emittable(S, g, &local) == MG_OK) {
+          tile = i;
+          const double more = asks ? mgi_se_repair(S, &g) : 0;
+          if (asks && !mgi_se_behind(S, g)) us = t->tile_us[i] + more;
+        } else S->st.refused++;
         mg_graph_free(g);
       }
       if (tile < 0) { lost++; continue; }
@@ -8078,8 +8216,8 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       S->st.verified++;
       f->st[f->n] = *t;
       f->tile[f->n++] = tile;
-      sure |= !wary;
-      if (f->n == want && !sure && want < MGI_SE_POOL) want++;
+      if (us < best) best = us;
+      if (f->n == want && asks && best > t->us && want < MGI_SE_POOL) want++;
     }
   }
   if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
@@ -8088,20 +8226,52 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
 }
 
 static void mgi_se_segment_free(mgi_se_search *S) {
-  free(S->frame), free(S->pool);
-  S->frame = NULL, S->pool = NULL, S->n_pool = S->cap_frames = S->n_frames = 0;
+  free(S->frame), free(S->pool), free(S->turn);
+  S->frame = NULL, S->pool = NULL, S->turn = NULL, S->n_pool = S->cap_frames = S->n_frames = S->n_turns = 0;
 }
 
-/* The whole program: its frames get at most two thirds of the time where there are cuts to try after it; last: there are none. */
-static mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found *f, int last, mg_error *e) {
-  double end = S->end;
+/* mgi_se_segment_end; what the efforts before this one found stays among it. */
+static mg_status mgi_se_segment_better(mgi_se_search *S, int want, mg_error *e) {
+  mgi_se_found *f = S->found, was = *f;
+  f->st = NULL, f->tile = NULL, f->report = NULL, f->n = f->n_split = 0, f->us = 0;
+  mg_status st = mgi_se_segment_end(S, want, e);
+  const size_t room = (size_t)(was.n + f->n) + 1;
+  mgi_se_structure *t = (mgi_se_structure *)malloc(room * sizeof *t);
+  int *tile = (int *)malloc(room * sizeof *tile), n = 0;
+  mg_verify_report *report = (mg_verify_report *)malloc(room * sizeof *report);
+  if (!t || !tile || !report) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
+  for (int i = 0, j = 0; st == MG_OK && (i < was.n || j < f->n);) {
+    const int old = j == f->n || (i < was.n && was.st[i].tile_us[was.tile[i]] <= f->st[j].tile_us[f->tile[j]]);
+    const mgi_se_found *x = old ? &was : f;
+    const int k = old ? i++ : j++;
+    int alike = 0;
+    for (int q = 0; q < n; q++) alike |= t[q].work == x->st[k].work;
+    if (!alike) t[n] = x->st[k], tile[n] = x->tile[k], report[n++] = x->report[k];
+  }
+  for (int k = 0; k < was.n_split; k++) {
+    int at = f->n_split, alike = 0;
+    for (int j = 0; j < f->n_split; j++) alike |= f->split[j].work == was.split[k].work;
+    while (!alike && at > 0 && was.split[k].us < f->split[at - 1].us) at--;
+    if (alike || at == MGI_SE_SPLITS) continue;
+    const int last = f->n_split < MGI_SE_SPLITS ? f->n_split++ : MGI_SE_SPLITS - 1;
+    memmove(&f->split[at + 1], &f->split[at], (size_t)(last - at) * sizeof *f->split);
+    f->split[at] = was.split[k];
+  }
+  free(was.st), free(was.tile), free(was.report);
+  free(f->st), free(f->tile), free(f->report);
+  f->st = t, f->tile = tile, f->report = report, f->n = st == MG_OK ? n : 0;
+  if (f->n) f->us = t[0].tile_us[tile[0]];
+  return st;
+}
+
+/* The whole program, or more of it: p is given the first time. */
+static mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found *f, int effort, mg_error *e) {
   int frames;
-  if (S->cfg.time_limit_s > 0 && S->cfg.max_kernel_ops > 1 && S->p->n_ops > 2 && !last) S->end = S->t0 + S->cfg.time_limit_s * 2 / 3;
+  S->effort = effort;
   mg_status st = mgi_se_segment_begin(S, p, f, 1, &frames, e);
-  S->units = S->n_frames, S->units_done = 0, S->seg_t0 = mgi_se_seconds();
+  S->units = S->n_turns, S->units_done = 0, S->seg_t0 = mgi_se_seconds();
   if (st == MG_OK && frames) mgi_se_parallel(S, 0);
-  S->end = end;
-  if (st == MG_OK && frames) st = mgi_se_segment_end(S, S->cfg.top_k, e);
+  if (st == MG_OK && frames) st = mgi_se_segment_better(S, S->cfg.top_k, e);
   mgi_se_segment_free(S);
   return st;
 }
@@ -8109,8 +8279,8 @@ static mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found
 /* The other segments, in the order in which they are begun. */
 typedef struct mgi_se_queue {
   mgi_se_search *root;
-  mgi_se_found *seg;
-  double end;                           /* for each of them */
+  mgi_se_found **seg;
+  int effort;                           /* for each of them */
   int n, begun, beginning, n_live;     /* beginning: how many workers are about to add to live */
   mgi_se_search *live[64];              /* each with frames that nobody took, or with a worker at its last ones */
   int left[64];                         /* its frames not done */
@@ -8132,7 +8302,7 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
     mgi_se_search *T = NULL;
     int k = 0;
     if (main) mgi_se_tell(R, 1);
-    for (int i = 0; i < q->n_live && !T; i++) if (q->live[i]->next < q->live[i]->n_frames) T = q->live[i], k = T->next++;
+    for (int i = 0; i < q->n_live && !T; i++) if (q->live[i]->next < q->live[i]->n_turns) T = q->live[i], k = T->turn[T->next++];
     if (T) {
       if (main) T->frame[k].tell = R;
       pthread_mutex_unlock(&R->lock);
@@ -8144,26 +8314,26 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
       for (q->n_live--; at < q->n_live; at++) q->live[at] = q->live[at + 1], q->left[at] = q->left[at + 1];
     } else if (q->begun < q->n) {
       int which = q->begun++, frames = 0;
-      mgi_se_found *f = &q->seg[which];
+      mgi_se_found *f = q->seg[which];
       q->beginning++;
       T = (mgi_se_search *)calloc(1, sizeof *T);
-      if (T) T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = q->end, T->cfg.threads = 1, T->cfg.progress = NULL;
+      if (T) T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = R->end, T->effort = q->effort, T->cfg.threads = 1, T->cfg.progress = NULL, T->cfg.structure = NULL;
       pthread_mutex_unlock(&R->lock);
       mg_status st = T ? MG_OK : mg_fail(&e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
-      mg_graph *g = !T || mgi_se_over(T) ? NULL : f->own;
-      if (g) f->own = NULL, st = mgi_se_segment_begin(T, g, f, 4, &frames, &e);
+      mg_graph *g = f->own;
+      if (T && !mgi_se_over(T) && (g || f->s)) f->own = NULL, st = mgi_se_segment_begin(T, g, f, 4, &frames, &e);
       pthread_mutex_lock(&R->lock);
       q->beginning--;
       mgi_se_queue_failed(q, st, &e);
       pthread_cond_broadcast(&q->more);
-      if (frames && T->n_frames) { q->left[q->n_live] = T->n_frames, q->live[q->n_live++] = T; continue; }
+      if (frames && T->n_turns) { q->left[q->n_live] = T->n_turns, q->live[q->n_live++] = T; continue; }
     } else if (q->beginning) {
       pthread_cond_wait(&q->more, &R->lock);
       continue;
     } else break;
     /* T has no frame left: what came of it */
     pthread_mutex_unlock(&R->lock);
-    mg_status st = T && T->found ? mgi_se_segment_end(T, T->found->want, &e) : MG_OK;
+    mg_status st = T && T->found ? mgi_se_segment_better(T, T->found->want, &e) : MG_OK;
     pthread_mutex_lock(&R->lock);
     mgi_se_queue_failed(q, st, &e);
     if (T) {
@@ -8181,13 +8351,13 @@ static void *mgi_se_queue_thread(void *q) {
   return NULL;
 }
 
-/* Searches n segments, each of which has its program, until `end`. */
-static mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found *seg, int n, double end, mg_error *e) {
+/* Searches n segments by `effort`, each of which has its program or was begun before. */
+static mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found **seg, int n, int effort, mg_error *e) {
   pthread_t thread[64];
   mgi_se_queue q;
   int started = 0;
   memset(&q, 0, sizeof q);
-  q.root = R, q.seg = seg, q.n = n, q.end = end;
+  q.root = R, q.seg = seg, q.n = n, q.effort = effort;
   if (!n) return MG_OK;
   pthread_cond_init(&q.more, NULL);
   for (int k = 1; k < R->cfg.threads && k < 64; k++) if (!pthread_create(&thread[started], NULL, mgi_se_queue_thread, &q)) started++;
@@ -8205,10 +8375,11 @@ static void mgi_se_stops(mgi_se_search *S, const mgi_se_found *f, int n) {
     if (f[k].s && f[k].s->eg && f[k].s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f[k].s->stop);
 }
 static void mgi_se_found_free(mgi_se_found *f) {
-  mg_graph_free(f->own), mg_graph_free(f->tiled);
+  mg_graph_free(f->own);
   if (f->shared) return;
+  mg_graph_free(f->tiled);
   if (f->s) mgi_se_seg_free(f->s);
-  free(f->st), free(f->tile), free(f->report);
+  free(f->open), free(f->st), free(f->tile), free(f->report);
 }
 
 mg_search_config mg_search_config_default(void) {
@@ -8232,7 +8403,7 @@ static int mgi_se_block_ops(const mg_graph *g) {
 
 /* A segment of the program: its n operators, where in the list of those that are searched it stands or -1, what it takes at
    least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing. */
-typedef struct mgi_se_piece { mgi_se_set ops; double bound, us, library; int at, n, rigid; } mgi_se_piece; /* rigid: see mgi_se_piece_rigid */
+typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; int at, n, apart; } mgi_se_piece; /* guess: what it is likely to take at least; apart: see mgi_se_piece_apart */
 
 /* What library kernels take for a piece; 1e18 where they may not.  What nothing has normalised yet would be in memory between
    them, and fp16 may overflow: of such a piece all that could be cut off is that or takes that, and the `best` kernel of its own
@@ -8252,15 +8423,24 @@ static double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
   return raw && (other || best < 2 * us) ? 1e18 : us;
 }
 
-/* 1: beside others it has an operator that keeps extents as they are, as a reshape does: these are large in the small instance too, and no
-   axis cuts them.  Such a segment takes longest, and least is found for it. */
-static int mgi_se_piece_rigid(const mgi_se_cuts *C, const mgi_se_piece *x) {
-  int rigid = 0;
-  for (int k = 0; k < C->n && x->n > 1; k++) {
-    const mg_opcode code = (mg_opcode)C->p->ops[C->op[k]].code;
-    rigid |= mgi_se_set_has(&x->ops, k) && mg_op_row(code)->moves && code != MG_OP_TRANSPOSE;
+/* 1: operators that have no tensor in common with the others of the piece are among it: one kernel for both saves a launch at most. */
+static int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
+  mgi_se_set met, reads;
+  uint32_t takes = 0;
+  int n = 0;
+  memset(&met, 0, sizeof met), memset(&reads, 0, sizeof reads);
+  for (int again = 1; again;) {
+    again = 0;
+    for (int k = 0; k < C->n; k++) {
+      if (!mgi_se_set_has(&x->ops, k) || mgi_se_set_has(&met, k)) continue;
+      int joins = !n || (C->takes[k] & takes) || mgi_se_set_has(&reads, k);
+      for (int i = 0; i < C->n && !joins; i++) joins = mgi_se_set_has(&C->of[k], i) && (mgi_se_set_has(&met, i) || mgi_se_set_has(&reads, i));
+      if (!joins) continue;
+      mgi_se_set_put(&met, k), mgi_se_set_join(&reads, &C->of[k]);
+      takes |= C->takes[k], n++, again = 1;
+    }
   }
-  return rigid;
+  return n < x->n;
 }
 
 /* Adds the kernel f->tiled to g; map: the tensors of the program p in g. */
@@ -8605,7 +8785,7 @@ static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *
         x = m;
         const double bytes = mgi_se_cuts_bytes(C, &ops);
         x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
-        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].rigid = mgi_se_piece_rigid(C, &x[n]);
+        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].apart = mgi_se_piece_apart(C, &x[n]);
         slot[h] = (int32_t)n++;
         if (2 * n > slots) {
           int32_t *wide = (int32_t *)malloc(2 * slots * sizeof *wide);
@@ -8672,6 +8852,8 @@ static int mgi_se_todo_cmp(const void *x, const void *y) {
   return a->us < b->us ? -1 : b->us < a->us ? 1 : a->piece - b->piece;
 }
 
+static const mg_verify_report *mgi_se_found_report(const mgi_se_found *f) { return f->tiled ? &f->tiled_report : &f->report[0]; }
+
 /* What a program's cuts have come to. */
 typedef struct mgi_se_cutting {
   const mgi_se_cuts *C;
@@ -8683,7 +8865,7 @@ typedef struct mgi_se_cutting {
   int n_piece, n;                            /* n: of seg */
   mgi_se_set kept;                           /* operators whose results stay within a kernel: in 16 bits they are not as safe as written */
   int picks;                                 /* 1: of a segment the fastest structure is taken that `wary` does not name */
-  double best;                               /* us of the best program that is known */
+  double best, least;                        /* us of the best program that is known; and what one kernel for the whole is likely to take */
 } mgi_se_cutting;
 
 /* What library kernels take for piece x, see mgi_se_piece_library; 1e18 too where they would hand on what is kept. */
@@ -8699,60 +8881,94 @@ static int mgi_se_cuts_twin(const mgi_se_cutting *X, int n, const mgi_se_found *
   return -1;
 }
 
-/* Drops the fastest structures of f that `wary` names: of a program of several kernels one such is enough to rank it behind all others.  By
-   the caller's thread. */
+/* Drops the fastest structures of f that `wary` names: of a program of several kernels one such is enough to rank it behind all others.  A form
+   of it with maxima of its own may take its place.  By the caller's thread. */
 enum { MGI_SE_PICKS = 8 };
 static void mgi_se_cuts_pick(mgi_se_search *S, mgi_se_found *f) {
+  double fastest = f->tiled ? f->tiled_us : 1e18;
   while (f->want > 1 && f->n && S->cfg.wary) {
     mg_error e;
     const mgi_se_structure *t = &f->st[0];
     mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, t->count[f->tile[0]], NULL, S->cfg.machine, &e);
     const int wary = !g || S->cfg.wary(S->cfg.user, g);
+    mg_graph *steady = g && wary ? mgi_se_steady(S, g) : NULL;
+    const double us = steady ? mgi_se_us(S, steady, &e) : 1e18;
+    mg_verify_report report;
     if (!g) mgi_se_step(S, e.status);
     mg_graph_free(g);
-    if (!wary) return;
+    if (!wary) break;
+    const int good = us < fastest && !S->cfg.wary(S->cfg.user, steady) && mgi_se_emittable(S, steady, &e) == MG_OK;
+    if (good && mgi_se_check_small(S, f->s->p, steady, &report)) {
+      mg_graph_free(f->tiled);
+      f->tiled = steady, f->tiled_report = report, f->tiled_us = fastest = us;
+    } else mg_graph_free(steady);
     for (int k = 1; k < f->n; k++) f->st[k - 1] = f->st[k], f->tile[k - 1] = f->tile[k], f->report[k - 1] = f->report[k];
-    if (--f->n) f->us = f->st[0].tile_us[f->tile[0]];
+    f->n--;
   }
+  if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
+  if (f->tiled && f->n && f->us <= fastest) mg_graph_free(f->tiled), f->tiled = NULL;
+  else if (f->tiled) f->us = fastest, f->none = 0;
 }
 
-/* Searches the pieces todo[0 .. m) until `end`, those of one program (mg_hash) once, and takes over what they cost. */
-static mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, double end, mg_error *e) {
-  const int first = X->n;
-  mg_status st = MG_OK;
-  mgi_se_found *seg = (mgi_se_found *)mgi_se_grow(X->seg, &X->cap_seg, (uint32_t)(first + m), sizeof *seg);
-  if (!seg) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
-  X->seg = seg;
-  for (int again = 0; again < 2 && st == MG_OK; again++) {
-    for (int k = 0; k < m; k++) {
-      mgi_se_piece *x = &X->piece[X->todo[k].piece];
-      mgi_se_found f;
-      mg_error local;
-      if (x->at >= 0) continue;
-      memset(&f, 0, sizeof f);
-      f.ops = x->ops, f.own = mgi_se_segment(X->C, &f, &local);
-      f.hash = f.own ? mg_hash(f.own) : 0, f.want = 1;
-      for (int i = 0; i < X->C->n && X->picks; i++) if (X->C->raw[i] && mgi_se_set_has(&x->ops, i)) f.want = MGI_SE_PICKS;
-      const int twin = mgi_se_cuts_twin(X, X->n, &f);
-      if (twin >= 0 && again) { /* what was found for the twin, between tensors of its own */
-        const mgi_se_found own = f;
-        f = seg[twin], f.ops = own.ops, f.own = NULL, f.shared = 1;
-        memcpy(f.in, own.in, sizeof f.in), memcpy(f.out, own.out, sizeof f.out);
-        mg_graph_free(own.own);
-      } else if (twin >= 0) {
-        mg_graph_free(f.own);
-        continue;
-      }
-      x->at = X->n, seg[X->n++] = f;
-    }
-    if (!again) st = mgi_se_search_segments(S, seg + first, X->n - first, end, e);
-    for (int k = first; k < X->n && !again && st == MG_OK; k++) mgi_se_cuts_pick(S, &seg[k]);
+/* Piece x as a segment of its own, not searched yet; those of one program (mg_hash) are one. */
+static void mgi_se_cuts_add(mgi_se_cutting *X, mgi_se_piece *x) {
+  mgi_se_found f;
+  mg_error local;
+  memset(&f, 0, sizeof f);
+  f.ops = x->ops, f.own = mgi_se_segment(X->C, &f, &local);
+  f.hash = f.own ? mg_hash(f.own) : 0, f.want = 1;
+  for (int i = 0; i < X->C->n && X->picks; i++) if (X->C->raw[i] && mgi_se_set_has(&x->ops, i)) f.want = MGI_SE_PICKS;
+  f.shared = 1 + mgi_se_cuts_twin(X, X->n, &f);
+  if (f.shared) mg_graph_free(f.own), f.own = NULL;
+  x->at = X->n, X->seg[X->n++] = f;
+}
+/* What was found for a segment, between the tensors of those that share it. */
+static void mgi_se_cuts_share(mgi_se_cutting *X) {
+  for (int k = 0; k < X->n; k++) {
+    const mgi_se_found own = X->seg[k];
+    if (!own.shared) continue;
+    mgi_se_found *f = &X->seg[k];
+    *f = X->seg[own.shared - 1];
+    f->ops = own.ops, f->own = NULL, f->shared = own.shared;
+    memcpy(f->in, own.in, sizeof f->in), memcpy(f->out, own.out, sizeof f->out);
   }
-  for (int k = 0; k < m && st == MG_OK; k++) {
+}
+/* 1: effort e may find more for piece x. */
+static int mgi_se_cuts_open(const mgi_se_cutting *X, const mgi_se_piece *x, int e) {
+  if (x->at < 0) return x->bound < 1e18;
+  const mgi_se_found *f = &X->seg[x->at];
+  return f->effort ? f->n_open > 0 && f->effort <= e : f->own != NULL || f->s != NULL || f->shared;
+}
+
+/* Searches the pieces todo[0 .. m) by `effort`, and takes over what they cost. */
+static mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, int effort, mg_error *e) {
+  int n = 0;
+  mg_status st = MG_OK;
+  mgi_se_found *seg = (mgi_se_found *)mgi_se_grow(X->seg, &X->cap_seg, (uint32_t)(X->n + m), sizeof *seg);
+  if (seg) X->seg = seg;
+  mgi_se_found **list = (mgi_se_found **)malloc(((size_t)m + 1) * sizeof *list);
+  if (!seg || !list) { free(list); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments"); }
+  for (int k = 0; k < m; k++) {
     mgi_se_piece *x = &X->piece[X->todo[k].piece];
-    if (seg[x->at].n) x->us = seg[x->at].us;
+    if (x->at < 0) mgi_se_cuts_add(X, x);
+    mgi_se_found *f = &seg[seg[x->at].shared ? seg[x->at].shared - 1 : x->at];
+    int there = 0;
+    for (int i = 0; i < n; i++) there |= list[i] == f;
+    if (!there) list[n++] = f;
+  }
+  st = mgi_se_search_segments(S, list, n, effort, e);
+  for (int k = 0; k < n && st == MG_OK; k++) {
+    list[k]->none = !list[k]->n && list[k]->effort;
+    mgi_se_cuts_pick(S, list[k]);
+  }
+  free(list);
+  mgi_se_cuts_share(X);
+  for (int k = 0; k < X->n_piece && st == MG_OK; k++) {
+    mgi_se_piece *x = &X->piece[k];
+    if (x->at < 0 || x->bound >= 1e18) continue;
+    if (seg[x->at].n || seg[x->at].tiled) x->us = seg[x->at].us;
     x->library = mgi_se_cuts_library(S, X, x, x->us);
-    x->bound = x->us < x->library ? x->us : x->library;
+    if (!seg[x->at].n_open && seg[x->at].effort) x->bound = x->us < x->library ? x->us : x->library;
   }
   return st;
 }
@@ -8788,7 +9004,7 @@ static mg_status mgi_se_cuts_rounds(mgi_se_search *S, mgi_se_cutting *X, mg_erro
       for (int k = 0; k < m; k++) if (piece[todo[k].piece].n <= 2) { const mgi_se_todo x = todo[k]; todo[k] = todo[few], todo[few++] = x; }
       m = few ? few : m < 8 ? m : 8;
     } else if (m > 8) m = m < 32 ? 8 : m / 4; /* the rest may not be needed any more */
-    st = mgi_se_cuts_pieces(S, X, m, S->end, e);
+    st = mgi_se_cuts_pieces(S, X, m, MGI_SE_EFFORTS - 1, e);
   }
   S->st.pruned_bound += (uint64_t)left;
   return st;
@@ -8891,15 +9107,14 @@ static mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_err
       if (mgi_se_over(S) || (S->end < 1e300 && c.seconds <= 0)) break;
       memset(&f, 0, sizeof f);
       f.ops = x->ops, f.own = mgi_se_segment(X->C, &f, &why);
-      f.report = (mg_verify_report *)calloc(1, sizeof *f.report);
       mgi_se_found *seg = NULL;
-      if (f.own && f.report) mgi_se_step(S, mg_tilings_best(f.own, &c, 1, &g, &us, &n, &why));
+      if (f.own) mgi_se_step(S, mg_tilings_best(f.own, &c, 1, &g, &us, &n, &why));
       if (n) seg = (mgi_se_found *)mgi_se_grow(X->seg, &X->cap_seg, (uint32_t)X->n + 1, sizeof *seg);
       if (seg) X->seg = seg;
       S->st.candidates += (uint64_t)n;
-      if (seg && mgi_se_emittable(S, g, &why) == MG_OK && mgi_se_check_small(S, f.own, g, f.report)) {
+      if (seg && mgi_se_emittable(S, g, &why) == MG_OK && mgi_se_check_small(S, f.own, g, &f.tiled_report)) {
         S->st.verified++;
-        f.tiled = g, x->at = X->n, x->us = x->bound = us, had[n_had++] = products;
+        f.tiled = g, f.us = f.tiled_us = us, f.effort = MGI_SE_EFFORTS, x->at = X->n, x->us = x->bound = us, had[n_had++] = products;
         mg_graph_free(f.own), f.own = NULL;
         X->seg[X->n++] = f;
       } else {
@@ -8911,42 +9126,73 @@ static mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_err
   return MG_OK;
 }
 
-/* Of a long program: the fastest path through the cuts, a piece that is not searched yet priced by its bound; its pieces are searched, and
-   so on until all of the fastest path's are.  Pieces of at most two operators first, then of as many again, rigid ones last: so there is a
-   whole program early, and each step makes a better one of it.  Of what is left of a time limit one step takes at most a part. */
-static mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
+/* What pieces with `of` in them, and more, are likely to take: at least what that does, if no limit of an effort ended a frame of it; 1e18
+   where there was no kernel for that, and `effort` is not to look for one. */
+static void mgi_se_cuts_guess(mgi_se_cutting *X, const mgi_se_piece *of, int effort) {
+  const mgi_se_found *f = of->at >= 0 ? &X->seg[of->at] : NULL;
+  if (!f || (f->none ? f->n_spent && f->effort <= effort : (!f->n && !f->tiled) || f->n_spent)) return;
+  const double found = of->us < of->library ? of->us : of->library, us = f->none ? 1e18 : found;
+  for (int i = 0; i < X->n_piece; i++) {
+    mgi_se_piece *x = &X->piece[i];
+    int none;
+    mgi_se_set_minus(&of->ops, &x->ops, &none);
+    if (none && x != of && x->guess < us) x->guess = us;
+  }
+  if (X->least < us && !f->none) X->least = us;
+}
+
+/* The fastest path through the cuts, a piece that `effort` may find more for, of at most `size` operators, priced by its guess; its pieces are
+   searched, and so on until none of the fastest path's is left. */
+static mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effort, int size, mg_error *e) {
   const mgi_se_chains *H = &X->H;
   const int D = H->n;
-  mg_status st = mgi_se_cuts_tilings(S, X, e);
-  int over = 0;
-  for (int step = 0, sizes = 1; st == MG_OK && !over && step < 2 * sizes; step++) {
-    while (1 << sizes < X->C->n) sizes++;
-    const int rigid = step / sizes, size = 2 << step % sizes;
-    for (int m = 1; m && st == MG_OK && !over;) {
-      const mgi_se_piece *cut[MGI_SE_MOST_OPS];
-      uint8_t library[MGI_SE_MOST_OPS];
-      int k = 0, left = 0;
-      m = 0;
-      for (int i = 0; i < X->n_piece; i++) {
-        mgi_se_piece *x = &X->piece[i];
-        const int tried = x->at < 0 && x->bound < 1e18 && (x->rigid ? rigid && x->n <= size : rigid || x->n <= size);
-        left += tried;
-        if (tried) x->us = x->bound;
-      }
-      mgi_se_chains_fill(&X->H);
-      for (int q = 1; q <= H->most; q++) if (H->cost[q * D + D - 1] < H->cost[k * D + D - 1]) k = q;
-      const int n = mgi_se_cuts_path(X, k, cut, library);
-      for (int i = 0; i < n; i++) if (!library[i] && cut[i]->at < 0) X->todo[m++].piece = (int)(cut[i] - X->piece);
-      for (int i = 0; i < X->n_piece; i++) if (X->piece[i].at < 0) X->piece[i].us = 1e18;
-      if (!m && n && mgi_se_cuts_keep(S, X, k)) m = 1;
-      else if (m && !(over = mgi_se_over(S))) {
-        const double rest = S->end - mgi_se_seconds();
-        S->units = S->units_done + left;
-        st = mgi_se_cuts_pieces(S, X, m, S->end < 1e300 ? S->end - rest * 3 / 4 : S->end, e);
-      }
+  mg_status st = MG_OK;
+  double *known = (double *)malloc(((size_t)X->n_piece + 1) * sizeof *known);
+  if (!known) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+  for (int m = 1; m && st == MG_OK && !mgi_se_over(S);) {
+    const mgi_se_piece *cut[MGI_SE_MOST_OPS];
+    uint8_t library[MGI_SE_MOST_OPS];
+    int k = 0, left = 0;
+    m = 0;
+    for (int i = 0; i < X->n_piece; i++) {
+      mgi_se_piece *x = &X->piece[i];
+      known[i] = x->us;
+      if (x->n > size || x->guess >= 1e18 || !mgi_se_cuts_open(X, x, effort)) continue;
+      left++;
+      if (x->guess < x->us) x->us = x->guess;
+    }
+    mgi_se_chains_fill(&X->H);
+    for (int q = 1; q <= H->most; q++) if (H->cost[q * D + D - 1] < H->cost[k * D + D - 1]) k = q;
+    const int n = mgi_se_cuts_path(X, k, cut, library);
+    for (int i = 0; i < n; i++) if (!library[i] && cut[i]->n <= size && cut[i]->guess < 1e18 && mgi_se_cuts_open(X, cut[i], effort)) X->todo[m++].piece = (int)(cut[i] - X->piece);
+    for (int i = 0; i < X->n_piece; i++) X->piece[i].us = known[i];
+    if (!m && n && mgi_se_cuts_keep(S, X, k)) m = 1;
+    else if (m) {
+      S->units = S->units_done + left;
+      st = mgi_se_cuts_pieces(S, X, m, effort, e);
+      for (int i = 0; i < m; i++) mgi_se_cuts_guess(X, &X->piece[X->todo[i].piece], effort);
     }
   }
-  for (int i = 0; i < X->n_piece && over; i++) /* who knows what these would be: at least they may run as they stand */
+  free(known);
+  return st;
+}
+
+/* Of a long program: by little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
+   by more, what may be a part of a better one; at last, what may be by its bound alone.  whole: NULL, or the whole program, which more
+   effort may be a kernel of. */
+static mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mgi_se_found *whole, mg_error *e) {
+  mg_status st = mgi_se_cuts_tilings(S, X, e);
+  for (int effort = 0; st == MG_OK && effort <= MGI_SE_EFFORTS && !mgi_se_over(S); effort++) {
+    const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
+    for (int i = 0; i < X->n_piece; i++) X->piece[i].guess = X->piece[i].apart && !last ? 1e18 : X->piece[i].bound;
+    X->least = 0;
+    for (int i = 0; i < X->n_piece && !last; i++) if (X->piece[i].at >= 0) mgi_se_cuts_guess(X, &X->piece[i], by);
+    for (int size = effort ? X->C->n : 2, end = 0; st == MG_OK && !end; size *= 2)
+      st = mgi_se_cuts_paths(S, X, by, size, e), end = size >= X->C->n;
+    const double best = mgi_se_chains_fill(&X->H);
+    if (whole && whole->n_open && whole->effort <= by && X->least < best && st == MG_OK && !mgi_se_over(S)) st = mgi_se_search_whole(S, NULL, whole, by, e);
+  }
+  for (int i = 0; i < X->n_piece; i++) /* what was not looked at may run as it stands */
     if (X->piece[i].at < 0) X->piece[i].library = mgi_se_cuts_library(S, X, &X->piece[i], 1e18);
   return st;
 }
@@ -9536,7 +9782,7 @@ static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k,
     if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other programs of as many kernels were not looked at */
     return;
   }
-  for (int q = 0; q < n; q++) if (!library[q] && X->seg[cut[q]->at].report[0].verdict == MG_EQUAL_SAMPLED) rep = X->seg[cut[q]->at].report[0];
+  for (int q = 0; q < n; q++) if (!library[q] && mgi_se_found_report(&X->seg[cut[q]->at])->verdict == MG_EQUAL_SAMPLED) rep = *mgi_se_found_report(&X->seg[cut[q]->at]);
   S->st.verified++;
   mgi_se_fold(S, g, out);
   mgi_se_result_add(S, out, g, us, &rep);
@@ -9562,7 +9808,7 @@ static void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_
 
 /* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  by_path: for a program too long to be
    searched whole, or in the time that there was. */
-static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_path, mg_search_result *out, mg_error *e, mg_error *why) {
+static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_path, mgi_se_found *whole, mg_search_result *out, mg_error *e, mg_error *why) {
   const int K = S->cfg.max_kernel_ops < C->n ? S->cfg.max_kernel_ops : C->n;
   const int all = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS || K < MGI_SE_KERNELS ? K : MGI_SE_KERNELS;
   mg_status st = MG_OK;
@@ -9582,7 +9828,7 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_pat
   const mgi_se_chains H = { D, K, id, X.piece, before, after, cost, from, by };
   X.H = H;
   S->units_done = 0, S->seg_t0 = mgi_se_seconds();
-  if (st == MG_OK) st = by_path ? mgi_se_cuts_path_by_path(S, &X, e) : mgi_se_cuts_rounds(S, &X, e);
+  if (st == MG_OK) st = by_path ? mgi_se_cuts_path_by_path(S, &X, whole, e) : mgi_se_cuts_rounds(S, &X, e);
   mgi_se_stops(S, X.seg, X.n);
   if (st == MG_OK) {
     int first = 2;
@@ -10240,14 +10486,16 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
   mgi_se_todo *todo = (mgi_se_todo *)malloc(((size_t)R->n_piece + 1) * sizeof *todo);
   uint8_t *done = (uint8_t *)calloc((size_t)R->n_piece + 1, 1);
   mgi_se_found *f = *found = (mgi_se_found *)calloc((size_t)R->n_piece + 1, sizeof **found);
+  mgi_se_found **list = (mgi_se_found **)malloc(((size_t)R->n_piece + 1) * sizeof *list);
   int n = 0, left = 0;
-  if (!todo || !done || !f) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+  if (!todo || !done || !f || !list) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
   for (int k = 0; k < R->n_piece && st == MG_OK; k++) {
     mgi_se_rw_piece *x = &R->piece[k];
     x->had = mgi_se_rw_had(R, x);
     if (x->had < 0) continue;
     done[k] = 1;
-    if (S->had[x->had].n && S->had[x->had].us < x->us) x->us = S->had[x->had].us;
+    const mgi_se_found *had = &S->had[x->had];
+    if (had->n && had->st[0].tile_us[had->tile[0]] < x->us) x->us = had->st[0].tile_us[had->tile[0]];
     x->bound = x->us;
   }
   for (int round = 0; st == MG_OK; round++) {
@@ -10285,14 +10533,15 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
       if (!f[n].own) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
       else f[n].want = S->cfg.unsafe || !R->item[x->from].s.n ? 1 : MGI_SE_PICKS, x->at = n++;
     }
-    if (st == MG_OK) st = mgi_se_search_segments(S, f + first, n - first, S->end, e);
+    for (int k = first; k < n; k++) list[k - first] = &f[k];
+    if (st == MG_OK) st = mgi_se_search_segments(S, list, n - first, MGI_SE_EFFORTS - 1, e);
     for (int k = 0; k < m && st == MG_OK; k++) {
       mgi_se_rw_piece *x = &R->piece[todo[k].piece];
       if (f[x->at].n && f[x->at].us < x->us) x->us = f[x->at].us;
       x->bound = x->us;
     }
   }
-  free(todo), free(done);
+  free(todo), free(done), free(list);
   S->st.pruned_bound += (uint64_t)left;
   mgi_se_stops(S, f, n);
   *n_found = n;
@@ -10668,7 +10917,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (S.cfg.max_block_ops > 40) S.cfg.max_block_ops = 40;
   if (S.cfg.max_loops <= 0) S.cfg.max_loops = 1;
   if (S.cfg.max_loops > 2) S.cfg.max_loops = 2;
-  if (S.cfg.top_k <= 0) S.cfg.top_k = 8;
+  if (S.cfg.top_k <= 0) S.cfg.top_k = MGI_SE_TOP;
   if (!S.cfg.seed) S.cfg.seed = 1;
   if (S.cfg.max_states <= 0) S.cfg.max_states = 32768;
   if (S.cfg.max_states > 65535) S.cfg.max_states = 65535;
@@ -10700,9 +10949,14 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     const int is_long = g && S.cfg.max_kernel_ops > 1 && !S.cfg.structure && mgi_se_long(cuts, &S.cfg);
     S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
     if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
-    if (is_long) st = mgi_se_search_cuts(&S, cuts, 1, out, e, &why), S.more = 0;
-    if (g && st == MG_OK && !(is_long && mgi_se_over(&S))) st = mgi_se_search_whole(&S, g, &whole, is_long, e);
+    if (is_long) st = mgi_se_search_cuts(&S, cuts, 1, NULL, out, e, &why), S.more = 0;
+    int effort = is_long ? MGI_SE_EFFORTS - 1 : 0;
+    if (g && st == MG_OK && !(is_long && mgi_se_over(&S))) st = mgi_se_search_whole(&S, g, &whole, effort, e);
     else S.cut = 1, mg_graph_free(g);
+    while (st == MG_OK && whole.n_open && !whole.n_spent && ++effort < MGI_SE_EFFORTS && !mgi_se_over(&S)) st = mgi_se_search_whole(&S, NULL, &whole, effort, e);
+    const int by_path = whole.n_open && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && !is_long;
+    if (st == MG_OK && by_path) st = mgi_se_search_cuts(&S, cuts, 1, &whole, out, e, &why);
+    for (; st == MG_OK && whole.n_open && whole.effort < MGI_SE_EFFORTS && !mgi_se_over(&S);) st = mgi_se_search_whole(&S, NULL, &whole, whole.effort, e);
     S.cfg.structure = NULL, S.more = 0;
     if (whole.s && whole.s->eg && whole.s->stop != MG_SATURATED) S.st.egraph_stop = mg_saturation_name(whole.s->stop);
     for (int k = 0; k < whole.n && st == MG_OK; k++) {
@@ -10713,7 +10967,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     }
     if (st == MG_OK && !is_long) mgi_se_search_tilings(&S, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
-    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && !is_long) st = mgi_se_search_cuts(&S, cuts, S.late, out, e, &why);
+    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && !is_long && !by_path) st = mgi_se_search_cuts(&S, cuts, 0, NULL, out, e, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && whole.s && S.seg == whole.s) st = mgi_se_search_rewrites(&S, whole.s, out, e, &why);
   }
   if (st == MG_OK && !hit) { /* the program itself, a library kernel an operator */
@@ -10853,11 +11107,13 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
 mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best, mg_verify_report *report,
                            mg_search_stats *stats, mg_error *e) {
   mg_search_result r;
+  mg_search_config c = cfg ? *cfg : mg_search_config_default();
   char why[256];
   int undecided = 0;
   *best = NULL;
   if (report) memset(report, 0, sizeof *report);
-  mg_status st = mg_search(program, cfg, &r, e);
+  if (c.top_k > 0 && c.top_k < MGI_SE_TOP) c.top_k = MGI_SE_TOP; /* for the one, several may be tried */
+  mg_status st = mg_search(program, &c, &r, e);
   if (st == MG_OK) st = mg_search_certify(program, cfg, v, 1, &r, &undecided, why, e);
   if (stats) *stats = r.stats;
   if (st == MG_OK) {

@@ -118,7 +118,7 @@ typedef struct options {
   char **file;
 } options;
 
-enum { SEARCH_S = 60, MODEL_S = 300 }; /* the time limit of a search that is given none, of a program and of a model */
+enum { SEARCH_S = 60, MODEL_S = 300, TOP = 8 }; /* the time limit of a search that is given none, of a program and of a model */
 enum { PAST_S = 3 };
 enum { MODEL_TIMED = 3 }; /* of a model's pieces as many are timed at a size, and of others as many */
 #define MODEL_WORK 2.2e10 /* what is expected of a candidate takes a processor some 20 s at most */
@@ -1137,7 +1137,8 @@ static int do_search(const options *o) {
   if (o->no_prune) c.prune = 0;
   c.allow_sampled = o->allow_sampled;
   if (o->seeded) c.seed = vc.seed = o->seed;
-  if (o->top) c.top_k = (int)o->top;
+  const int most = o->top > 0 ? (int)o->top : TOP;
+  c.top_k = most < TOP ? TOP : most; /* behind the first, that may not pass the tests, there are others */
   if (o->log2_delta < 0) vc.log2_delta = o->log2_delta;
   vc.threads = (int)o->threads;
   c.user = (void *)(uintptr_t)c.machine->arch;
@@ -1189,7 +1190,7 @@ static int do_search(const options *o) {
   if (limit > 0) vc.time_limit_s = fmax(safety.until - now(), PAST_S);
   int undecided = 0;
   char why[256] = "";
-  if (s == MG_OK) s = mg_search_certify(program, &c, &vc, o->out ? res.n : 1, &res, &undecided, why, &e);
+  if (s == MG_OK) s = mg_search_certify(program, &c, &vc, o->out ? (most < res.n ? most : res.n) : 1, &res, &undecided, why, &e);
   double verify_seconds = now() - started;
   if (vc.progress) fputs("\r\033[K", stderr);
   const mg_verify_report *first = res.n ? &res.report[0] : NULL;
