@@ -271,8 +271,9 @@ typedef struct mg_search_config {
                                         products; else it is ranked behind all others, as one that `wary` names */
   void *settle_user;
   int (*settle)(void *user, const mg_graph *program, const mg_graph *g); /* may be NULL; in mg_search_certify, of a result that >>safety-api
-                                        leaves open: 1 if g is not as safe as written, 0 if it is or that is not known.  It is then
-                                        ranked behind all others, the program itself too.  mg_cuda_settle of mirage_cuda.cuh is one: by runs */
+                                        leaves open: 1 if g is not as safe as written, 2 if the time ended before that was known, else
+                                        0.  With 2 it is ranked behind those with 0, with 1 behind all others, the program itself too.
+                                        mg_cuda_settle of mirage_cuda.cuh is one: by runs */
   const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
                                         at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
@@ -8602,12 +8603,12 @@ static void mgi_se_result_move(mg_search_result *r, int from, int to) {
   r->graph[from] = NULL;
 }
 
-/* Result k goes behind all others. */
-static void mgi_se_result_last(mg_search_result *r, int k) {
+/* Result k goes behind those before `end`. */
+static void mgi_se_result_behind(mg_search_result *r, int k, int end) {
   mg_graph *g = r->graph[k];
   const double predicted = r->predicted_us[k], measured = r->measured_us[k];
   const mg_verify_report report = r->report[k];
-  for (; k + 1 < r->n; k++) mgi_se_result_move(r, k + 1, k);
+  for (; k + 1 < end; k++) mgi_se_result_move(r, k + 1, k);
   r->graph[k] = g, r->predicted_us[k] = predicted, r->measured_us[k] = measured, r->report[k] = report;
 }
 /* What a map says, whatever its axes are called and in which order they stand. */
@@ -8654,7 +8655,7 @@ static int mgi_se_like_better(mgi_se_search *S, mg_search_result *r, const mg_gr
   for (int k = wary ? S->n_sure : 0, end = wary ? r->n : S->n_sure; k < end; k++) {
     if (mgi_se_like_graph(r->graph[k], NULL) != like) continue;
     if (r->predicted_us[k] < us || (r->predicted_us[k] == us && mg_hash(r->graph[k]) <= mg_hash(g))) return 1;
-    mgi_se_result_last(r, k);
+    mgi_se_result_behind(r, k, r->n);
     mg_graph_free(r->graph[--r->n]);
     S->n_sure -= !wary;
     return 0;
@@ -11024,15 +11025,17 @@ static int mgi_se_settle(const mg_graph *program, const mg_search_config *cfg, c
   mg_rest R;
   mg_error why;
   if (!mg_has_picks(program)) return cfg->settle(cfg->settle_user, program, g);
-  const int unsafe = mg_rest_of(program, g, &R, &why) == MG_OK && R.g[0] && cfg->settle(cfg->settle_user, R.g[0], R.g[1]);
+  const int has = mg_rest_of(program, g, &R, &why) == MG_OK && R.g[0];
+  const int said = has ? cfg->settle(cfg->settle_user, R.g[0], R.g[1]) : 0;
   mg_rest_free(&R);
-  return unsafe;
+  return said;
 }
-/* 1 if >>safety leaves open what the hook then finds unsafe. */
+/* Where >>safety leaves it open, what the hook says; else 0. */
 static int mgi_se_unsettled(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
   mg_safety_report r;
   mg_error why;
-  return cfg && cfg->settle && !cfg->unsafe && mg_safety_of(program, g, NULL, &r, &why) == MG_OK && r.verdict == MG_SAFETY_OPEN && mgi_se_settle(program, cfg, g);
+  if (!cfg || !cfg->settle || cfg->unsafe || mg_safety_of(program, g, NULL, &r, &why) != MG_OK) return 0;
+  return r.verdict == MG_SAFETY_OPEN ? mgi_se_settle(program, cfg, g) : 0;
 }
 mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most, mg_search_result *r,
                             int *undecided, char why[256], mg_error *e) {
@@ -11041,12 +11044,17 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
   mg_verify_config c = v ? *v : mg_verify_config_default();
   mg_status st = MG_OK;
   double end = c.time_limit_s > 0 ? mgi_se_seconds() + c.time_limit_s : 0;
-  int equal = 0, n = r->n, settled = n; /* from `settled` on they are unsafe */
+  int equal = 0, n = r->n, late = n, settled = n; /* from `late` on time leaves it open, from `settled` on they are unsafe */
   c.tier = MG_TIER_FULL;
   *undecided = 0, why[0] = 0;
   for (int k = 0; k < n && equal < most && st == MG_OK; k++) {
     const double asked = mgi_se_seconds();
-    while (k < settled && (end == 0 || !equal || mgi_se_seconds() < end) && mgi_se_unsettled(program, cfg, r->graph[k])) mgi_se_result_last(r, k), settled--;
+    while (k < late && (end == 0 || !equal || mgi_se_seconds() < end)) {
+      const int said = mgi_se_unsettled(program, cfg, r->graph[k]);
+      if (!said) break;
+      mgi_se_result_behind(r, k, said == 1 ? n : settled);
+      settled -= said == 1, late--;
+    }
     if (end > 0 && !equal) end += mgi_se_seconds() - asked; /* until there is one the limit is of the tests */
     if (k == settled && !equal) { /* it takes the place of one of them */
       mg_graph *own = NULL;
@@ -11334,7 +11342,7 @@ static int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, 
   mg_safety_report r;
   mg_error e;
   if (cfg->unsafe || mg_safety_of(program, g, NULL, &r, &e) != MG_OK) return 1;
-  return r.verdict == MG_SAFE || (r.verdict == MG_SAFETY_OPEN && !(runs && cfg->settle && mgi_se_settle(program, cfg, g)));
+  return r.verdict == MG_SAFE || (r.verdict == MG_SAFETY_OPEN && !(runs && cfg->settle && mgi_se_settle(program, cfg, g) == 1));
 }
 /* ---- hooks of a search at sizes of what is contracted.  A µGraph of one size may be emitted where its family is not: blocks that are
    merged are a number.  So the search asks for the family, and goes on to what has one. */

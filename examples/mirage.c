@@ -911,14 +911,15 @@ static int overflows(const mg_graph *g, const char *arch, char *name, size_t siz
 }
 /* "# numerics: .." of the emitted text; MG_OK, or what mg_cuda_numerics says. */
 /* seconds: of processor time, for the runs; 0: as many as they have by default.  wall: for all, by the clock; 0: any. */
-static mg_status numerics_line(char *lines, size_t size, const options *o, double seconds, double wall, const mg_graph *program, const mg_graph *g, const char *cu, mg_error *e) {
+/* first: it ends at the first family that is unsafe. */
+static mg_status numerics_line(char *lines, size_t size, const options *o, double seconds, double wall, int first, const mg_graph *program, const mg_graph *g, const char *cu, mg_error *e) {
   mg_check_config c;
   mg_numerics_report r;
   char line[600];
   size_t n = strlen(lines);
   memset(&c, 0, sizeof c);
   c.seed = o->seed, c.timeout_s = seconds < 1e6 ? (int)ceil(seconds) : 0;
-  c.wall_s = wall;
+  c.wall_s = wall, c.numerics_first = first;
   mg_status s = mg_cuda_numerics(program, g, cu, &c, &r, e);
   if (s == MG_OK || s == MG_NOT_FOUND) mg_numerics_line(&r, line, sizeof line);
   else snprintf(line, sizeof line, "undecided: %.250s", e->msg);
@@ -926,8 +927,8 @@ static mg_status numerics_line(char *lines, size_t size, const options *o, doubl
   return s;
 }
 /* What runs said of results, by their plans too.  Past `until` (0: never) there are none, before it one has half of what is left. */
-typedef struct runs { const options *o; const char *arch; double seconds, until; int n; const mg_graph *g[100]; mg_status status[100]; char line[100][700]; } runs;
-static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, mg_status *status) {
+typedef struct runs { const options *o; const char *arch; double seconds, until; int n; const mg_graph *g[100]; mg_status status[100]; int late[100]; char line[100][700]; } runs;
+static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, int *at) {
   mg_emit_config c;
   mg_error e;
   char *cu = NULL;
@@ -937,24 +938,28 @@ static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, 
   const double left = R->until > 0 ? (R->until - now()) / 2 : 0;
   if (k == R->n && R->until > 0 && left < 1) {
     snprintf(R->line[k], sizeof R->line[k], "# numerics: not judged: the time limit came first\n");
-    R->status[k] = MG_UNSUPPORTED;
+    R->status[k] = MG_UNSUPPORTED, R->late[k] = 1;
     R->g[R->n++] = g;
   } else if (k == R->n) {
     memset(&c, 0, sizeof c);
     c.arch = R->arch;
     R->line[k][0] = 0;
     R->status[k] = mg_cuda_emit(g, &c, &cu, &e);
-    if (R->status[k] == MG_OK) R->status[k] = numerics_line(R->line[k], sizeof R->line[k], R->o, R->seconds, left, program, g, cu, &e);
+    const double began = now();
+    if (R->status[k] == MG_OK) R->status[k] = numerics_line(R->line[k], sizeof R->line[k], R->o, R->seconds, left, !R->o->numerics, program, g, cu, &e);
     else snprintf(R->line[k], sizeof R->line[k], "# numerics: undecided: %.250s\n", e.msg);
+    R->late[k] = R->status[k] != MG_OK && R->status[k] != MG_NOT_FOUND && left > 0 && now() - began >= left;
     mg_string_free(cu);
     R->g[R->n++] = g;
   }
-  if (status) *status = R->status[k];
+  if (at) *at = k;
   return R->line[k];
 }
 static int on_settle(void *user, const mg_graph *program, const mg_graph *g) {
-  mg_status s;
-  return !interrupted && runs_of((runs *)user, program, g, &s) && s == MG_NOT_FOUND;
+  const runs *R = (const runs *)user;
+  int k;
+  if (interrupted || !runs_of((runs *)user, program, g, &k)) return 0;
+  return R->status[k] == MG_NOT_FOUND ? 1 : R->late[k] ? 2 : 0;
 }
 /* The operator of g from which on value t is f32, one operand being of 16 bits: t's own or one before it; else 0. */
 static uint32_t widens(const mg_graph *g, mg_tensor t) {
@@ -1784,7 +1789,7 @@ static int check_numerics(const options *o, const mg_graph *g, const char *cu) {
   if (s == MG_OK && program) s = within_bounds_of(g, &program, &e);
   if (s == MG_OK) {
     const mg_graph *yardstick = program ? program : mg_is_program(g) ? g : NULL;
-    s = numerics_line(lines, sizeof lines, o, o->time_limit, 0, yardstick, g, cu, &e);
+    s = numerics_line(lines, sizeof lines, o, o->time_limit, 0, 0, yardstick, g, cu, &e);
     fputs(lines, stdout);
   }
   mg_graph_free(program);
