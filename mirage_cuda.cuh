@@ -13328,7 +13328,6 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   const int mma = mg_plan_says(K->b, MG_PLAN_MMA, NULL);
   const char *why = "there is no product";
   const int apart = mg_plan_says(K->b, MG_PLAN_COPY, NULL) == MG_COPY_WARP, room = mg_group_room(&K->em->machine, K->threads + apart * MG_APART), some = K->em->st == MG_OK;
-  const mg_kernel_plan p = mgi_cu_plan(K);
   int taken = 0;
   if (!some || mma != MG_MMA_WARPGROUP) return;
   if (!mg_machine_can(&K->em->machine, MG_CAN_WARPGROUP)) mgi_cu_lacks(K, MG_PLAN_MMA, mma, MG_CAN_WARPGROUP);
@@ -13343,6 +13342,11 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
     else taken++;
   }
   if (K->em->st == MG_OK && !taken) mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "no product is one for them: %s", why);
+  const int stages = mg_plan_says(K->b, MG_PLAN_STAGES, NULL);
+  mg_kernel_plan p = mgi_cu_plan(K);
+  p.group = 1;
+  p.copies = mg_plan_says(K->b, MG_PLAN_COPY, NULL) >= MG_COPY_TMA;
+  p.stages = stages < 0 ? MG_STAGES : stages;
   const int registers = mg_flat_group_registers(&K->flat, &p, &K->chains);
   if (K->em->st == MG_OK && registers > room)
     mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "products take %d registers a thread, %d threads leave %d: use smaller tiles", registers, K->threads, room);
