@@ -4069,7 +4069,7 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
 }
 
 /* A ring whose STAGES tensor copies fill: of each stage, what says that its BYTES have come, and what says that all WARPS
-   have read it, those of all BLOCKS of a cluster whose blocks copy for one another.  Iteration i reads stage i % STAGES, at its turn i / STAGES % 2; in its iteration each waits for filled(),
+   have read it, which are of all BLOCKS of a cluster whose blocks copy for one another.  Iteration i reads stage i % STAGES, at its turn i / STAGES % 2; in its iteration each waits for filled(),
    reads, and calls read(), unless nothing is to follow in that stage; one thread of the first warp, all of which waits for
    drained(), has the next copied.
        block's thread 0    expect(0) copy  expect(1) copy ..     drained(0) expect(0) copy ..
@@ -4081,7 +4081,7 @@ template<int STAGES, int BYTES, int WARPS, int BLOCKS = 1> struct mg_ring {
     if (mg_tid() == 0)
       for (int s = 0; s < STAGES; s++) {
         mg_phase_init(p + s, 1);
-        mg_phase_init(p + STAGES + s, WARPS * BLOCKS);
+        mg_phase_init(p + STAGES + s, WARPS);
       }
     mg_phase_publish();
   }
@@ -4092,7 +4092,9 @@ template<int STAGES, int BYTES, int WARPS, int BLOCKS = 1> struct mg_ring {
     mg_sync_warp();
     if constexpr (BLOCKS > 1) {
       if (mg_lane() < BLOCKS) mg_phase_arrive_at(p + STAGES + s, mg_lane());
-    } else if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);
+      return;
+    }
+    if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);
   }
 };
 /* Has a tile copied, of whose lines BOX come at a time.  `at`: its first element, the contiguous dimension first.  Called by
@@ -14428,7 +14430,7 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   char blocks[32] = "";
   if (K->share > 1) snprintf(blocks, sizeof blocks, ", %d", K->share);
   mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d%s> phases_%s(mg_shared() + %s);\n", K->stages,
-                 (long long)bytes, K->threads / 32, blocks, L,
+                 (long long)bytes, K->threads / 32 * K->share, blocks, L,
                  K->place[phases]);
   mgi_cu_wait(K);
   mgi_cu_line(K, "phases_%s.init();", L);
