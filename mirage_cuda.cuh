@@ -4114,7 +4114,7 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
 }
 
 /* A ring whose STAGES tensor copies fill: of each stage, what says that its BYTES have come, and what says that all WARPS
-   have read it, those of all BLOCKS of a cluster whose blocks copy for one another.  Iteration i reads stage i % STAGES, at its turn i / STAGES % 2; in its iteration each waits for filled(),
+   have read it, which are of all BLOCKS of a cluster whose blocks copy for one another.  Iteration i reads stage i % STAGES, at its turn i / STAGES % 2; in its iteration each waits for filled(),
    reads, and calls read(), unless nothing is to follow in that stage; one thread of the first warp, all of which waits for
    drained(), has the next copied.
        block's thread 0    expect(0) copy  expect(1) copy ..     drained(0) expect(0) copy ..
@@ -4126,7 +4126,7 @@ template<int STAGES, int BYTES, int WARPS, int BLOCKS = 1> struct mg_ring {
     if (mg_tid() == 0)
       for (int s = 0; s < STAGES; s++) {
         mg_phase_init(p + s, 1);
-        mg_phase_init(p + STAGES + s, WARPS * BLOCKS);
+        mg_phase_init(p + STAGES + s, WARPS);
       }
     mg_phase_publish();
   }
@@ -4137,7 +4137,9 @@ template<int STAGES, int BYTES, int WARPS, int BLOCKS = 1> struct mg_ring {
     mg_sync_warp();
     if constexpr (BLOCKS > 1) {
       if (mg_lane() < BLOCKS) mg_phase_arrive_at(p + STAGES + s, mg_lane());
-    } else if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);
+      return;
+    }
+    if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);
   }
 };
 /* Has a tile copied, of whose lines BOX come at a time.  `at`: its first element, the contiguous dimension first.  Called by
@@ -13426,7 +13428,6 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   const int mma = mg_plan_says(K->b, MG_PLAN_MMA, NULL);
   const char *why = "there is no product";
   const int apart = mg_plan_says(K->b, MG_PLAN_COPY, NULL) == MG_COPY_WARP, room = mg_group_room(&K->em->machine, K->threads + apart * MG_APART), some = K->em->st == MG_OK;
-  const mg_kernel_plan p = mgi_cu_plan(K);
   int taken = 0;
   if (!some || mma != MG_MMA_WARPGROUP) return;
   if (!mg_machine_can(&K->em->machine, MG_CAN_WARPGROUP)) mgi_cu_lacks(K, MG_PLAN_MMA, mma, MG_CAN_WARPGROUP);
@@ -13441,6 +13442,11 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
     else taken++;
   }
   if (K->em->st == MG_OK && !taken) mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "no product is one for them: %s", why);
+  const int stages = mg_plan_says(K->b, MG_PLAN_STAGES, NULL);
+  mg_kernel_plan p = mgi_cu_plan(K);
+  p.group = 1;
+  p.copies = mg_plan_says(K->b, MG_PLAN_COPY, NULL) >= MG_COPY_TMA;
+  p.stages = stages < 0 ? MG_STAGES : stages;
   const int registers = mg_flat_group_registers(&K->flat, &p, &K->chains);
   if (K->em->st == MG_OK && registers > room)
     mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "products take %d registers a thread, %d threads leave %d: use smaller tiles", registers, K->threads, room);
@@ -14522,7 +14528,7 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   char blocks[32] = "";
   if (K->share > 1) snprintf(blocks, sizeof blocks, ", %d", K->share);
   mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d%s> phases_%s(mg_shared() + %s);\n", K->stages,
-                 (long long)bytes, K->threads / 32, blocks, L,
+                 (long long)bytes, K->threads / 32 * K->share, blocks, L,
                  K->place[phases]);
   mgi_cu_wait(K);
   mgi_cu_line(K, "phases_%s.init();", L);

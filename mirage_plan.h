@@ -562,7 +562,7 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   K(MMA,      KERNEL,  "mma",      MG_MMA_WORDS,      0, 0,  "who multiplies")                                         \
   K(SCHEDULE, KERNEL,  "schedule", MG_SCHEDULE_WORDS, 0, 0,  "the order of the steps; else the best of these")         \
   K(COPY,     KERNEL,  "copy",     MG_COPY_WORDS,     0, 0,  "who copies tiles")                                       \
-  K(SHARE,    KERNEL,  "share",    MG_NUMBERS,        2, 8,  "blocks, a cluster, that copy what all of them read for one another") \
+  K(SHARE,    KERNEL,  "share",    MG_NUMBERS,        1, 8,  "blocks, a cluster, that copy what all of them read for one another") \
   K(AT,       TENSOR,  "at",       MG_AT_WORDS,       0, 0,  "where it lives")                                         \
   K(IN,       LOAD,    "in",       MG_IN_WORDS,       0, 0,  "how its tile lies in shared memory; else the best")      \
   K(WIDE,     PRODUCT, "mma",      MG_WIDE_WORDS,     0, 0,  "how it is multiplied")                                   \
@@ -3125,7 +3125,6 @@ typedef struct mgi_work {
   double barriers;       /* beside those of the loop's steps */
   int streams;           /* products of few rows with what the loop brings: memory alone counts */
   int chained;           /* a product takes another's fragments */
-  int flies, lands;      /* products of warpgroups that are under way while the next step begins; products of loops that are not */
   int raises;            /* it has an exponential */
   int prepares;          /* an operand is computed into a tile before the loop */
   int overflow;          /* an exponential without its row's maximum: MGI_.. */
@@ -3194,9 +3193,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   mg_flat_product(k, o, &m, &n, &depth, &b);
   const int64_t rows = mg_round_up(m, 16), cols = mg_round_up(n, 8), deep = mg_round_up(depth, 16);
   const double left = (double)(rows * deep * b), right = (double)(deep * cols * b);
-  const int steady = o->wide && mg_flat_steady(k, c, r, i), flies = mg_flat_flies(k, p, c, i);
-  w->flies += flies;
-  w->lands += o->inloop && !flies;
+  const int steady = o->wide && mg_flat_steady(k, c, r, i);
   w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
   if (steady) w->slots += 8 * left * o->trips;
   else if (o->wide) w->wide_reads += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
@@ -3207,7 +3204,6 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
     const int plain = a->code == MG_OP_LOAD || early;
     double read = left * p->warps_n;
     if (j) read = p->group ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
-    if (flies) read = 0;
     if (early && a->code != MG_OP_LOAD) {
       w->slots += 2 * (double)mg_flat_elements(a);
       w->prepares = 1;
@@ -3403,8 +3399,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   /* A warp's own stage is filled again as soon as it is read. */
   const double ahead = p->own ? p->stages : p->stages > 2 ? p->stages - 1 : 1;
   const double wait = w->streams ? (w->flops > 0 ? m->wait_stream_us : m->wait_elements_us) : m->wait_us; /* of a step */
-  const int flies = w->flies && !w->lands; /* the tensor cores have work queued while a step begins */
-  double waits = loop && !flies ? rounds * iters / ahead * wait : 0;
+  double waits = loop ? rounds * iters / ahead * wait : 0;
   if (w->streams && p->own) waits += rounds * iters * m->step_own * m->barrier_us;
   double memory = mgi_memory_us(&c, m, p, w, waves);
   /* With too little under way a stream is as slow as what it waits for. */
@@ -3439,7 +3434,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   if (p->own) c.fill_us += m->own_us;
   if (w->split) c.fill_us += m->split_us;
   if (w->joins > 0 && !w->strip && !w->flops) c.fill_us += m->tile_us;
-  if (loop && !flies) c.steps_us += rounds * iters * mgi_step_waits(m, p, w) * m->barrier_us;
+  if (loop) c.steps_us += rounds * iters * mgi_step_waits(m, p, w) * m->barrier_us;
   c.steps_us += m->operator_us * w->ops + m->round_us * (rounds - 1);
   c.barriers_us = rounds * (m->barrier * w->barriers + m->join * w->joins) * m->barrier_us;
   if (p->warps_k > 1) c.merge_us = alone ? m->warps_own_us * p->warps_k : p->own ? m->warps_group_us : m->warps_us;
@@ -3886,7 +3881,6 @@ MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine 
   mg_plan_warps(b, k, p);
   if (mgi_plan_threads(p) > 1024) return 0;
   p->group = mg_plan_says(b, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP;
-  p->copies = mg_plan_says(b, MG_PLAN_COPY, NULL) >= MG_COPY_TMA;
   p->feasible = !p->group || (mg_machine_can(m, MG_CAN_WARPGROUP) && mgi_warpgroups_fit(k, m, p));
   const int chained = mgi_tiles_kept(k, p, &t);
   if (p->group) mgi_tiles_of_panels(k, &t);

@@ -801,7 +801,7 @@ static void test_products_under_way(void **state) {
   static const struct { int form; const char *line, *by; } wrong[] = { /* as long as it was */
     {0, "mg_group_wait<1>(acc_p.c);", ""}, {0, "mg_group_wait<1>(", "mg_group_wait<2>("}, {0, "mg_group_wait<0>(acc_p.c);", ""}, {0, "phases_i.read(was);", "phases_i.read(now);"}, {0, "phases_i.drained(was, now == 0 ? 1 - turn : turn);", ""},
     {1, "phases_i.drained(at, turn);", ""}, {1, "phases_i.read(was);", ""}, {1, "turn = 1; i_i", "turn = 0; i_i"}, {1, "if (mg_tid() > 128) return;", ""},
-    {2, "mg_leaves();", ""}, {2, "mg_cluster_wait();", ""}, {2, "mg_ring<3, 40960, 8, 2>", "mg_ring<3, 40960, 4, 2>"}, {4, "phases_i.read(was);", ""},
+    {2, "mg_leaves();", ""}, {2, "mg_cluster_wait();", ""}, {2, "mg_ring<3, 40960, 16, 2>", "mg_ring<3, 40960, 8, 2>"}, {4, "phases_i.read(was);", ""},
   };
   const int nvcc = has_nvcc();
   for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
@@ -830,7 +830,7 @@ static void test_products_under_way(void **state) {
   static const char form[] = "program t\ninput X : f16[128, %s]\ninput W : f16[%s, 128]\nO = kernel grid=(x=%d, y=2, z=%d) threads=128 {\n  plan { stages=3 mma=warpgroup warps_m=4 warps_n=1 warps_k=1 %s }\n  for i=%s {\n    x = load X {y->0, i->1%s}\n    w = load W {x->1, i->0%s}\n"
                              "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+%s}\n  store o {x->1, y->0}\n}\noutput O\n";
   static const struct { int x, z; const char *plan, *why; } no[] = {
-    {2, 1, "share=2", "want copy=tma"}, {1, 1, "copy=tma share=4", "no axis"}, {2, 2, "copy=tma share=2", "its blocks merge"}, {2, 2, "copy=warp", "its blocks merge"}, {2, 1, "copy=tma share=9", "want 2 to 8"},
+    {2, 1, "share=2", "want copy=tma"}, {1, 1, "copy=tma share=4", "no axis"}, {2, 2, "copy=tma share=2", "its blocks merge"}, {2, 2, "copy=warp", "its blocks merge"}, {2, 1, "copy=tma share=9", "want 1 to 8"},
   };
   for (size_t k = 0; k < sizeof no / sizeof *no; k++) {
     char text[900];
@@ -1163,7 +1163,7 @@ static void test_plan_words(void **state) {
   static const char *const no[][2] = {
     {"stages=0", "stages=0: want 1 to 8"}, {"stages=9", "stages=9: want 1 to 8"}, {"warps_m=3", "are not the 2 warps of threads=64"}, {"ring=thread", "ring=thread: want block, warp or group"},
     {"ring=group warps_m=2", "ring=group: want mma=warpgroup"}, {"mma=thread", "mma=thread: want warp or warpgroup"}, {"ahead=2", "ahead=2: want 0 or 1"}, {"schedule=late", "schedule=late: want written, depth or room"},
-    {"copy=bulk", "copy=bulk: want async or tma"}, {"x.in=loose", "x.in=loose: want swizzled, padded, dense or panels"}, {"p.in=dense", "p.in=dense: there is no such load"}, {"p.at=moon", "p.at=moon: want plain, registers"},
+    {"copy=bulk", "copy=bulk: want async, tma or warp"}, {"x.in=loose", "x.in=loose: want swizzled, padded, dense or panels"}, {"p.in=dense", "p.in=dense: there is no such load"}, {"p.at=moon", "p.at=moon: want plain, registers"},
     {"q.at=plain", "q.at=plain: there is no such tensor"}, {"x.on=dense", "x.on=dense: there is no such word"}, {"copies=tma", "copies=tma: there is no such word"}, {"copy=tma multicast=2", "multicast=2: there is no such word"},
   };
   char text[700];
