@@ -242,7 +242,8 @@ static void unrelated_outputs_share_an_axis(void **state) {
 
 static int64_t blocks_of(const mg_graph *b) { return b->axes[1].extent * b->axes[2].extent * b->axes[3].extent; }
 
-/* Dimensions that a concat or a reshape passes through are cut by the grid: these stood in one block. */
+/* Dimensions that a concat or a reshape passes through are cut by the grid: these stood in one block.  So small, the library's
+   kernel of one operator takes as long, and may come before. */
 static void what_a_move_passes_is_cut(void **state) {
   static const char *const programs[] = {
     "program rope\ninput X : f16[256, 64]\ninput Y : f16[256, 64]\ninput c : f16[256, 64]\ninput s : f16[256, 64]\n"
@@ -256,12 +257,15 @@ static void what_a_move_passes_is_cut(void **state) {
     mg_search_config c = mg_search_config_default();
     mg_search_result r;
     mg_error e;
-    c.emittable = emittable;
+    c.emittable = emittable, c.top_k = 4;
     if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
-    const mg_graph *b = r.graph[0]->ops[1].sub;
-    assert_true(b && r.graph[0]->n_ops == 2);
-    printf("%s: %lld blocks, %.2f us\n", p->name, (long long)blocks_of(b), r.predicted_us[0]);
-    assert_true(blocks_of(b) >= 32 && r.stats.complete && r.report[0].verdict == MG_EQUAL);
+    int first = 0;
+    while (first < r.n && (!r.graph[first]->ops[1].sub || r.graph[first]->n_ops > 2)) first++;
+    assert_true(first < r.n);
+    const mg_graph *b = r.graph[first]->ops[1].sub;
+    printf("%s: %lld blocks, %.2f us, the first %.2f us\n", p->name, (long long)blocks_of(b), r.predicted_us[first], r.predicted_us[0]);
+    assert_true(r.predicted_us[first] < 1.05 * r.predicted_us[0]);
+    assert_true(blocks_of(b) >= 32 && r.stats.complete && r.report[first].verdict == MG_EQUAL);
     mg_search_result_free(&r), mg_graph_free(p);
   }
 }
