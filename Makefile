@@ -54,7 +54,7 @@ build/san/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS) | build/san
 	$(CC) $(STD) $(SAN) $(WHOLE) $< -o $@ -lcmocka $(LIBS)
 
 # Tests that see the headers' functions as another file's, as a program of several files does: these are compiled once.
-LINKED := $(addprefix test_,computed cuts host long norms operators picks programs rare reach safety symbols tiling use)
+LINKED := $(addprefix test_,computed cuts host long norms numerics operators picks programs rare reach safety symbols tiling use)
 IMPLEMENTATION = printf '\#define MIRAGE_IMPLEMENTATION\n\#include "mirage_search.h"\n\#include "mirage_cuda.cuh"\n' | $(CC) $(STD) $(1) -x c -c - -o $@
 build/implementation.o: $(HEADERS) | build
 	$(call IMPLEMENTATION,$(CFLAGS))

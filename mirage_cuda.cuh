@@ -7564,7 +7564,12 @@ MGI_FN int mgi_check_arch(const char *text, char arch[MG_ARCH_TEXT]) {
 enum { MGI_HAS_ATOMICS, MGI_HAS_VOLATILE, MGI_HAS_CLUSTERS };
 MGI_FN int mgi_check_has(const char *text, int what) {
   static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  static const char *const word[] = {"mg_cluster", "volatile", "atomic", "mg_last_of", "mg_ticket"};
+  const int from = what == MGI_HAS_CLUSTERS ? 0 : 1, to = what == MGI_HAS_CLUSTERS ? 1 : what == MGI_HAS_VOLATILE ? 2 : 5;
   const char *end;
+  int some = 0; /* of these words, comments and all: a launch asks, and most files have none */
+  for (int k = from; k < to; k++) some |= strstr(text, word[k]) != NULL;
+  if (!some) return 0;
   int held = 0; /* the word before says that it is no access: static volatile, asm volatile */
   for (const char *p = text; *p;) {
     if (!strncmp(p, "/*", 2)) p = (end = strstr(p + 2, "*/")) != NULL ? end + 2 : p + strlen(p);
@@ -9472,7 +9477,7 @@ MGI_FN void mgi_check_bound(mgi_check_job *J, int n) {
       for (uint32_t k = 0; k < g->n_in + g->n_out; k++) elements += (double)mg_shape_elements(&mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in])->shape);
       if (work > j->work) j->work = work;
       if (elements > j->elements) j->elements = elements;
-      j->all += work;
+      j->all += work + (size ? mgi_check_weight[MGI_COST_ELEMENTS] * elements : 0); /* further sizes are drawn anew */
     }
     if (!j->cfg->whole && !j->cfg->full_size && (j->work > MGI_CHECK_WORK_MOST || j->elements > MGI_CHECK_ELEMENTS)) mgi_check_alone(j);
     else all += j->all;

@@ -2,7 +2,9 @@
    stand for them: what its kernel-level operators hand on is stored in the tensor's type, all between is f32.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_numerics.c -o build/test_numerics -lcmocka -lm -lpthread -ldl
    build/test_numerics, from the repository's root. */
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "mirage.h"
 #include "mirage_verify.h"
 #include "mirage_cuda.cuh"
