@@ -2209,6 +2209,8 @@ MGI_FN int mgi_loop_alone(const mg_flat *k, int loop) {
   return 1;
 }
 
+/* The dimension of its columns, or rows. */
+MGI_FN int mgi_cut_in(const mg_flat_op *o, int how) { return how == MG_CUT_COLS ? o->rank - 1 : mgi_rows_in(o); }
 /* What of its operand a move makes its columns, or rows, of. */
 MGI_FN int mgi_cut_through(const mg_flat_op *o, int how) {
   if (!o->turns) return how;
@@ -2223,7 +2225,7 @@ MGI_FN int mgi_cut_own(const mg_flat *k, int warps, int loop, int i, int how, in
   if (cut[i]) return cut[i] == how;
   if (extent % (16 * warps)) return 0;
   if (o->code == MG_OP_LOAD) {
-    if (o->chunk != 1 + (how == MG_CUT_COLS ? o->rank - 1 : mgi_rows_in(o))) return 0;
+    if (o->chunk != 1 + mgi_cut_in(o, how)) return 0;
   } else if (o->turns) {
     if (!mgi_cut_own(k, warps, loop, o->in[0], mgi_cut_through(o, how), cut)) return 0;
   } else if (mgi_elementwise(o)) {
@@ -2469,7 +2471,7 @@ MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, const mg_rings *r
   for (int i = 0; i < k->n; i++) {
     if (!mg_flat_brings(&k->op[i]) || !k->op[i].inloop) continue;
     mg_flat_op part = k->op[i];
-    part.d[r->cut[i] == MG_CUT_COLS ? part.rank - 1 : mgi_rows_in(&part)] /= warps;
+    part.d[mgi_cut_in(&part, r->cut[i])] /= warps;
     bytes += mg_round_up(mgi_tile_bytes(&part, 0), 128) * warps;
   }
   return bytes;
@@ -3154,7 +3156,7 @@ MGI_FN int mgi_work_turned(const mg_flat *k, int i) {
 MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double share, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t run = o->rank ? o->d[o->inner] : 1;
-  const int by_warps = (p->own || p->parts) && o->code == MG_OP_LOAD && o->inloop && r->cut[i] + o->rank - 3 == o->inner;
+  const int by_warps = (p->own || p->parts) && o->code == MG_OP_LOAD && o->inloop && r->cut[i] && mgi_cut_in(o, r->cut[i]) == o->inner;
   if (by_warps) run /= p->own ? p->warps_k : p->warps_n;
   if (by_warps && run * o->esize < 128) w->narrow_bytes += (double)mg_flat_elements(o) * o->esize * o->trips;
   const double bytes = share * (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
@@ -3198,7 +3200,8 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   if (steady) w->slots += 8 * left * o->trips;
   else if (o->wide) w->wide_reads += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
   for (int j = 0; j < 2; j++) {
-    const mg_flat_op *a = &k->op[o->in[j]];
+    const int tile = mg_flat_tile_read(k, o->in[j], NULL); /* as it lies, or turned */
+    const mg_flat_op *a = &k->op[tile < 0 ? o->in[j] : tile];
     const int made = mg_flat_has_product(k, o->in[j]);
     const int early = !made && o->inloop && mg_flat_once(k, p, o->in[j]); /* computed before the loop, into a tile */
     const int plain = a->code == MG_OP_LOAD || early;
@@ -3278,7 +3281,8 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL) continue;
-    inlined[o->in[0]] = inlined[o->in[1]] = 1;
+    for (int j = 0; j < 2; j++)
+      for (int x = o->in[j]; !inlined[x]; x = k->op[x].stays || k->op[x].turns ? k->op[x].in[0] : x) inlined[x] = 1;
     if (o->inloop) w->streams &= !c.from[i] && !mg_flat_has_product(k, o->in[1]) && o->d[o->rank - 2] <= 16;
   }
   for (int i = 0; i < k->n; i++) {
@@ -3289,7 +3293,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
     else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &c, &r);
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
-    else if (!o->stays && (!inlined[i] || !mgi_elementwise(o)))
+    else if (!o->stays && !o->turns && (!inlined[i] || !mgi_elementwise(o)))
       mgi_work_elements(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
   }
 }

@@ -4020,7 +4020,8 @@ static uint32_t mgi_se_val_find(const mgi_se_frame *f, const mgi_se_val *v) {
   return 0;
 }
 
-/* Requirement 6: no axis cuts a leading dimension, so that a block has all its elements (one that is cut has one: mgi_se_counts). */
+/* Requirement 6: no axis cuts a leading dimension, so that a block has all its elements (one that is cut has one: mgi_se_counts).  Where one of
+   these has a block's rows the emitter takes it; moves are folded into such loads and stores, the search does without (>>search, regions). */
 static int mgi_se_leading_chunk(const mgi_se_frame *f, const mgi_se_val *v) {
   for (int d = 0; d < v->rank - 2; d++) if (v->cls[d] >= 0 && !v->mask[d] && f->s->real[v->cls[d]] > 1) return 1;
   return 0;
@@ -9704,7 +9705,7 @@ static int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
     r->found = r->r.graph[k];
     mg_graph *g = mgi_se_regions_join(S, &R);
     if (!g) continue;
-    const int none = R.n == 1 && !k && mg_kernels(g) <= mg_kernels(r->found) && mgi_se_us(S, g, NULL) <= 1.02 * r->r.predicted_us[0];
+    const int none = R.n == 1 && !k && mg_kernels(g) <= mg_kernels(r->found) && mgi_se_us(S, g, NULL) <= 1.1 * r->r.predicted_us[0];
     if (mg_kernels(g) > S->cfg.max_kernel_ops) mg_graph_free(g);
     else done |= mgi_se_folded_add(S, g, out) && none;
   }

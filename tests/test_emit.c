@@ -1030,6 +1030,34 @@ static void test_user_rows(void **state) {
   passes(text);
 }
 
+/* Rows in a dimension before the last but one, as of heads that a grid axis cuts: loads, stores and accumulators of them, what turns them, their
+   sums; by threads, by tensor copies and by warpgroups, and where a ring is a warp's. */
+static void test_rows_before(void **state) {
+  static const char *const plans[] = {"warps_m=4 warps_n=1 warps_k=1 copy=tma", "warps_m=4 warps_n=1 warps_k=1 copy=tma mma=warpgroup", "warps_m=1 warps_n=4 warps_k=1 ring=warp"};
+  (void)state;
+  always("program lead\ninput Q : f16[20, 2, 16]\ninput K : f16[24, 2, 16]\ninput V : f16[24, 2, 16]\n"
+         "O = kernel grid=(x=2, y=3) threads=64 {\n  q = transpose(load Q {x->1, y->0}, [1, 0, 2])\n  for i=3 {\n"
+         "    k = transpose(load K {x->1, i->0}, [1, 2, 0])\n    v = transpose(load V {x->1, i->0}, [1, 0, 2])\n"
+         "    e = exp(scale(matmul(q, k), 1/4))\n    n = matmul(e, v)\n    d = sum(e, dim=2)\n  }\n"
+         "  o = div(accum(n) {i->+}, accum(d) {i->+})\n  store transpose(o, [1, 0, 2]) {x->1, y->0}\n}\n"
+         "R, S, T, U = kernel grid=(x=2) threads=64 {\n  for i=3 {\n    a = sqr(load K {x->1, i->0})\n  }\n"
+         "  b = accum(a) {i->0}\n  v = load V {x->1}\n  store mul(b, v) {x->1}\n"
+         "  store div(v, sum(b, dim=2)) {x->1}\n  store sum(v, dim=0) {x->1}\n  w = reshape(v, [1, 24, 16])\n"
+         "  store matmul(w, transpose(w, [0, 2, 1])) {x->0}\n}\noutput O, R, S, T, U\n");
+  for (int k = 0; k < 3; k++) {
+    char text[900];
+    snprintf(text, sizeof text, "program tma\ninput Q : f16[128, 2, 64]\ninput K : f16[256, 2, 64]\ninput V : f16[256, 2, 64]\n"
+             "O = kernel grid=(x=2, y=2) threads=128 {\n  q = transpose(load Q {x->1, y->0}, [1, 0, 2])\n"
+             "  for i=4 {\n    k = transpose(load K {x->1, i->0}, [1, 2, 0])\n"
+             "    v = transpose(load V {x->1, i->0}, [1, 0, 2])\n    e = exp(scale(matmul(q, k), 1/8))\n"
+             "    n = matmul(e, v)\n    d = sum(e, dim=2)\n  }\n  o = div(accum(n) {i->+}, accum(d) {i->+})\n"
+             "  store transpose(o, [1, 0, 2]) {x->1, y->0}\n  plan { stages=2 %s }\n}\noutput O\n", plans[k]);
+    passes(text);
+  }
+  refused("program p\ninput X : f16[4, 2, 8, 16]\nO = kernel grid=(x=2) threads=32 {\nstore exp(load X {x->0}) {x->0}\n}\noutput O\n", "sm_90a", "only the last and one other");
+  refused("program p\ninput X : f16[4, 2, 16]\ninput W : f16[2, 16, 8]\nO = kernel grid=(x=2) threads=32 {\nstore matmul(load X {x->1}, load W {x->0}) {x->1}\n}\noutput O\n", "sm_90a", "several matrices");
+}
+
 static void test_other_forms(void **state) {
   (void)state;
   /* whole tensors: every kind of operator at kernel level, memory orders, a batch */
@@ -1276,7 +1304,7 @@ static void test_refused(void **state) {
   s.tk = 16;
   s.threads = 64;
   refused(ugraph(RMSNORM, &s, text, sizeof text), NULL, "registers");
-  refused("program t\ninput X : f16[4, 16, 16]\nO = kernel grid=(x=2) threads=32 {\n  x = load X {x->0}\n  o = exp(x)\n  store o {x->0}\n}\noutput O\n", NULL, "last two");
+  refused("program t\ninput X : f16[4, 16, 16]\nO = kernel grid=(x=2) threads=32 {\n  x = load X {x->0}\n  o = exp(x)\n  store o {x->0}\n}\noutput O\n", NULL, "only the last and one other");
   refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=4) threads=32 {\n  x = load X {x->1}\n  o = accum(exp(x)) {x->1}\n  store o {}\n}\noutput O\n", NULL, "grid axis x");
   s = (size){16, 512, 128, 16, 16, 64, 64, 128, "f16", "  plan { merge=cluster }\n", "", "", 2};
   refused(ugraph(RMSNORM, &s, text, sizeof text), "sm_80", "merge=cluster");
@@ -1444,7 +1472,7 @@ int main(int argc, char **argv) {
   rng = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
+    cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_rows_before), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_products_under_way), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
     cmocka_unit_test(test_shared_operands),
   };
