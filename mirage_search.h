@@ -3742,8 +3742,9 @@ typedef struct mgi_se_frame {
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension away, as bits */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
-  int spent;          /* 1: cfg's limit of states, structures or steps did, or brief */
+  int spent;          /* 1: a limit did that is not the last: of states, of steps, or brief */
   double brief;       /* not 0: it ends where it is spent, and has so much work, an operator tried counting as MGI_SE_TRIED */
+  int few_states, few_steps; /* 1: cfg's limits of these are not the last */
   int huge;           /* 1: what was last asked for is too large for scratch, or takes too long */
   int refused, retry; /* candidates that depth refused; 1: only what was refused in the round before is tried */
   int64_t probe_t0;   /* not 0: the check in hand is timed */
@@ -4037,7 +4038,7 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
   if (!at) {
     size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
     const int many = (int64_t)f->n_val >= f->cfg->max_states;
-    if (many || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) { f->st.pruned_limit++, f->cut = 1, f->spent |= many; return; }
+    if (many || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) { f->st.pruned_limit++, f->cut = 1, f->spent |= many && f->few_states; return; }
     f->bytes += n * sizeof(mg_fv);
     mgi_se_val *p = (mgi_se_val *)mgi_se_grow(f->val, &f->cap_val, f->n_val + 1, sizeof *p);
     if (!p) { f->oom = 1; return; }
@@ -5566,7 +5567,7 @@ static int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
    over: the axes that the accumulators chosen run over; one that none does is the business of a frame without it. */
 static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_frame *f = w->f;
-  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = f->spent = w->full = w->ended = 1; return; }
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1, f->spent |= f->few_steps; return; }
   if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (k == w->n_need) { if (over == w->all) mgi_se_structure_done(w); return; }
   int may = over;
@@ -6031,7 +6032,7 @@ static int mgi_se_bound_open(const uint32_t *s, int n, const mgi_se_bder *b, int
    without it. */
 static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over) {
   mgi_se_frame *f = w->f;
-  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = f->spent = w->full = w->ended = 1; return; }
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1, f->spent |= f->few_steps; return; }
   if (!(++w->steps & 15) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (!n) { if (over == w->all) w->reached++, mgi_se_structure_done(w); return; }
   uint64_t dead = 0, key = w->key, some = w->some;
@@ -7804,6 +7805,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   memset(&r, 0, sizeof r);
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &S->pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, S->effort);
+  f->few_states = S->pace.max_states < S->cfg.max_states, f->few_steps = S->pace.max_steps < S->cfg.max_steps;
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.machine, w->show = &R->lock;
   const int short_of = f->spent && f->brief > 0; /* what is made last is not there */
@@ -8797,6 +8799,7 @@ typedef struct mgi_se_cutting {
   uint32_t cap_seg;
   int n_piece, n;                            /* n: of seg */
   mgi_se_set kept;                           /* operators whose results stay within a kernel: in 16 bits they are not as safe as written */
+  int moves;                                 /* 1: reshapes and transposes are priced as if they were addresses */
   int picks;                                 /* 1: of a segment the fastest structure is taken that `wary` does not name */
   double best, least;                        /* us of the best program that is known; and what one kernel for the whole is likely to take */
 } mgi_se_cutting;
@@ -9445,12 +9448,12 @@ static int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
 static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k, mg_search_result *out, mg_error *why) {
   const mgi_se_piece *cut[MGI_SE_MOST_OPS];
   uint8_t library[MGI_SE_MOST_OPS];
-  const double us = X->H.cost[(k + 1) * X->H.n - 1];
   const int n = mgi_se_cuts_path(X, k, cut, library);
   mg_error local;
   mg_verify_report rep;
   if (!n) return;
   mg_graph *g = mgi_se_compose(S, X->C, X->seg, cut, library, n, &local);
+  const double us = X->moves ? mgi_se_us(S, g, &local) : X->H.cost[(k + 1) * X->H.n - 1];
   S->st.candidates++;
   if (!g) mgi_se_step(S, local.status);
   const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
@@ -9483,6 +9486,34 @@ static void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_
   mgi_se_cuts_result(S, X, k, out, why);
 }
 
+/* The fastest program if all reshapes and transposes that are kernels of their own become addresses, among the results: mgi_se_fold says of
+   which they do. */
+static void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
+  const mgi_se_chains *H = &X->H;
+  int k = 0;
+  double *known = (double *)malloc((2 * (size_t)X->n_piece + 1) * sizeof *known);
+  if (!known) { mgi_se_step(S, MG_NO_MEMORY); return; }
+  for (int i = 0; i < X->n_piece; i++) {
+    mgi_se_piece *x = &X->piece[i];
+    int all = 1;
+    known[2 * i] = x->us, known[2 * i + 1] = x->library;
+    for (int q = 0; q < X->C->n; q++) all &= !mgi_se_set_has(&x->ops, q) || mgi_se_is_move(&X->C->p->ops[X->C->op[q]]);
+    if (!all || (x->us >= 1e18 && x->library >= 1e18)) continue;
+    X->moves = 1;
+    if (x->us < x->library) x->us = 0;
+    else x->library = 0;
+  }
+  if (X->moves) {
+    mgi_se_chains_fill(&X->H);
+    for (int q = 1; q <= H->most; q++)
+      if (H->cost[q * H->n + H->n - 1] < H->cost[k * H->n + H->n - 1]) k = q;
+    mgi_se_cuts_result(S, X, k, out, why);
+  }
+  X->moves = 0;
+  for (int i = 0; i < X->n_piece; i++) X->piece[i].us = known[2 * i], X->piece[i].library = known[2 * i + 1];
+  free(known);
+}
+
 /* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  by_path: for a program too long to be
    searched whole, or in the time that there was. */
 static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_path, mgi_se_found *whole, mg_search_result *out, mg_error *e, mg_error *why) {
@@ -9512,6 +9543,8 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_pat
     mgi_se_chains_fill(&X.H);
     for (int k = 2; k <= K; k++) if (cost[k * D + D - 1] < cost[first * D + D - 1]) first = k;
     mgi_se_cuts_result(S, &X, first, out, why);
+    mgi_se_cuts_moves(S, &X, out, why);
+    mgi_se_chains_fill(&X.H);
     for (int k = 2; k <= all; k++) if (k != first && !(by_path && mgi_se_over(S))) mgi_se_cuts_result(S, &X, k, out, why);
     if (!(by_path && mgi_se_over(S))) mgi_se_cuts_products(S, &X, out, why);
   }
