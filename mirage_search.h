@@ -7258,8 +7258,8 @@ typedef struct mgi_se_found { /* of one segment */
   int want;                                  /* so many structures */
   int shared;                                /* not 0: what follows but in and out is that of segment shared - 1, whose program this one's is */
   mgi_se_seg *s;
-  uint8_t *open;                             /* by frame: 1: it was not searched yet, or a limit of the effort ended it */
-  int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those that it ended; effort: the next one */
+  uint8_t *open;                             /* by frame: 0: it is done; 1: it was not searched yet; 2 + e: the limits of effort e ended it */
+  int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those of the most promising that it ended; effort: the next one */
   int none;                                  /* 1: there was no kernel for it, as far as the effort went */
   mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or with maxima of its own */
   double tiled_us;
@@ -7505,7 +7505,6 @@ typedef struct mgi_se_search {
   int n_frames, cap_frames;
   int *turn, n_turns, next;             /* the frames to search now, in their order; of them, the next */
   int effort;                           /* see mgi_se_effort */
-  mg_search_config pace;                /* cfg with its limits */
   double seg_t0;
   mgi_se_found *found;                  /* of a segment under way: what it becomes */
   mgi_se_found *had;                    /* what >>cuts has found, for >>rewrite */
@@ -7729,6 +7728,29 @@ static void mgi_se_tell(mgi_se_search *S, int locked) {
   S->cfg.progress(S->cfg.user, &st);
 }
 
+/* Effort e: a segment's most promising frames first, as far as a few states and steps go; then more of both.  The last is all of the
+   space that is stated.  None depends on a clock.  A frame that such a limit ended is searched anew by the next. */
+enum { MGI_SE_EFFORTS = 4, MGI_SE_EFFORT_FRAMES = 8, MGI_SE_EFFORT_STATES = 512, MGI_SE_EFFORT_STEPS = 1 << 12, MGI_SE_EFFORT_WORK = 1 << 22 };
+static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
+  mg_search_config c = *cfg;
+  const int64_t states = (int64_t)MGI_SE_EFFORT_STATES << 2 * e, steps = (int64_t)MGI_SE_EFFORT_STEPS << 4 * e;
+  if (e >= MGI_SE_EFFORTS - 1) return c;
+  if (c.max_states > states) c.max_states = states;
+  if (c.max_steps > steps && !c.structure) c.max_steps = steps; /* the hook sees each once */
+  return c;
+}
+/* A frame's work; 0: all that there is, as nothing more may be given. */
+static double mgi_se_effort_work(const mg_search_config *cfg, int e) {
+  const mg_search_config c = mgi_se_effort(cfg, e);
+  return c.max_states < cfg->max_states || c.max_steps < cfg->max_steps ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e) : 0;
+}
+/* What effort e is for frame k: e for the most promising, for others, up to a number, that of the first one; -1: none. */
+static int mgi_se_effort_of(int e, int k) {
+  const int most = MGI_SE_EFFORT_FRAMES << e / 2;
+  if (e == MGI_SE_EFFORTS - 1 || k < most) return e;
+  return k < 2 * most ? 0 : -1;
+}
+
 /* 1: frame k of the segment in hand has a record, whose part it then takes, unless it took more effort; under the lock. */
 static int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
@@ -7740,8 +7762,10 @@ static int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_structure t, best;
   c.at = at->at, c.n = at->at + at->bytes, c.reads = 1;
   mgi_se_kept_code(&c, &r);
-  if (!c.bad && r.effort > S->effort) {
-    S->found->n_open++, S->found->n_spent++;
+  const int effort = mgi_se_effort_of(S->effort, k);
+  if (!c.bad && r.effort > effort) {
+    S->found->n_open++, S->found->n_spent += effort == S->effort;
+    S->found->open[k] = (uint8_t)(2 + effort);
     return 1;
   }
   S->found->open[k] = 0;
@@ -7774,27 +7798,11 @@ static void mgi_se_kept_add(mgi_se_search *S, mgi_se_kept *r, mgi_se_structure *
   if (w->bad || mgi_se_seconds() >= R->write_at) mgi_se_kept_write(R);
 }
 
-/* Effort e: a segment's most promising frames first, as far as a few states and steps go; then more of both.  The last is all of the
-   space that is stated.  None depends on a clock.  A frame that such a limit ended is searched anew by the next. */
-enum { MGI_SE_EFFORTS = 4, MGI_SE_EFFORT_FRAMES = 8, MGI_SE_EFFORT_STATES = 512, MGI_SE_EFFORT_STEPS = 1 << 12, MGI_SE_EFFORT_WORK = 1 << 22 };
-static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
-  mg_search_config c = *cfg;
-  const int64_t states = (int64_t)MGI_SE_EFFORT_STATES << 2 * e, steps = (int64_t)MGI_SE_EFFORT_STEPS << 4 * e;
-  if (e >= MGI_SE_EFFORTS - 1) return c;
-  if (c.max_states > states) c.max_states = states;
-  if (c.max_steps > steps && !c.structure) c.max_steps = steps; /* the hook sees each once */
-  return c;
-}
-/* A frame's work; 0: all that there is, as nothing more may be given. */
-static double mgi_se_effort_work(const mg_search_config *cfg, int e) {
-  const mg_search_config c = mgi_se_effort(cfg, e);
-  return c.max_states < cfg->max_states || c.max_steps < cfg->max_steps ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e) : 0;
-}
-static int mgi_se_effort_frames(int e) { return e < MGI_SE_EFFORTS - 1 ? MGI_SE_EFFORT_FRAMES << e / 2 : 1 << 30; }
-
 static void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_frame *f = &S->frame[k];
+  const int effort = mgi_se_effort_of(S->effort, k), counts = effort == S->effort;
+  const mg_search_config pace = mgi_se_effort(&S->cfg, effort);
   mgi_se_kept r;
   if (S->cfg.checkpoint) {
     pthread_mutex_lock(&R->lock);
@@ -7804,8 +7812,8 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   }
   memset(&r, 0, sizeof r);
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
-  f->s = S->seg, f->cfg = &S->pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, S->effort);
-  f->few_states = S->pace.max_states < S->cfg.max_states, f->few_steps = S->pace.max_steps < S->cfg.max_steps;
+  f->s = S->seg, f->cfg = &pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, effort);
+  f->few_states = pace.max_states < S->cfg.max_states, f->few_steps = pace.max_steps < S->cfg.max_steps;
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.machine, w->show = &R->lock;
   const int short_of = f->spent && f->brief > 0; /* what is made last is not there */
@@ -7816,7 +7824,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   if (ok && (w->guide || (cyclic && mgi_se_walk_must(w)))) mgi_se_outputs(w, 0);
   else if (!short_of) f->oom = 1;
   const int again = f->spent && !f->late && !f->oom && f->brief > 0;
-  r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again, r.effort = S->effort;
+  r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again, r.effort = effort;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
   r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0, r.count[8] = f->st.pruned_pairs;
   pthread_mutex_lock(&R->lock);
@@ -7825,8 +7833,9 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   for (int i = 0; w && i < w->n_best; i++) keep[i] = (uint8_t)(mgi_se_pool_add(S, &w->best[i]) || S->unkept), r.n += keep[i];
   mgi_se_frame_done(S, &r, w && w->n_best ? w->best : NULL);
   if (again) R->st.frames--;
-  if (again || f->late) S->found->n_open++, S->found->n_spent++;
-  else S->found->open[k] = 0;
+  if (again || f->late) S->found->n_open++, S->found->n_spent += counts;
+  if (again) S->found->open[k] = (uint8_t)(2 + effort);
+  else if (!f->late) S->found->open[k] = 0;
   if (S->cfg.checkpoint && !again && !f->late && !f->oom) mgi_se_kept_add(S, &r, w ? w->best : NULL, keep);
   S->oom |= f->oom, R->late |= f->late;
   for (int i = 0; i < MGI_SE_PROBES; i++) R->probe_ns[i] += f->probe_ns[i];
@@ -8018,7 +8027,6 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
 
 /* Which of the segment's frames have their turn now. */
 static mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
-  const int most = mgi_se_effort_frames(S->effort);
   if (!f->open) {
     f->open = (uint8_t *)malloc((size_t)S->n_frames + 1), f->n_frames = S->n_frames;
     if (f->open) memset(f->open, 1, (size_t)S->n_frames + 1);
@@ -8028,7 +8036,8 @@ static mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
   S->n_turns = 0, f->effort = S->effort + 1;
   for (int k = 0; k < S->n_frames; k++) {
     if (!f->open[k]) continue;
-    if (k < most) S->turn[S->n_turns++] = k;
+    const int effort = mgi_se_effort_of(S->effort, k);
+    if (effort >= 0 && (f->open[k] == 1 || effort > f->open[k] - 2)) S->turn[S->n_turns++] = k;
     else f->n_open++;
   }
   return MG_OK;
@@ -8056,7 +8065,7 @@ static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   if (st == MG_NO_MEMORY) { if (e) *e = local; return st; }
   if (st != MG_OK) return MG_OK; /* no fused kernel here; library kernels remain */
   S->seg = f->s, S->n_pool = S->oom = S->next = S->unkept = 0;
-  S->seg_id = mgi_se_mix(mg_hash(f->s->p), key), S->pace = mgi_se_effort(&S->cfg, S->effort);
+  S->seg_id = mgi_se_mix(mg_hash(f->s->p), key);
   mgi_se_frames(S, f->s);
   S->cut |= mgi_se_counts_over(f->s);
   S->pool = (mgi_se_structure *)malloc(MGI_SE_POOL * sizeof *S->pool);
