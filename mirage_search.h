@@ -60,6 +60,8 @@
      segment      operators of the program that one kernel shall compute.  Programs that do not fit one kernel are cut into
                   segments by dynamic programming over predicted times, in every order that operands allow: the order of the
                   program's text counts for nothing.  Long programs are cut before they are searched whole, small segments first.
+     effort       limits of a segment's search that rise from one time to the next: little for all segments that may be part of the best
+                  program comes before more for any.
                   Reshapes and transposes between kernels are addresses of their loads and stores where axes say them; reshapes of what
                   lies row by row are other names of it (mg_renames), and are moved to a program's edges first where they can be.
      piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
@@ -207,8 +209,7 @@ typedef struct mg_search_stats {
   uint64_t frames, values, structures, segments, tilings; /* tilings: µGraphs of tiling expressions looked at */
   uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
-  int late;                          /* 1: the time limit, of which the first kernel may use two thirds, the e-graph's, or `stop` cut something
-                                        off; the ten seconds of a check (mg_search) leave it 0 */
+  int late;                          /* 1: the time limit, the e-graph's, or `stop` cut something off; the ten seconds of a check (mg_search) leave it 0 */
   int timed;                         /* 1: those, or a check's memory, did */
   uint64_t egraph_nodes, egraph_classes;
   uint64_t resumed;                  /* of the frames, those taken from the checkpoint */
@@ -9554,7 +9555,8 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_pat
     mgi_se_cuts_result(S, &X, first, out, why);
     mgi_se_cuts_moves(S, &X, out, why);
     mgi_se_chains_fill(&X.H);
-    for (int k = 2; k <= all; k++) if (k != first && !(by_path && mgi_se_over(S))) mgi_se_cuts_result(S, &X, k, out, why);
+    for (int k = first + 1; by_path && k <= K && k <= first + 2; k++) mgi_se_cuts_result(S, &X, k, out, why); /* repairs may cost less there */
+    for (int k = 2; k <= all; k++) if ((k < first || k > first + 2 || !by_path) && k != first && !(by_path && mgi_se_over(S))) mgi_se_cuts_result(S, &X, k, out, why);
     if (!(by_path && mgi_se_over(S))) mgi_se_cuts_products(S, &X, out, why);
   }
   S->had = X.seg, S->n_had = X.n;
