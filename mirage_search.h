@@ -60,6 +60,8 @@
      segment      operators of the program that one kernel shall compute.  Programs that do not fit one kernel are cut into
                   segments by dynamic programming over predicted times, in every order that operands allow: the order of the
                   program's text counts for nothing.  Long programs are cut before they are searched whole, small segments first.
+     effort       limits of a segment's search that rise from one time to the next: little for all segments that may be part of the best
+                  program comes before more for any.
                   Reshapes and transposes between kernels are addresses of their loads and stores where axes say them; reshapes of what
                   lies row by row are other names of it (mg_renames), and are moved to a program's edges first where they can be.
      piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
@@ -207,8 +209,7 @@ typedef struct mg_search_stats {
   uint64_t frames, values, structures, segments, tilings; /* tilings: µGraphs of tiling expressions looked at */
   uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
-  int late;                          /* 1: the time limit, of which the first kernel may use two thirds, the e-graph's, or `stop` cut something
-                                        off; the ten seconds of a check (mg_search) leave it 0 */
+  int late;                          /* 1: the time limit, the e-graph's, or `stop` cut something off; the ten seconds of a check (mg_search) leave it 0 */
   int timed;                         /* 1: those, or a check's memory, did */
   uint64_t egraph_nodes, egraph_classes;
   uint64_t resumed;                  /* of the frames, those taken from the checkpoint */
@@ -3743,8 +3744,9 @@ typedef struct mgi_se_frame {
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension away, as bits */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
-  int spent;          /* 1: cfg's limit of states, structures or steps did, or brief */
+  int spent;          /* 1: a limit did that is not the last: of states, of steps, or brief */
   double brief;       /* not 0: it ends where it is spent, and has so much work, an operator tried counting as MGI_SE_TRIED */
+  int few_states, few_steps; /* 1: cfg's limits of these are not the last */
   int huge;           /* 1: what was last asked for is too large for scratch, or takes too long */
   int refused, retry; /* candidates that depth refused; 1: only what was refused in the round before is tried */
   int64_t probe_t0;   /* not 0: the check in hand is timed */
@@ -4039,7 +4041,7 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
   if (!at) {
     size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
     const int many = (int64_t)f->n_val >= f->cfg->max_states;
-    if (many || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) { f->st.pruned_limit++, f->cut = 1, f->spent |= many; return; }
+    if (many || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) { f->st.pruned_limit++, f->cut = 1, f->spent |= many && f->few_states; return; }
     f->bytes += n * sizeof(mg_fv);
     mgi_se_val *p = (mgi_se_val *)mgi_se_grow(f->val, &f->cap_val, f->n_val + 1, sizeof *p);
     if (!p) { f->oom = 1; return; }
@@ -5568,7 +5570,7 @@ static int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
    over: the axes that the accumulators chosen run over; one that none does is the business of a frame without it. */
 static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_frame *f = w->f;
-  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = f->spent = w->full = w->ended = 1; return; }
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1, f->spent |= f->few_steps; return; }
   if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (k == w->n_need) { if (over == w->all) mgi_se_structure_done(w); return; }
   int may = over;
@@ -6033,7 +6035,7 @@ static int mgi_se_bound_open(const uint32_t *s, int n, const mgi_se_bder *b, int
    without it. */
 static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over) {
   mgi_se_frame *f = w->f;
-  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = f->spent = w->full = w->ended = 1; return; }
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1, f->spent |= f->few_steps; return; }
   if (!(++w->steps & 15) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (!n) { if (over == w->all) w->reached++, mgi_se_structure_done(w); return; }
   uint64_t dead = 0, key = w->key, some = w->some;
@@ -7259,8 +7261,8 @@ typedef struct mgi_se_found { /* of one segment */
   int want;                                  /* so many structures */
   int shared;                                /* not 0: what follows but in and out is that of segment shared - 1, whose program this one's is */
   mgi_se_seg *s;
-  uint8_t *open;                             /* by frame: 1: it was not searched yet, or a limit of the effort ended it */
-  int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those that it ended; effort: the next one */
+  uint8_t *open;                             /* by frame: 0: it is done; 1: it was not searched yet; 2 + e: the limits of effort e ended it */
+  int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those of the most promising that it ended; effort: the next one */
   int none;                                  /* 1: there was no kernel for it, as far as the effort went */
   mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or with maxima of its own */
   double tiled_us;
@@ -7506,7 +7508,6 @@ typedef struct mgi_se_search {
   int n_frames, cap_frames;
   int *turn, n_turns, next;             /* the frames to search now, in their order; of them, the next */
   int effort;                           /* see mgi_se_effort */
-  mg_search_config pace;                /* cfg with its limits */
   double seg_t0;
   mgi_se_found *found;                  /* of a segment under way: what it becomes */
   mgi_se_found *had;                    /* what >>cuts has found, for >>rewrite */
@@ -7730,6 +7731,29 @@ static void mgi_se_tell(mgi_se_search *S, int locked) {
   S->cfg.progress(S->cfg.user, &st);
 }
 
+/* Effort e: a segment's most promising frames first, as far as a few states and steps go; then more of both.  The last is all of the
+   space that is stated.  None depends on a clock.  A frame that such a limit ended is searched anew by the next. */
+enum { MGI_SE_EFFORTS = 4, MGI_SE_EFFORT_FRAMES = 8, MGI_SE_EFFORT_STATES = 512, MGI_SE_EFFORT_STEPS = 1 << 12, MGI_SE_EFFORT_WORK = 1 << 22 };
+static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
+  mg_search_config c = *cfg;
+  const int64_t states = (int64_t)MGI_SE_EFFORT_STATES << 2 * e, steps = (int64_t)MGI_SE_EFFORT_STEPS << 4 * e;
+  if (e >= MGI_SE_EFFORTS - 1) return c;
+  if (c.max_states > states) c.max_states = states;
+  if (c.max_steps > steps && !c.structure) c.max_steps = steps; /* the hook sees each once */
+  return c;
+}
+/* A frame's work; 0: all that there is, as nothing more may be given. */
+static double mgi_se_effort_work(const mg_search_config *cfg, int e) {
+  const mg_search_config c = mgi_se_effort(cfg, e);
+  return c.max_states < cfg->max_states || c.max_steps < cfg->max_steps ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e) : 0;
+}
+/* What effort e is for frame k: e for the most promising, for others, up to a number, that of the first one; -1: none. */
+static int mgi_se_effort_of(int e, int k) {
+  const int most = MGI_SE_EFFORT_FRAMES << e / 2;
+  if (e == MGI_SE_EFFORTS - 1 || k < most) return e;
+  return k < 2 * most ? 0 : -1;
+}
+
 /* 1: frame k of the segment in hand has a record, whose part it then takes, unless it took more effort; under the lock. */
 static int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
@@ -7741,8 +7765,10 @@ static int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_structure t, best;
   c.at = at->at, c.n = at->at + at->bytes, c.reads = 1;
   mgi_se_kept_code(&c, &r);
-  if (!c.bad && r.effort > S->effort) {
-    S->found->n_open++, S->found->n_spent++;
+  const int effort = mgi_se_effort_of(S->effort, k);
+  if (!c.bad && r.effort > effort) {
+    S->found->n_open++, S->found->n_spent += effort == S->effort;
+    S->found->open[k] = (uint8_t)(2 + effort);
     return 1;
   }
   S->found->open[k] = 0;
@@ -7775,27 +7801,11 @@ static void mgi_se_kept_add(mgi_se_search *S, mgi_se_kept *r, mgi_se_structure *
   if (w->bad || mgi_se_seconds() >= R->write_at) mgi_se_kept_write(R);
 }
 
-/* Effort e: a segment's most promising frames first, as far as a few states and steps go; then more of both.  The last is all of the
-   space that is stated.  None depends on a clock.  A frame that such a limit ended is searched anew by the next. */
-enum { MGI_SE_EFFORTS = 4, MGI_SE_EFFORT_FRAMES = 8, MGI_SE_EFFORT_STATES = 512, MGI_SE_EFFORT_STEPS = 1 << 12, MGI_SE_EFFORT_WORK = 1 << 22 };
-static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
-  mg_search_config c = *cfg;
-  const int64_t states = (int64_t)MGI_SE_EFFORT_STATES << 2 * e, steps = (int64_t)MGI_SE_EFFORT_STEPS << 4 * e;
-  if (e >= MGI_SE_EFFORTS - 1) return c;
-  if (c.max_states > states) c.max_states = states;
-  if (c.max_steps > steps && !c.structure) c.max_steps = steps; /* the hook sees each once */
-  return c;
-}
-/* A frame's work; 0: all that there is, as nothing more may be given. */
-static double mgi_se_effort_work(const mg_search_config *cfg, int e) {
-  const mg_search_config c = mgi_se_effort(cfg, e);
-  return c.max_states < cfg->max_states || c.max_steps < cfg->max_steps ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e) : 0;
-}
-static int mgi_se_effort_frames(int e) { return e < MGI_SE_EFFORTS - 1 ? MGI_SE_EFFORT_FRAMES << e / 2 : 1 << 30; }
-
 static void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_frame *f = &S->frame[k];
+  const int effort = mgi_se_effort_of(S->effort, k), counts = effort == S->effort;
+  const mg_search_config pace = mgi_se_effort(&S->cfg, effort);
   mgi_se_kept r;
   if (S->cfg.checkpoint) {
     pthread_mutex_lock(&R->lock);
@@ -7805,7 +7815,8 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   }
   memset(&r, 0, sizeof r);
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
-  f->s = S->seg, f->cfg = &S->pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, S->effort);
+  f->s = S->seg, f->cfg = &pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, effort);
+  f->few_states = pace.max_states < S->cfg.max_states, f->few_steps = pace.max_steps < S->cfg.max_steps;
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.machine, w->show = &R->lock;
   const int short_of = f->spent && f->brief > 0; /* what is made last is not there */
@@ -7816,7 +7827,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   if (ok && (w->guide || (cyclic && mgi_se_walk_must(w)))) mgi_se_outputs(w, 0);
   else if (!short_of) f->oom = 1;
   const int again = f->spent && !f->late && !f->oom && f->brief > 0;
-  r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again, r.effort = S->effort;
+  r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again, r.effort = effort;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
   r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0, r.count[8] = f->st.pruned_pairs;
   pthread_mutex_lock(&R->lock);
@@ -7825,8 +7836,9 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   for (int i = 0; w && i < w->n_best; i++) keep[i] = (uint8_t)(mgi_se_pool_add(S, &w->best[i]) || S->unkept), r.n += keep[i];
   mgi_se_frame_done(S, &r, w && w->n_best ? w->best : NULL);
   if (again) R->st.frames--;
-  if (again || f->late) S->found->n_open++, S->found->n_spent++;
-  else S->found->open[k] = 0;
+  if (again || f->late) S->found->n_open++, S->found->n_spent += counts;
+  if (again) S->found->open[k] = (uint8_t)(2 + effort);
+  else if (!f->late) S->found->open[k] = 0;
   if (S->cfg.checkpoint && !again && !f->late && !f->oom) mgi_se_kept_add(S, &r, w ? w->best : NULL, keep);
   S->oom |= f->oom, R->late |= f->late;
   for (int i = 0; i < MGI_SE_PROBES; i++) R->probe_ns[i] += f->probe_ns[i];
@@ -8018,7 +8030,6 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
 
 /* Which of the segment's frames have their turn now. */
 static mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
-  const int most = mgi_se_effort_frames(S->effort);
   if (!f->open) {
     f->open = (uint8_t *)malloc((size_t)S->n_frames + 1), f->n_frames = S->n_frames;
     if (f->open) memset(f->open, 1, (size_t)S->n_frames + 1);
@@ -8028,7 +8039,8 @@ static mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
   S->n_turns = 0, f->effort = S->effort + 1;
   for (int k = 0; k < S->n_frames; k++) {
     if (!f->open[k]) continue;
-    if (k < most) S->turn[S->n_turns++] = k;
+    const int effort = mgi_se_effort_of(S->effort, k);
+    if (effort >= 0 && (f->open[k] == 1 || effort > f->open[k] - 2)) S->turn[S->n_turns++] = k;
     else f->n_open++;
   }
   return MG_OK;
@@ -8056,7 +8068,7 @@ static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   if (st == MG_NO_MEMORY) { if (e) *e = local; return st; }
   if (st != MG_OK) return MG_OK; /* no fused kernel here; library kernels remain */
   S->seg = f->s, S->n_pool = S->oom = S->next = S->unkept = 0;
-  S->seg_id = mgi_se_mix(mg_hash(f->s->p), key), S->pace = mgi_se_effort(&S->cfg, S->effort);
+  S->seg_id = mgi_se_mix(mg_hash(f->s->p), key);
   mgi_se_frames(S, f->s);
   S->cut |= mgi_se_counts_over(f->s);
   S->pool = (mgi_se_structure *)malloc(MGI_SE_POOL * sizeof *S->pool);
@@ -8866,6 +8878,7 @@ typedef struct mgi_se_cutting {
   uint32_t cap_seg;
   int n_piece, n;                            /* n: of seg */
   mgi_se_set kept;                           /* operators whose results stay within a kernel: in 16 bits they are not as safe as written */
+  int moves;                                 /* 1: reshapes and transposes are priced as if they were addresses */
   int picks;                                 /* 1: of a segment the fastest structure is taken that `wary` does not name */
   double best, least;                        /* us of the best program that is known; and what one kernel for the whole is likely to take */
 } mgi_se_cutting;
@@ -9770,12 +9783,12 @@ static int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
 static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k, mg_search_result *out, mg_error *why) {
   const mgi_se_piece *cut[MGI_SE_MOST_OPS];
   uint8_t library[MGI_SE_MOST_OPS];
-  const double us = X->H.cost[(k + 1) * X->H.n - 1];
   const int n = mgi_se_cuts_path(X, k, cut, library);
   mg_error local;
   mg_verify_report rep;
   if (!n) return;
   mg_graph *g = mgi_se_compose(S, X->C, X->seg, cut, library, n, &local);
+  const double us = X->moves ? mgi_se_us(S, g, &local) : X->H.cost[(k + 1) * X->H.n - 1];
   S->st.candidates++;
   if (!g) mgi_se_step(S, local.status);
   const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
@@ -9808,6 +9821,34 @@ static void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_
   mgi_se_cuts_result(S, X, k, out, why);
 }
 
+/* The fastest program if all reshapes and transposes that are kernels of their own become addresses, among the results: mgi_se_fold says of
+   which they do. */
+static void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
+  const mgi_se_chains *H = &X->H;
+  int k = 0;
+  double *known = (double *)malloc((2 * (size_t)X->n_piece + 1) * sizeof *known);
+  if (!known) { mgi_se_step(S, MG_NO_MEMORY); return; }
+  for (int i = 0; i < X->n_piece; i++) {
+    mgi_se_piece *x = &X->piece[i];
+    int all = 1;
+    known[2 * i] = x->us, known[2 * i + 1] = x->library;
+    for (int q = 0; q < X->C->n; q++) all &= !mgi_se_set_has(&x->ops, q) || mgi_se_is_move(&X->C->p->ops[X->C->op[q]]);
+    if (!all || (x->us >= 1e18 && x->library >= 1e18)) continue;
+    X->moves = 1;
+    if (x->us < x->library) x->us = 0;
+    else x->library = 0;
+  }
+  if (X->moves) {
+    mgi_se_chains_fill(&X->H);
+    for (int q = 1; q <= H->most; q++)
+      if (H->cost[q * H->n + H->n - 1] < H->cost[k * H->n + H->n - 1]) k = q;
+    mgi_se_cuts_result(S, X, k, out, why);
+  }
+  X->moves = 0;
+  for (int i = 0; i < X->n_piece; i++) X->piece[i].us = known[2 * i], X->piece[i].library = known[2 * i + 1];
+  free(known);
+}
+
 /* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  by_path: for a program too long to be
    searched whole, or in the time that there was. */
 static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_path, mgi_se_found *whole, mg_search_result *out, mg_error *e, mg_error *why) {
@@ -9837,7 +9878,10 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_pat
     mgi_se_chains_fill(&X.H);
     for (int k = 2; k <= K; k++) if (cost[k * D + D - 1] < cost[first * D + D - 1]) first = k;
     mgi_se_cuts_result(S, &X, first, out, why);
-    for (int k = 2; k <= all; k++) if (k != first && !(by_path && mgi_se_over(S))) mgi_se_cuts_result(S, &X, k, out, why);
+    mgi_se_cuts_moves(S, &X, out, why);
+    mgi_se_chains_fill(&X.H);
+    for (int k = first + 1; by_path && k <= K && k <= first + 2; k++) mgi_se_cuts_result(S, &X, k, out, why); /* repairs may cost less there */
+    for (int k = 2; k <= all; k++) if ((k < first || k > first + 2 || !by_path) && k != first && !(by_path && mgi_se_over(S))) mgi_se_cuts_result(S, &X, k, out, why);
     if (!(by_path && mgi_se_over(S))) mgi_se_cuts_products(S, &X, out, why);
   }
   S->had = X.seg, S->n_had = X.n;
