@@ -9695,6 +9695,9 @@ static int mgi_se_folded_add(mgi_se_search *S, mg_graph *g, mg_search_result *ou
 static void mgi_se_search_also(mgi_se_search *S, const mg_search_stats *r) {
   S->st.states += r->states, S->st.structures += r->structures, S->st.segments += r->segments, S->st.frames += r->frames;
 }
+/* 1 if the regions of p, all of them, take no long time. */
+enum { MGI_SE_SHORT = 18 };
+static int mgi_se_short(const mg_graph *p) { return p->n_ops <= MGI_SE_SHORT + 1; }
 /* Searches the regions, in at most half of the time that is left; 1 if there is one alone, and no chain is a kernel of its best, which ends
    the search. */
 static int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
@@ -10987,7 +10990,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   const int large = program->n_ops > MGI_SE_MOST_OPS + 1;
   if (!hit && large) S.cut = 1;
   if (st == MG_OK && !hit) st = mgi_se_kept_open(&S, e);
-  const int edges = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1 && (mgi_se_search_regions(&S, out) || mgi_se_search_edges(&S, out));
+  const int edges = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1 && ((mgi_se_short(program) && mgi_se_search_regions(&S, out)) || mgi_se_search_edges(&S, out));
   if (st == MG_OK && !hit && !large && !edges && program->n_ops > 1) {
     mg_graph *g = NULL;
     if (!mgi_se_cuts_of(cuts, program)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
@@ -10996,6 +10999,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
     if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
     if (is_long) st = mgi_se_search_cuts(&S, cuts, 1, NULL, out, e, &why), S.more = 0;
+    if (g && st == MG_OK && !mgi_se_short(program) && S.cfg.max_kernel_ops > 1 && !mgi_se_over(&S)) mgi_se_search_regions(&S, out);
     int effort = is_long ? MGI_SE_EFFORTS - 1 : 0;
     if (g && st == MG_OK && !(is_long && mgi_se_over(&S))) st = mgi_se_search_whole(&S, g, &whole, effort, e);
     else S.cut = 1, mg_graph_free(g);
