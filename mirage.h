@@ -705,6 +705,7 @@ void mgi_puts(mgi_text *t, const char *s);
 void mgi_putf(mgi_text *t, const char *fmt, ...);
 mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e);
 uint64_t mgi_random(uint64_t *state); /* splitmix64 */
+void mgi_names_apart(mg_graph *whole); /* no two values of all levels have one name then */
 double mgi_seconds(void);             /* by the clock, from any beginning on */
 int mgi_size_names(const char *text, const char *name); /* 1 if that name is in the text of a size */
 enum { MGI_MAX_TEXT = 1 << 20, MGI_MAX_NEST = 64, MGI_MAX_OPS = 4096 };
@@ -2634,19 +2635,46 @@ int mg_graph_end(mg_graph *s, mg_tensor *out) {
 
 /* ------------------------------------------------------------------------------------------ >>validate */
 
-static void mgi_name_all(mg_graph *g) {
-  unsigned next = 1;
+/* How many values of g, and of the graphs within it, have this name. */
+static int mgi_names_within(const mg_graph *g, const char *name) {
+  int n = 0;
+  for (uint32_t k = 1; k < g->n_tensors; k++) n += g->tensors[k].name && !strcmp(g->tensors[k].name, name);
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].sub) n += mgi_names_within(g->ops[k].sub, name);
+  return n;
+}
+/* Names what has none, all levels of a listing apart: t1, t2, .., of the inner ones _1, _2, ..  *next: where to go on. */
+static void mgi_name_all(const mg_graph *whole, mg_graph *g, unsigned *next) {
   for (uint32_t k = 1; k < g->n_tensors; k++) {
     char buf[24];
     if (g->tensors[k].name) continue;
-    do snprintf(buf, sizeof buf, g->tensors[k].inner ? "_%u" : "t%u", next++);
-    while (mg_find(g, buf).id);
+    do snprintf(buf, sizeof buf, g->tensors[k].inner ? "_%u" : "t%u", (*next)++);
+    while (mgi_names_within(whole, buf));
     g->tensors[k].name = mgi_copy_string(g->root, buf, strlen(buf));
     if (!g->tensors[k].name) return;
   }
   for (uint32_t k = 1; k < g->n_ops; k++)
-    if (g->ops[k].sub) mgi_name_all(g->ops[k].sub);
+    if (g->ops[k].sub) mgi_name_all(whole, g->ops[k].sub, next);
 }
+
+/* Of values within the kernels of `whole` that share a name all but the first are called name_2, name_3, ..; of one outside
+   that has it, all.  What there is no memory for keeps its name. */
+static void mgi_apart(const mg_graph *whole, mg_graph *g) {
+  for (uint32_t k = g->n_ops; k-- > 1;)
+    if (g->ops[k].sub) mgi_apart(whole, g->ops[k].sub);
+  for (uint32_t k = g->n_tensors; k-- > 1 && g->up;) {
+    const char *name = g->tensors[k].name;
+    char buf[96];
+    int have = name ? mgi_names_within(whole, name) : 1;
+    if (have == 1) continue;
+    do snprintf(buf, sizeof buf, "%.56s_%d", name, have++);
+    while (mgi_names_within(whole, buf));
+    name = mgi_copy_string(g->root, buf, strlen(buf));
+    if (!name) return;
+    g->tensors[k].name = name;
+  }
+}
+void mgi_names_apart(mg_graph *whole) { mgi_apart(whole, whole); }
 
 static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e);
 mg_status mg_check(mg_graph *g, mg_error *e) {
@@ -2657,7 +2685,8 @@ mg_status mg_check(mg_graph *g, mg_error *e) {
     if (g->root->open) return mg_fail(e, MG_BAD_INPUT, g->name, "mg_graph_begin without mg_graph_end: %u graph%s not closed", g->root->open, g->root->open == 1 ? " is" : "s are");
     if (!g->n_in) return mg_fail(e, MG_BAD_INPUT, g->name, "the program has no input");
     if (!g->n_out) return mg_fail(e, MG_BAD_INPUT, g->name, "the program has no output");
-    mgi_name_all(g);
+    unsigned next = 1;
+    mgi_name_all(g, g, &next);
     if (g->n_symbols && g->root->err.status == MG_OK) return mgi_symbols_hold(g, e);
   }
   if (g->root->err.status != MG_OK && e) *e = g->root->err;

@@ -8607,6 +8607,72 @@ static mg_graph *mgi_se_steady(mgi_se_search *S, const mg_graph *g) {
 static int mgi_se_full(const mgi_se_search *S, const mg_search_result *r, double us) {
   return r->n == S->cfg.top_k && S->n_sure == r->n && us >= r->predicted_us[r->n - 1];
 }
+/* Moves result `from` of r to rank `to` of it, where its own graph is given up. */
+static void mgi_se_result_move(mg_search_result *r, int from, int to) {
+  if (from == to) return;
+  r->graph[to] = r->graph[from], r->predicted_us[to] = r->predicted_us[from], r->measured_us[to] = r->measured_us[from], r->report[to] = r->report[from];
+  r->graph[from] = NULL;
+}
+
+/* Result k goes behind all others. */
+static void mgi_se_result_last(mg_search_result *r, int k) {
+  mg_graph *g = r->graph[k];
+  const double predicted = r->predicted_us[k], measured = r->measured_us[k];
+  const mg_verify_report report = r->report[k];
+  for (; k + 1 < r->n; k++) mgi_se_result_move(r, k + 1, k);
+  r->graph[k] = g, r->predicted_us[k] = predicted, r->measured_us[k] = measured, r->report[k] = report;
+}
+/* What a map says, whatever its axes are called and in which order they stand. */
+static uint64_t mgi_se_like_map(const mg_graph *g, const mg_map *map) {
+  uint64_t sum = 0;
+  for (uint32_t a = 1; a < g->n_axes; a++) {
+    const uint64_t axis = mgi_se_mix((uint64_t)g->axes[a].extent, a > 3);
+    if (map->to[a] != MG_MAP_NONE) sum += mgi_se_mix(axis, (uint64_t)(map->to[a] + 8));
+  }
+  return sum;
+}
+/* A value for each tensor of g in `of`, and one for g, that do not follow from the order of operators, the order and names of
+   axes, nor from plans: two results of one value are one to those who choose among them.  outer: of the graph above. */
+static uint64_t mgi_se_like_graph(const mg_graph *g, const uint64_t *outer) {
+  uint64_t *of = (uint64_t *)calloc(g->n_tensors, sizeof *of), sum = (uint64_t)g->threads;
+  if (!of) return mg_hash(g);
+  for (uint32_t k = 0; k < g->n_in; k++) of[g->in[k].id] = k + 1;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    uint64_t h = mgi_se_mix((uint64_t)o->code, mgi_se_like_map(g, &o->map));
+    for (uint32_t a = o->scope; a; a = g->axes[a].parent) h = mgi_se_mix(h, (uint64_t)g->axes[a].extent);
+    const int either = o->code == MG_OP_ADD || o->code == MG_OP_MUL; /* in any order */
+    uint64_t operands = 0;
+    for (int j = 0; j < o->n_in && !o->sub; j++) { /* a lower graph's loads say what it takes */
+      const uint64_t in = o->code == MG_OP_LOAD ? outer[o->in[j].id] : of[o->in[j].id];
+      operands = either ? operands + mgi_se_mix(1, in) : mgi_se_mix(operands, in);
+    }
+    h = mgi_se_mix(h, operands);
+    h = mgi_se_mix(mgi_se_mix(mgi_se_mix(h, (uint64_t)o->attr.dim), (uint64_t)o->attr.n), (uint64_t)o->attr.from);
+    h = mgi_se_mix(mgi_se_mix(h, (uint64_t)o->attr.c.num), (uint64_t)o->attr.c.den);
+    for (int d = 0; d < MG_MAX_RANK; d++)
+      h = mgi_se_mix(mgi_se_mix(h, (uint64_t)o->attr.shape.dim[d]), (uint64_t)o->attr.perm[d]);
+    if (o->sub) h = mgi_se_mix(h, mgi_se_like_graph(o->sub, of));
+    for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = mgi_se_mix(h, (uint64_t)j);
+    sum += h;
+  }
+  for (uint32_t k = 0; k < g->n_out; k++) sum = mgi_se_mix(sum, of[g->out[k].id]);
+  free(of);
+  return sum;
+}
+/* Of results that are alike the first by time and hash stays: 1 if that is one of r's, and none but g's place is free then. */
+static int mgi_se_like_better(mgi_se_search *S, mg_search_result *r, const mg_graph *g, double us, int wary) {
+  const uint64_t like = mgi_se_like_graph(g, NULL);
+  for (int k = wary ? S->n_sure : 0, end = wary ? r->n : S->n_sure; k < end; k++) {
+    if (mgi_se_like_graph(r->graph[k], NULL) != like) continue;
+    if (r->predicted_us[k] < us || (r->predicted_us[k] == us && mg_hash(r->graph[k]) <= mg_hash(g))) return 1;
+    mgi_se_result_last(r, k);
+    mg_graph_free(r->graph[--r->n]);
+    S->n_sure -= !wary;
+    return 0;
+  }
+  return 0;
+}
 /* Puts g in at its rank; takes it over.  Of one that `wary` names a form with maxima of its own is put in beside it, if that is none. */
 static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
   uint64_t h = mg_hash(g);
@@ -8623,6 +8689,7 @@ static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g
     else if (!mgi_se_check_small(S, S->p, steady, &own)) S->st.rejected++, mg_graph_free(steady);
     else S->st.verified++, mgi_se_result_add(S, r, steady, longer, &own);
   }
+  if (mgi_se_like_better(S, r, g, us, wary)) { mg_graph_free(g); return; }
   int at = wary ? S->n_sure : 0, end = wary ? r->n : S->n_sure;
   while (at < end && (r->predicted_us[at] < us || (r->predicted_us[at] == us && mg_hash(r->graph[at]) < h))) at++;
   for (int k = 0; k < r->n; k++) if (mg_hash(r->graph[k]) == h) at = S->cfg.top_k;
@@ -10692,7 +10759,10 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   free(S.had);
   if (cuts) mgi_se_cuts_free(cuts);
   free(cuts);
-  for (int k = 0; k < out->n && !hit; k++) mgi_se_copies(&S, &out->graph[k]);
+  for (int k = 0; k < out->n && !hit; k++) {
+    mgi_se_copies(&S, &out->graph[k]);
+    mgi_names_apart(out->graph[k]);
+  }
   if (S.file && S.news.n) mgi_se_kept_write(&S);
   if (S.file && fclose(S.file)) S.st.checkpoint_lost = 1;
   free(S.kept.b), free(S.news.b), free(S.record);
@@ -10720,21 +10790,6 @@ void mg_search_result_free(mg_search_result *r) {
   memset(r, 0, sizeof *r);
 }
 
-/* Moves result `from` of r to rank `to` of it, where its own graph is given up. */
-static void mgi_se_result_move(mg_search_result *r, int from, int to) {
-  if (from == to) return;
-  r->graph[to] = r->graph[from], r->predicted_us[to] = r->predicted_us[from], r->measured_us[to] = r->measured_us[from], r->report[to] = r->report[from];
-  r->graph[from] = NULL;
-}
-
-/* Result k goes behind all others. */
-static void mgi_se_result_last(mg_search_result *r, int k) {
-  mg_graph *g = r->graph[k];
-  const double predicted = r->predicted_us[k], measured = r->measured_us[k];
-  const mg_verify_report report = r->report[k];
-  for (; k + 1 < r->n; k++) mgi_se_result_move(r, k + 1, k);
-  r->graph[k] = g, r->predicted_us[k] = predicted, r->measured_us[k] = measured, r->report[k] = report;
-}
 /* What the hook says of g, of picks of its rest. */
 static int mgi_se_settle(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
   mg_rest R;

@@ -54,10 +54,11 @@ static const char usage[] =
     "              [--allow-sampled]                no complaint where tests agree, but no proof is found: the status is 2 all the same\n"
     "       mirage verify FILE.cert [A B]           checks a certificate again, from its text alone; and that it is of A and B\n"
     "       mirage emit FILE [--arch sm_90a] [--machine H200|FILE] [-o OUT.cu]\n"
-    "       mirage explain FILE [--machine H200|FILE] [--json] [--no-measure]\n"
+    "       mirage explain FILE [--machine H200|FILE] [--json] [--no-measure] [--svg FILE [--program P.mg]]\n"
     "                                               what each kernel is: where values live, what its time is made of,\n"
     "                                               what bounds it; or why the emitter refuses it (status 2); and the time\n"
-    "                                               of all on the GPU that is here, its numbers checked, where it runs\n"
+    "                                               of all on the GPU that is here, its numbers checked, where it runs;\n"
+    "                                               --svg: as a picture, with P and FILE drawn where Graphviz is installed\n"
     "       mirage check FILE [--arch sm_90a] [--machine H200|FILE] [--seed N] [--time-limit S]\n"
     "                                               a .mg or an emitted .cu on the CPU: over finite fields and floats,\n"
     "                                               S seconds (300) for its compilation, of processor time for each of these\n"
@@ -1488,12 +1489,160 @@ static void explain_measured(FILE *f, int json, const mg_run_report *r, const ch
   else fprintf(f, "not measured: %s\n", why);
 }
 
-static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph *g, const mg_cuda_kernel *k, const char *refused, int measure) {
+/* ---- pictures (SVG): a time line that begins at SVG_LEFT, rows of bars from SVG_TOP on */
+enum { SVG_LEFT = 430, SVG_WIDTH = 760, SVG_TOP = 64, SVG_ROW = 34, SVG_BAR = 12 };
+
+static void svg_text(FILE *f, int x, int y, const char *class, const char *text) {
+  fprintf(f, "<text x='%d' y='%d' class='%s'>", x, y, class);
+  for (; *text; text++) {
+    const char *as = *text == '&' ? "&amp;" : *text == '<' ? "&lt;" : NULL;
+    as ? fputs(as, f) : fputc(*text, f);
+  }
+  fputs("</text>\n", f);
+}
+static void svg_bar(FILE *f, double from, double us, double all, int y, const char *class) {
+  fprintf(f, "<rect x='%.2f' y='%d' width='%.2f' height='%d' class='%s'/>\n", SVG_LEFT + from / all * SVG_WIDTH, y, us / all * SVG_WIDTH, SVG_BAR, class);
+}
+/* Ticks at 1, 2 or 5 times a power of ten, at most ten of them. */
+static void svg_axis(FILE *f, double all, int y) {
+  double tick = pow(10, floor(log10(all / 10)));
+  while (all / tick > 10) tick *= all / tick > 20 ? 5 : 2;
+  for (double at = 0; at <= all; at += tick) {
+    const int x = (int)(SVG_LEFT + at / all * SVG_WIDTH);
+    char text[32];
+    snprintf(text, sizeof text, "%g us", at);
+    fprintf(f, "<path d='M%d %dV%d' class='tick'/>\n", x, SVG_TOP - 6, y);
+    svg_text(f, x + 3, y, "small", text);
+  }
+}
+/* The picture that Graphviz makes of g, its <svg> element alone, or NULL; *width and *height in points. */
+static char *dot_picture(const mg_graph *g, double *width, double *height) {
+  char *text = NULL, *made = NULL, path[] = "/tmp/mirage_dot_XXXXXX", command[100];
+  mg_error e;
+  size_t n = 0;
+  int code = 0;
+  const int file = mkstemp(path);
+  if (file < 0) return NULL;
+  const int put = mg_dot(g, &text, &e) == MG_OK && write(file, text, strlen(text)) == (ssize_t)strlen(text);
+  close(file);
+  snprintf(command, sizeof command, "dot -Tsvg -o %s.svg %s 2>/dev/null", path, path);
+  const int drawn = put && system(command) == 0;
+  unlink(path);
+  strcpy(command, path), strcat(command, ".svg");
+  if (drawn) made = read_all(command, &n, &code);
+  unlink(command);
+  mg_string_free(text);
+  char *begin = made ? strstr(made, "<svg") : NULL;
+  if (begin && sscanf(begin, "<svg width=\"%lfpt\" height=\"%lfpt\"", width, height) == 2) memmove(made, begin, strlen(begin) + 1);
+  else free(made), made = NULL;
+  return made;
+}
+/* What --svg of explain is drawn from.  program: as written, or NULL; r: measured, or NULL. */
+typedef struct explained {
+  const mg_machine *m;
+  const mg_graph *program, *g;
+  const mg_cuda_kernel *k;
+  const mg_run_report *r;
+} explained;
+static const char *const term_class[] = { "launch", "fill", "body", "steps", "barriers", "merge", "drain" };
+/* A row: the kernel's terms one after the other; below, what was measured of it alone.  The time where it ends. */
+static double svg_kernel(FILE *f, const explained *x, int number, const mg_op_node *o, const mg_kernel_facts *p, double at, double span, int call) {
+  const int y = SVG_TOP + call * SVG_ROW;
+  char line[200];
+  int t = 0;
+  double end = at;
+  snprintf(line, sizeof line, "kernel %d, makes %s: %lld blocks of %d threads, %lld steps", number, x->g->tensors[o->out[0].id].name, (long long)p->blocks, o->sub->threads, (long long)p->steps);
+  svg_text(f, 8, y + 11, "name", line);
+  int n = snprintf(line, sizeof line, "%.2f us by the model: %s", p->cost.total_us, bound_by(&p->cost));
+  if (x->r && call < x->r->n_calls) snprintf(line + n, sizeof line - (size_t)n, "; alone %.2f us", x->r->call_us_cold[call]);
+  svg_text(f, 8, y + 24, "small", line);
+#define TERM(id, text) svg_bar(f, end, p->cost.id##_us, span, y, term_class[t++]), end += p->cost.id##_us;
+  MG_COST_TERMS(TERM)
+#undef TERM
+  if (x->r && call < x->r->n_calls) svg_bar(f, at, x->r->call_us_cold[call], span, y + SVG_BAR + 2, "measured");
+  return end;
+}
+static double svg_library(FILE *f, const explained *x, const mg_op_node *o, double at, double span, int call) {
+  const int y = SVG_TOP + call * SVG_ROW;
+  const double us = mg_library_us(x->g, o, x->m);
+  char line[200];
+  snprintf(line, sizeof line, "%s, makes %s: a library kernel", mg_op_row(o->code)->name, x->g->tensors[o->out[0].id].name);
+  svg_text(f, 8, y + 11, "name", line);
+  snprintf(line, sizeof line, "%.2f us by the model", us);
+  svg_text(f, 8, y + 24, "small", line);
+  svg_bar(f, at, us, span, y, "library");
+  if (x->r && call < x->r->n_calls) svg_bar(f, at, x->r->call_us_cold[call], span, y + SVG_BAR + 2, "measured");
+  return at + us;
+}
+/* Kernels and library operators as a time line, from SVG_TOP on; the number of its rows. */
+static int svg_calls(FILE *f, const explained *x, double span) {
+  int call = 0, number = 0;
+  double at = 0;
+  for (uint32_t i = 1; i < x->g->n_ops; i++) {
+    const mg_op_node *o = &x->g->ops[i];
+    mg_kernel_facts p;
+    if (o->code != MG_OP_GRAPH) {
+      if (!mg_renames(x->g, i)) at = svg_library(f, x, o, at, span, call++);
+      continue;
+    }
+    if (mg_kernel_facts_taking(x->g, i, x->m, x->k ? &x->k[number].takes : NULL, &p))
+      at = svg_kernel(f, x, number, o, &p, at, span, call);
+    number++, call++;
+  }
+  return call;
+}
+static void svg_legend(FILE *f, const explained *x) {
+  int at = 8, t = 0;
+  char line[300];
+  snprintf(line, sizeof line, "%.60s on %.60s", x->g->name, x->m->name);
+  svg_text(f, 8, 20, "title", line);
+#define TERM(id, text) fprintf(f, "<rect x='%d' y='31' width='10' height='10' class='%s'/>\n", at, term_class[t++]), svg_text(f, at + 13, 40, "small", #id), at += 70;
+  MG_COST_TERMS(TERM)
+#undef TERM
+  snprintf(line, sizeof line, x->r ? "measured, each alone, on %.60s" : "not measured%.0s", x->r ? x->r->gpu : "");
+  fprintf(f, "<rect x='%d' y='31' width='10' height='10' class='measured'/>\n", at);
+  svg_text(f, at + 13, 40, "small", line);
+}
+/* The time line; below, where Graphviz is installed, the program and what was found. */
+static mg_status explain_svg(const char *path, const explained *x, mg_error *e) {
+  double size[2][2] = {{0, 0}, {0, 0}}, span = planned_us(x->m, x->g, x->k), measured = 0;
+  int rows = 0;
+  for (int k = 0; x->r && k < x->r->n_calls; k++) measured += x->r->call_us_cold[k];
+  span = fmin(fmax(fmax(span, measured), 1e-3), 1e6);
+  for (uint32_t i = 1; i < x->g->n_ops; i++) rows += x->g->ops[i].code == MG_OP_GRAPH || !mg_renames(x->g, i);
+  char *drawn[2] = {x->program ? dot_picture(x->program, &size[0][0], &size[0][1]) : NULL, dot_picture(x->g, &size[1][0], &size[1][1])};
+  FILE *f = fopen(path, "wb");
+  if (!f) {
+    free(drawn[0]), free(drawn[1]);
+    return mg_fail(e, MG_MACHINE, path, "cannot be written: %s", strerror(errno));
+  }
+  const int bottom = SVG_TOP + rows * SVG_ROW;
+  const double wide = fmax(SVG_LEFT + SVG_WIDTH + 60, (size[0][0] + size[1][0]) * 4 / 3 + 60);
+  const double high = bottom + 30 + fmax(size[0][1], size[1][1]) * 4 / 3;
+  fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink' width='%.0f' height='%.0f' font-family='sans-serif'>\n", wide, high);
+  fputs("<style>.title{font-size:15px;font-weight:bold}.name{font-size:11px}.small{font-size:10px;fill:#555}.tick{stroke:#ddd}\n"
+        ".measured{fill:#2b6cb0}.launch{fill:#999}.fill{fill:#c9b458}.body{fill:#f0a75a}.steps{fill:#7fb685}.barriers{fill:#b07aa1}\n"
+        ".merge{fill:#e15759}.drain{fill:#76b7b2}.library{fill:#ccc}</style>\n", f);
+  fprintf(f, "<rect width='%.0f' height='%.0f' fill='white'/>\n", wide, high);
+  svg_legend(f, x);
+  svg_axis(f, span, bottom);
+  svg_calls(f, x, span);
+  double left = 20;
+  for (int k = 0; k < 2; k++) {
+    if (!drawn[k]) continue;
+    fprintf(f, "<g transform='translate(%.0f %d)'>\n%s</g>\n", left, bottom + 20, drawn[k]);
+    left += size[k][0] * 4 / 3 + 20;
+    free(drawn[k]);
+  }
+  fputs("</svg>\n", f);
+  const int bad = ferror(f);
+  if (fclose(f) || bad) return mg_fail(e, MG_MACHINE, path, "cannot be written: %s", strerror(errno));
+  return MG_OK;
+}
+
+static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph *g, const mg_cuda_kernel *k, const char *refused,
+                          const mg_run_report *r, const char *why) {
   int number = 0, call = 0;
-  mg_run_report times;
-  mg_error why = { .msg = "--no-measure" };
-  const int timed = !refused && measure && explain_measure(m, g, &times, &why) == MG_OK;
-  const mg_run_report *r = timed ? &times : NULL;
   if (json) {
     fputs("{\"program\": ", f);
     json_string(f, g->name);
@@ -1502,12 +1651,12 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
     fprintf(f, ", \"predicted_us\": %.4f, \"refused\": ", planned_us(m, g, k));
     if (refused) json_string(f, refused);
     else fputs("null", f);
-    if (!refused) explain_measured(f, 1, r, why.msg);
+    if (!refused) explain_measured(f, 1, r, why);
     fputs(", \"parts\": [", f);
   } else {
     fprintf(f, "program %s on %s (%s; its rates: %s): %.2f us by the model\n", g->name, m->name, m->arch, m->source, planned_us(m, g, k));
     if (refused) fprintf(f, "the emitter refuses it: %s\nwhat follows is the price of what would not be written\n", refused);
-    else explain_measured(f, 0, r, why.msg);
+    else explain_measured(f, 0, r, why);
   }
   for (uint32_t i = 1; i < g->n_ops; i++) {
     const mg_op_node *o = &g->ops[i];
@@ -1561,8 +1710,20 @@ static int do_explain(const options *o) {
   if (s == MG_OK) {
     const mg_graph *of = flat ? flat : g;
     s = mg_cuda_facts(of, o->arch ? o->arch : m.arch, &k, &n, &e);
+    const char *refused = s == MG_OK ? NULL : e.msg;
+    mg_run_report times;
+    mg_error why = { .msg = "--no-measure" };
+    const int timed = !refused && !o->no_measure && explain_measure(&m, of, &times, &why) == MG_OK;
     if (s == MG_OK || s == MG_UNSUPPORTED)
-      explain_graph(stdout, o->json, &m, of, k, s == MG_OK ? NULL : e.msg, !o->no_measure);
+      explain_graph(stdout, o->json, &m, of, k, refused, timed ? &times : NULL, why.msg);
+    if (s == MG_OK && o->svg) {
+      explained x = { &m, NULL, of, k, timed ? &times : NULL };
+      mg_graph *program = NULL;
+      if (o->program) s = mg_parse_file(o->program, NULL, &program, &e);
+      x.program = program;
+      if (s == MG_OK) s = explain_svg(o->svg, &x, &e);
+      mg_graph_free(program);
+    }
   }
   if (s != MG_OK) code = report(s, &e);
   mg_cuda_facts_free(k, n);
@@ -1969,24 +2130,7 @@ static int by_value(const void *a, const void *b) {
 }
 /* ---- a step's time line, as a picture (SVG): a row for each piece, and one for what is none.  In a row, above: its launches as they
    were measured, one after the other; below: by the model, in the same order. */
-enum { SVG_LEFT = 430, SVG_WIDTH = 760, SVG_TOP = 64, SVG_ROW = 34, SVG_BAR = 12 };
 
-static void svg_text(FILE *f, int x, int y, const char *class, const char *text) { fprintf(f, "<text x='%d' y='%d' class='%s'>%s</text>\n", x, y, class, text); }
-static void svg_bar(FILE *f, double from, double us, double all, int y, const char *class) {
-  fprintf(f, "<rect x='%.2f' y='%d' width='%.2f' height='%d' class='%s'/>\n", SVG_LEFT + from / all * SVG_WIDTH, y, us / all * SVG_WIDTH, SVG_BAR, class);
-}
-/* Ticks at 1, 2 or 5 times a power of ten, at most ten of them. */
-static void svg_axis(FILE *f, double all, int y) {
-  double tick = pow(10, floor(log10(all / 10)));
-  while (all / tick > 10) tick *= all / tick > 20 ? 5 : 2;
-  for (double at = 0; at <= all; at += tick) {
-    const int x = (int)(SVG_LEFT + at / all * SVG_WIDTH);
-    char text[32];
-    snprintf(text, sizeof text, "%g us", at);
-    fprintf(f, "<path d='M%d %dV%d' class='tick'/>\n", x, SVG_TOP - 6, y);
-    svg_text(f, x + 3, y, "small", text);
-  }
-}
 /* What bounds the longest kernel of a piece, by the model. */
 static const char *longest_bound(const mg_graph *u, const mg_machine *m) {
   static const char *const library = "a library kernel";
@@ -2487,7 +2631,7 @@ int main(int argc, char **argv) {
       {"search", 1, 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe sym", do_search},
       {"verify", 1, 3, 0, "delta seed certificate threads time-limit prove no-prove allow-sampled full", do_verify},
       {"emit", 1, 1, 0, "o arch machine sym", do_emit},
-      {"explain", 1, 1, 1, "arch machine json no-measure sym", do_explain},
+      {"explain", 1, 1, 1, "arch machine json no-measure sym svg program", do_explain},
       {"check", 1, 1, 1, "seed arch machine time-limit numerics program full sym", do_check},
       {"run", 1, 200, 1, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, 1, "o", do_calibrate},

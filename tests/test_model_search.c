@@ -191,8 +191,8 @@ static void test_exchanged(void **state) {
   assert_true(exchanged >= 2);
   mg_model_found_free(&f);
 }
-/* Steps by emulated kernels: as near to float64 as the model operator by operator in its types; a wrong kernel is not.  Seed
-   2; with 5 what is found is 1.6 to 1.8 times as far off at three sizes, and fails; with 1, 3, 6 and 7 it passes.  Why is open. */
+/* Steps by emulated kernels: as near to float64 as the model operator by operator in its types; a wrong kernel is not.  Of
+   seed 5 the first draw alone is 1.6 times as far off (0.7 in the mean over forty); four draws decide. */
 static void test_emulated(void **state) {
   mg_model_search_config c = config(0);
   const int64_t sym[2] = {3, 2};
@@ -201,7 +201,7 @@ static void test_emulated(void **state) {
   (void)state;
   c.keep = dir, c.no_search = 1;
   mg_model_found f = found_of(&c);
-  if (mg_model_emulate(&f, sym, 3, 2, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  if (mg_model_emulate(&f, sym, 3, 5, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
   print_message("%u pieces emulated, %u evaluated: off by %.3g, operator by operator by %.3g\n", r.kernels, r.evaluated,
                 r.emulated.off, r.eager.off);
   assert_true(r.kernels == q->n_pieces - 1 && r.evaluated == 1 && r.emulated.steps == 3);

@@ -23,6 +23,7 @@ typedef struct mt_graphs {
   int certified[MG_MAX_RANGES], cached, complete;
   double seconds;
   char safety[MG_MAX_RANGES][400];
+  int unsafe[MG_MAX_RANGES]; /* 1: it is known not to be as safe as written */
 } mt_graphs;
 
 typedef struct mt_options {
@@ -32,6 +33,7 @@ typedef struct mt_options {
   int threads;
   uint64_t seed;
   volatile int *stop;  /* set to end the search with its best; may be NULL */
+  int settle;          /* 1: what bounds leave open of numerics is settled by runs of the emitted kernels, by g++ */
   void (*progress)(void *user, const char *line);
   void *user;
 } mt_options;
@@ -111,14 +113,17 @@ static mg_status mt_written(const mt_graphs *p, const mg_graph *range, mg_graph 
   mg_string_free(text);
   return s == MG_OK ? within_bounds_of(range, out, e) : s;
 }
-/* Are they as safe as written?  By bounds; runs of families of inputs are the tool's: search --numerics. */
+/* Are they as safe as written?  By bounds; what these leave open runs have settled in the search, with o->settle. */
 static void mt_judge(mt_graphs *p) {
   for (int k = 0; k < p->n; k++) {
     mg_safety_report r;
     mg_graph *own = NULL;
     mg_error why;
-    if (mt_written(p, p->range[k], &own, &why) == MG_OK && mg_safety_of(own, p->range[k], NULL, &r, &why) == MG_OK)
+    p->unsafe[k] = 0;
+    if (mt_written(p, p->range[k], &own, &why) == MG_OK && mg_safety_of(own, p->range[k], NULL, &r, &why) == MG_OK) {
+      p->unsafe[k] = r.verdict == MG_UNSAFE;
       snprintf(p->safety[k], sizeof p->safety[k], r.value[0] ? "%s: value %s (%s)" : r.why[0] ? "%s: %s%s" : "%s%s%s", mg_safety_name(r.verdict), r.value, r.why);
+    }
     mg_graph_free(own);
   }
 }
@@ -137,6 +142,7 @@ MT_API int mt_search(mt_graphs *p, const mt_options *o, char *err, size_t n) {
   hooks.arch = c.machine->arch, hooks.o = o;
   c.user = &hooks, c.emittable = mt_may_emit, c.wary = mt_on_wary;
   c.cache = o->cache, c.threads = v.threads = o->threads, c.time_limit_s = v.time_limit_s = o->time_limit, c.stop = o->stop, v.stop = o->stop;
+  if (o->settle) c.settle = mg_cuda_settle, c.settle_user = (void *)(uintptr_t)hooks.arch;
   if (o->seed) c.seed = v.seed = o->seed;
   if (o->progress) c.progress = mt_on_progress;
   p->written_us = mg_predict_us(p->program, c.machine);
@@ -220,6 +226,7 @@ MT_API const char *mt_verdict(const mt_graphs *p, int k) { return p->certified[k
 MT_API double mt_log2_delta(const mt_graphs *p, int k) { return p->report[k].log2_delta; }
 MT_API const char *mt_reason(const mt_graphs *p, int k) { return p->report[k].reason; }
 MT_API const char *mt_safety(const mt_graphs *p, int k) { return p->safety[k]; }
+MT_API int mt_unsafe(const mt_graphs *p, int k) { return p->unsafe[k]; }
 MT_API double mt_predicted_us(const mt_graphs *p, int k) { return p->predicted_us[k]; }
 MT_API double mt_written_us(const mt_graphs *p) { return p->written_us; }
 MT_API double mt_seconds(const mt_graphs *p) { return p->seconds; }
@@ -384,6 +391,23 @@ MT_API int mt_compile(const char *cu, const char *arch, const char *include_dir,
   memset(&e, 0, sizeof e), memset(&c, 0, sizeof c);
   c.arch = arch, c.include_dir = include_dir;
   return mt_failed(mg_cuda_compile(cu, &c, path, MG_SO_PATH, &e), &e, err, n);
+}
+
+/* Link 2 of the emitted text: compiled by g++ for the CPU, run thread by thread, a minute of two cores at most.  said: what it says of
+   a text that holds; on an error err has what differs, or why that is not decided. */
+MT_API int mt_check(const mt_graphs *p, const char *cu, const char *include_dir, char *said, size_t room, char *err, size_t n) {
+  mg_error e;
+  mg_check_config c;
+  mg_check_report r;
+  memset(&e, 0, sizeof e), memset(&c, 0, sizeof c), memset(&r, 0, sizeof r);
+  c.include_dir = include_dir;
+  const mg_status s = mg_cuda_check(p->n == 1 ? p->range[0] : NULL, cu, &c, &r, &e);
+  if (s == MG_NOT_FOUND) snprintf(err, n, "link 2: DIFFERS: %s", r.difference);
+  if (s == MG_NOT_FOUND) return (int)s;
+  if (s == MG_OK)
+    snprintf(said, room, "SAME over %d field%s, %llu elements compared%s%s", r.fields, r.fields == 1 ? "" : "s", (unsigned long long)r.compared,
+             r.exp_opaque ? ", exp uninterpreted" : "", r.products ? "; products of cuBLAS are not seen" : "");
+  return mt_failed(s, &e, err, n);
 }
 
 /* The emitted text compiled for the CPU, to be run there thread by thread; and such a run, of arrays as mt_eval takes them. */

@@ -57,7 +57,8 @@ def load():
 
 
 def options(limit=1.0, **more):
-    return {"time_limit": limit, "cache": os.path.join(os.path.abspath(A.kept), "search"), **more}
+    """Link 2 of 67 modules' kernels would take an hour; what is asked for by check=True has it."""
+    return {"time_limit": limit, "check": False, "cache": os.path.join(os.path.abspath(A.kept), "search"), **more}
 
 
 # ---- what is tested
@@ -375,9 +376,9 @@ def one_function():
 
 @test
 def explain_times():
-    text = str(mirage_torch.explain(norm_linear, *three(), options=options()))
+    text = str(mirage_torch.explain(norm_linear, *three(), options=options(check=True)))
     us = re.search(r"measured: ([0-9.]+) us a call on NVIDIA", text)
-    assert us and 0.5 < float(us.group(1)) < 500, text
+    assert us and 0.5 < float(us.group(1)) < 500 and "link 2: SAME over" in text, text
 
 
 @test

@@ -523,6 +523,38 @@ def test_emulated_kernels(name, options):
     assert "emulated on the CPU thread by thread" in str(report)
 
 
+def checked(options, tmp_path):
+    """norm_linear by emulated kernels that link 2 has to see first, with a cache of their own; and what explain says."""
+    xs = three()
+    own = {**options, "cache": str(tmp_path), "on_cpu": "emulate", "check": True}
+    execute.forget()
+    torch._dynamo.reset()
+    return mirage_torch.explain(norm_linear, *xs, options=own)
+
+
+def test_link_2_comes_before_a_kernel_runs(options, tmp_path, monkeypatch):
+    report = checked(options, tmp_path)
+    assert "link 2: SAME over 2 fields" in str(report) and report.programs[0]["calls"] == {"program": 1, "eager": 0}
+    monkeypatch.setattr(library.Program, "check", None)  # what holds once is kept, and not run again
+    report = checked(options, tmp_path)
+    assert "link 2: SAME over 2 fields" in str(report) and report.programs[0]["calls"] == {"program": 1, "eager": 0}
+
+
+def test_a_kernel_that_link_2_refuses_never_runs(options, tmp_path, monkeypatch):
+    emit = library.Program.emit
+    monkeypatch.setattr(library.Program, "emit", lambda self, arch=None: re.sub(r"mg_bid\(\d\)", "0", emit(self, arch)))
+    report = checked(options, tmp_path)
+    assert "link 2: DIFFERS: " in str(report) and report.programs[0]["calls"] == {"program": 0, "eager": 1}
+    assert not list(tmp_path.glob("*.link2"))
+
+
+def test_a_program_known_to_be_unsafe_never_runs(options, tmp_path, monkeypatch):
+    monkeypatch.setattr(library.LIB, "mt_unsafe", lambda handle, k: 1)
+    report = checked(options, tmp_path)
+    assert report.programs[0]["state"].startswith("left to PyTorch: as safe as written")
+    assert report.programs[0]["calls"] == {"program": 0, "eager": 1}
+
+
 def test_kernels_compile_and_name_what_is_missing(options):
     """Compiled by nvcc and loaded; a launch without a GPU says so. What runs on a GPU is not tested here."""
     nvcc = os.environ.get("NVCC") or "/usr/local/cuda/bin/nvcc"

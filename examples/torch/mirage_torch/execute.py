@@ -31,6 +31,8 @@ class Options:
     machine          a GPU of the table that kernels are found for; "": the first, an H200
     threads, seed    of a search
     on_cpu           "evaluate": over float64, or "emulate": the emitted kernels, thread by thread, compiled by g++
+    check            True: no kernel runs before link 2 holds and runs have settled what bounds leave open of numerics, by
+                     g++, a minute of two cores; False: it runs unchecked, and explain says so. None: True on a GPU
     rest             "eager", or "inductor": who runs what is in no program
     least_operators  a program of fewer is left to PyTorch
     most_operators   a program has at most so many
@@ -44,7 +46,7 @@ class Options:
         self.cache = os.environ.get("MIRAGE_TORCH_CACHE", os.path.join(base, "mirage", "search"))
         self.threads, self.seed, self.rest, self.on_cpu = 2, 0, "eager", "evaluate"
         self.least_operators, self.most_operators, self.most_size, self.most_symbols = 2, 24, 4096, 2
-        self.devices, self.untested = ("cpu", "cuda"), "run"
+        self.devices, self.untested, self.check = ("cpu", "cuda"), "run", None
         for name, value in given.items():
             if name not in vars(self):
                 raise ValueError(f"mirage has no option '{name}': " + ", ".join(sorted(vars(self))))
@@ -59,7 +61,8 @@ class Options:
             raise ValueError(f"untested '{self.untested}' is none of run, eager")
 
     def key(self):
-        return (self.mode == "written", self.time_limit, self.cache, self.machine, self.seed, self.on_cpu)
+        return (self.mode == "written", self.time_limit, self.cache, self.machine, self.seed, self.on_cpu,
+                self.check)
 
 
 class Found:
@@ -68,7 +71,8 @@ class Found:
     def __init__(self, text, options, device):
         self.text, self.options, self.device, self.program = text, options, device, Program(text)
         self.machine = options.machine or (machine_of(device) if device is not None else "")
-        self.ready, self.done, self.failed = False, threading.Event(), None
+        self.ready, self.done, self.failed, self.link2 = False, threading.Event(), None, None
+        self.checks = device is not None if options.check is None else bool(options.check)
         self.stop, self.lock, self.launching, self.workspaces = ctypes.c_int(0), threading.Lock(), threading.Lock(), {}
 
     def search(self):
@@ -79,10 +83,12 @@ class Found:
                 kept = self.kept() if o.cache else None
                 if not (kept and self.program.take(kept, self.machine or None)):
                     self.searched(kept)
+            if self.checks and not self.stop.value:
+                self.checked()
             if self.device is not None and not self.stop.value:
                 self.on_device(self.device)
             elif o.on_cpu == "emulate" and not self.stop.value:
-                self.program.emulate(INCLUDE if os.path.isdir(INCLUDE) else None)
+                self.program.emulate(_include())
             if self.stop.value:
                 self.failed = "its search was interrupted"
             else:
@@ -96,24 +102,44 @@ class Found:
         """The file of its certificates, made by this build under these options."""
         o = self.options
         os.makedirs(o.cache, exist_ok=True)
-        said = "\n".join([build(), self.machine, str(o.seed), str(o.time_limit), self.text])
-        return os.path.join(o.cache, hashlib.sha256(said.encode()).hexdigest()[:32] + ".found")
+        said = _digest(build(), self.machine, str(o.seed), str(o.time_limit), str(self.checks), self.text)
+        return os.path.join(o.cache, said + ".found")
 
     def searched(self, kept):
         o = self.options
         show = _line if sys.stderr.isatty() and o.mode == "measure" else None
-        self.program.search(o.time_limit, o.cache or None, self.machine or None, o.threads, o.seed, self.stop, show)
+        self.program.search(o.time_limit, o.cache or None, self.machine or None, o.threads, o.seed, self.stop, show,
+                            self.checks)
         if show:
             sys.stderr.write("\r\033[K")
         if kept and not self.stop.value:
             self.program.keep(kept)
+
+    def checked(self):
+        """Link 2 of the text that will be compiled, once for each build and text in the cache; or MirageError."""
+        unsafe = self.program.unsafe()
+        if unsafe:
+            raise MirageError(unsafe, 1)
+        text = self.program.emit(arch_of(self.device) if self.device is not None else None)
+        kept = os.path.join(self.options.cache, _digest(build(), text) + ".link2") if self.options.cache else None
+        if kept and os.path.exists(kept):
+            with open(kept, encoding="utf-8") as f:
+                self.link2 = f.read()
+            return
+        self.link2 = self.program.check(text, _include())
+        if kept:
+            os.makedirs(self.options.cache, exist_ok=True)
+            own = f"{kept}.{os.getpid()}.{threading.get_ident()}"
+            with open(own, "w", encoding="utf-8") as f:
+                f.write(self.link2)
+            os.replace(own, kept)
 
     def on_device(self, device):
         """Its kernels, compiled once for a CUDA device."""
         if not self.program.compiled:
             with self.lock:
                 if not self.program.compiled:
-                    self.program.compile(arch_of(device), INCLUDE if os.path.isdir(INCLUDE) else None)
+                    self.program.compile(arch_of(device), _include())
 
     def elsewhere(self, device):
         """Why it cannot run there: kernels are of the device that they were loaded for."""
@@ -133,6 +159,14 @@ class Found:
             if key not in self.workspaces:
                 self.workspaces[key] = torch.zeros(self.program.workspace, dtype=torch.uint8, device=device)
             return self.workspaces[key]
+
+
+def _include():
+    return INCLUDE if os.path.isdir(INCLUDE) else None
+
+
+def _digest(*words):
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()[:32]
 
 
 def arch_of(device):
@@ -202,7 +236,7 @@ def found_for(text, options, device=None):
                 pass
         except KeyboardInterrupt:
             f.stop.value = 1
-            f.done.wait()
+            f.done.wait(5)  # a compilation for link 2 ends by itself, and what it says comes too late
             f.failed = f.failed or "its search was interrupted"
             f.ready = False
             warnings.warn("mirage: interrupted: the model runs eager where this program would stand")

@@ -25,7 +25,7 @@ class MirageError(Exception):
 class _Options(ctypes.Structure):
     _fields_ = [("machine", ctypes.c_char_p), ("cache", ctypes.c_char_p), ("time_limit", ctypes.c_double),
                 ("threads", ctypes.c_int), ("seed", ctypes.c_uint64), ("stop", ctypes.POINTER(ctypes.c_int)),
-                ("progress", PROGRESS), ("user", ctypes.c_void_p)]
+                ("settle", ctypes.c_int), ("progress", PROGRESS), ("user", ctypes.c_void_p)]
 
 
 _POINTER, _TEXT, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
@@ -47,6 +47,7 @@ _CALLS = {  # name: result, arguments
     "mt_log2_delta": (ctypes.c_double, [_POINTER, _INT]),
     "mt_reason": (_TEXT, [_POINTER, _INT]),
     "mt_safety": (_TEXT, [_POINTER, _INT]),
+    "mt_unsafe": (_INT, [_POINTER, _INT]),
     "mt_predicted_us": (ctypes.c_double, [_POINTER, _INT]),
     "mt_written_us": (ctypes.c_double, [_POINTER]),
     "mt_seconds": (ctypes.c_double, [_POINTER]),
@@ -75,6 +76,7 @@ _CALLS = {  # name: result, arguments
     "mt_emulated_free": (None, [_POINTER]),
     "mt_emulated_run": (_INT, [_POINTER, _POINTER, _SIZES, _OUT, _OUT] + _ERR),
     "mt_emit": (_INT, [_POINTER, _TEXT, _OUT] + _ERR),
+    "mt_check": (_INT, [_POINTER, _TEXT, _TEXT, _TEXT, ctypes.c_size_t] + _ERR),
     "mt_compile": (_INT, [_TEXT, _TEXT, _TEXT, _TEXT] + _ERR),
     "mt_load": (_INT, [_POINTER, _TEXT, _OUT, ctypes.POINTER(ctypes.c_size_t)] + _ERR),
     "mt_kernel_free": (None, [_POINTER]),
@@ -185,11 +187,13 @@ class Program:
         if getattr(self, "_handle", None):
             LIB.mt_free(self._handle)
 
-    def search(self, time_limit=60.0, cache=None, machine=None, threads=2, seed=0, stop=None, progress=None):
-        """stop: a ctypes.c_int that ends it when it is set. progress: called with a line now and then."""
+    def search(self, time_limit=60.0, cache=None, machine=None, threads=2, seed=0, stop=None, progress=None,
+               settle=False):
+        """stop: a ctypes.c_int that ends it when it is set. progress: called with a line now and then. settle: what bounds
+        leave open of numerics is settled by runs of the emitted kernels, compiled by g++."""
         o = _Options()
         o.machine, o.cache = machine and machine.encode(), cache and os.fsencode(cache)
-        o.time_limit, o.threads, o.seed = time_limit, threads, seed
+        o.time_limit, o.threads, o.seed, o.settle = time_limit, threads, seed, settle
         if stop is not None:
             o.stop = ctypes.pointer(stop)
         if progress is not None:
@@ -297,6 +301,17 @@ class Program:
         out = _POINTER()
         _call("mt_emit", self._handle, arch and arch.encode(), ctypes.byref(out))
         return _taken(out)
+
+    def unsafe(self):
+        """Why a range is not as safe as the program is written; None: none is known to be."""
+        h = self._handle
+        return next((LIB.mt_safety(h, k).decode() for k in range(LIB.mt_ranges(h)) if LIB.mt_unsafe(h, k)), None)
+
+    def check(self, text, include=None):
+        """Link 2 of what emit() gave: compiled by $CXX or g++, run thread by thread. What it says, or MirageError."""
+        said = ctypes.create_string_buffer(ROOM)
+        _call("mt_check", self._handle, text.encode(), include and os.fsencode(include), said, ROOM)
+        return said.value.decode()
 
     def compile(self, arch=None, include=None):
         """Emits, compiles by nvcc and loads; what a launch needs of workspace is in `workspace`, bytes."""
