@@ -4835,15 +4835,16 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     const mg_flat_op *o = &k->op[i];
     for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
     if (o->made) continue;
+    const double share = o->inloop ? 1 : 1 / (double)k->group; /* at least, of what may stand behind a merge */
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
-      const double b = (double)mg_flat_elements(o) * o->esize;
+      const double b = share * (double)mg_flat_elements(o) * o->esize;
       const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
       const double moved = b * mg_load_waste(most, o->rank, o->esize);
       slow += moved * o->trips, dram += (double)o->unique;
       alu += gpu->copy_slots * b * o->trips / 16;
       if (o->code == MG_OP_STORE) stored += b * o->trips;
       else if (!o->inloop && iters > 1) early += moved;
-      if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += (int64_t)b;
+      if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mg_flat_elements(o) * o->esize;
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
       mg_flat_product(k, o, &m, &n, &c, &b);
@@ -4863,7 +4864,7 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       const int of_square = o->code == MG_OP_SUM && (in->code == MG_OP_SQR || (in->code == MG_OP_MUL && in->in[0] == in->in[1]));
       if (square || of_square) continue; /* tensor cores may take them */
       const double slots = o->code == MG_OP_DIV ? 2 : mg_cost_slots(mg_op_cost(o->code));
-      alu += fmax((double)mg_flat_elements(o), (double)mg_flat_elements(in)) * slots * o->trips;
+      alu += share * fmax((double)mg_flat_elements(o), (double)mg_flat_elements(in)) * slots * o->trips;
       joins += o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->trips : 0;
     }
   }
@@ -4885,7 +4886,8 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   }
   const double held = (double)((iters > 1 && !open ? 2 * ring : 0) + 1024), most = fmin(48, fmax(1, floor((double)gpu->shared_per_sm / held)));
   const double rounds = ceil(waves / most), ahead = iters > 8 ? 5 : 8; /* stages: see mgi_stages_of */
-  const double waits = iters > 1 ? rounds * (double)iters * (streams ? fmin(gpu->wait_us, gpu->wait_stream_us) : gpu->wait_us) / ahead : 0;
+  const double wait_stream = flops > 0 ? gpu->wait_stream_us : gpu->wait_elements_us;
+  const double waits = iters > 1 ? rounds * (double)iters * (streams ? fmin(gpu->wait_us, wait_stream) : gpu->wait_us) / ahead : 0;
   if (streams && t_mem < waits) t_mem = waits;
   const double big = fmax(t_mem, t_comp), small = fmin(t_mem, t_comp);
   double t = gpu->launch * gpu->launch_us + gpu->drain_us + big + least.unhidden * small + gpu->operator_us * (double)k->n + gpu->round_us * (rounds - 1);
