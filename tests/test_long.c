@@ -135,9 +135,10 @@ static void a_half_with_turned_queries(void **state) {
              "A = matmul(softmax(scale(matmul(rope(Q, c, s), K), 1/11), dim=2), V)\n%s", ends[k]);
     mg_graph *g = search(text, &h, 3, &us);
     int turns = 0;
-    assert_true(g->n_ops - 1 <= 3 && fused(g) == (int)g->n_ops - 1);
+    assert_true(mg_kernels(g) <= 3 && fused(g) == mg_kernels(g)); /* a reshape is a name, and no kernel */
     for (uint32_t i = 1; i < g->n_ops; i++) {
       int products = 0, joins = 0;
+      if (!g->ops[i].sub) continue;
       for (uint32_t q = 1; q < g->ops[i].sub->n_ops; q++)
         products += g->ops[i].sub->ops[q].code == MG_OP_MATMUL, joins += g->ops[i].sub->ops[q].code == MG_OP_CONCAT;
       turns += products == 2 && joins == 1;
