@@ -56,11 +56,11 @@ static mg_graph *search(const char *text, hook *h, int kernels, double *us) {
     c.time_limit_s = limit, c.emittable = emittable, c.wary = wary, c.user = h;
     if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s: %s", p->name, e.msg);
     const mg_graph *g = r.graph[0];
-    printf("%s: %g s, %u operators, %u kernels, %d of them fused, %.2f us; as written %.2f; %llu segments\n", p->name, limit, p->n_ops - 1, g->n_ops - 1, fused(g), r.predicted_us[0],
+    printf("%s: %g s, %u operators, %u kernels, %d of them fused, %.2f us; as written %.2f; %llu segments\n", p->name, limit, p->n_ops - 1, (unsigned)mg_kernels(g), fused(g), r.predicted_us[0],
            mg_predict_us(p, NULL), (unsigned long long)r.stats.segments);
     assert_true(r.report[0].verdict == MG_EQUAL || r.report[0].agreed);
     assert_true(r.predicted_us[0] <= mg_predict_us(p, NULL));
-    if ((int)g->n_ops - 1 <= kernels || limit > 80) *us = r.predicted_us[0], best = r.graph[0], r.graph[0] = NULL;
+    if (mg_kernels(g) <= kernels || limit > 80) *us = r.predicted_us[0], best = r.graph[0], r.graph[0] = NULL;
     mg_search_result_free(&r);
   }
   mg_graph_free(p);
