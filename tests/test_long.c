@@ -56,11 +56,11 @@ static mg_graph *search(const char *text, hook *h, int kernels, double *us) {
     c.time_limit_s = limit, c.emittable = emittable, c.wary = wary, c.user = h;
     if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s: %s", p->name, e.msg);
     const mg_graph *g = r.graph[0];
-    printf("%s: %g s, %u operators, %u kernels, %d of them fused, %.2f us; as written %.2f; %llu segments\n", p->name, limit, p->n_ops - 1, g->n_ops - 1, fused(g), r.predicted_us[0],
+    printf("%s: %g s, %u operators, %u kernels, %d of them fused, %.2f us; as written %.2f; %llu segments\n", p->name, limit, p->n_ops - 1, (unsigned)mg_kernels(g), fused(g), r.predicted_us[0],
            mg_predict_us(p, NULL), (unsigned long long)r.stats.segments);
     assert_true(r.report[0].verdict == MG_EQUAL || r.report[0].agreed);
     assert_true(r.predicted_us[0] <= mg_predict_us(p, NULL));
-    if ((int)g->n_ops - 1 <= kernels || limit > 80) *us = r.predicted_us[0], best = r.graph[0], r.graph[0] = NULL;
+    if (mg_kernels(g) <= kernels || limit > 80) *us = r.predicted_us[0], best = r.graph[0], r.graph[0] = NULL;
     mg_search_result_free(&r);
   }
   mg_graph_free(p);
@@ -135,9 +135,10 @@ static void a_half_with_turned_queries(void **state) {
              "A = matmul(softmax(scale(matmul(rope(Q, c, s), K), 1/11), dim=2), V)\n%s", ends[k]);
     mg_graph *g = search(text, &h, 3, &us);
     int turns = 0;
-    assert_true(g->n_ops - 1 <= 3 && fused(g) == (int)g->n_ops - 1);
+    assert_true(mg_kernels(g) <= 3 && fused(g) == mg_kernels(g)); /* a reshape is a name, and no kernel */
     for (uint32_t i = 1; i < g->n_ops; i++) {
       int products = 0, joins = 0;
+      if (!g->ops[i].sub) continue;
       for (uint32_t q = 1; q < g->ops[i].sub->n_ops; q++)
         products += g->ops[i].sub->ops[q].code == MG_OP_MATMUL, joins += g->ops[i].sub->ops[q].code == MG_OP_CONCAT;
       turns += products == 2 && joins == 1;
