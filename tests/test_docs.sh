@@ -43,10 +43,10 @@ ok $([ -z "$d" ]; echo $?) "no architecture is compared by name but in mirage_pl
 sms=$(sed -n 's/^  M("[A-Za-z0-9]*", *"sm_[0-9a-z]*", *MGI_CAN_[0-9]*, *\([0-9]*\), .*/\1/p' mirage_plan.h | sort -u)
 d=
 [ "$(wc -w <<<"$sms")" -ge 8 ] || d="the rows of the table are not found: $sms"
-for n in $sms; do # of these numbers the smaller ones, and powers of two, stand for other things too
+for n in $sms; do # of these numbers the smaller ones, and powers of two, stand for other things too; %114 is an operand of inline assembly
   if [ "$n" -lt 100 ] || [ $((n & (n - 1))) = 0 ]; then continue; fi
   for h in mirage_verify.h mirage_search.h mirage_cuda.cuh mirage_model.h; do
-    d+=$(sed 's,/\*.*\*/,,' $h | grep -nE "(^|[^0-9A-Za-z_.])$n([^0-9A-Za-z_.]|$)" | sed "s,^,$h:,")
+    d+=$(sed 's,/\*.*\*/,,' $h | grep -nE "(^|[^0-9A-Za-z_.%])$n([^0-9A-Za-z_.]|$)" | sed "s,^,$h:,")
   done
 done
 ok $([ -z "$d" ]; echo $?) "no number of multiprocessors but in mirage_plan.h" "$d"
