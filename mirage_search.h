@@ -4668,9 +4668,9 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
     const int x = at[i] = (int16_t)k->n++;
     mg_flat_op *m = &k->op[x];
-    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->narrow = m->half = 1, m->unique = 0, m->wide = 0, m->joined = m->apart = m->turns = m->made = m->weighted = 0; /* esize: as operands are widened */
+    memset(m, 0, sizeof *m);
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->narrow = m->half = 1; /* esize: as operands are widened */
     m->along = (int8_t)(o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->arg : 0);
-    m->chunk = m->split = 0;
     m->loop = m->outer = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
     m->adds = o->code == MG_OP_ACCUM && o->arg == MG_MAP_SUM;
@@ -7266,6 +7266,7 @@ typedef struct mgi_se_found { /* of one segment */
   uint8_t *open;                             /* by frame: 0: it is done; 1: it was not searched yet; 2 + e: the limits of effort e ended it */
   int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those of the most promising that it ended; effort: the next one */
   int none;                                  /* 1: there was no kernel for it, as far as the effort went */
+  int lost;                                  /* 1: of the last effort: structures that no result could be made of */
   mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or with maxima of its own */
   double tiled_us;
   mg_verify_report tiled_report;
@@ -8237,7 +8238,7 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
     }
   }
   if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
-  else S->cut |= lost > 0; /* what stood behind them was not looked at */
+  f->lost = lost > 0;
   return st;
 }
 
@@ -8277,6 +8278,7 @@ static mg_status mgi_se_segment_better(mgi_se_search *S, int want, mg_error *e) 
   free(f->st), free(f->tile), free(f->report);
   f->st = t, f->tile = tile, f->report = report, f->n = st == MG_OK ? n : 0;
   if (f->n) f->us = t[0].tile_us[tile[0]];
+  else if (!f->n_open) S->cut |= f->lost; /* what stood behind them was not looked at, and no effort will */
   return st;
 }
 

@@ -340,7 +340,7 @@ static void finds_rmsnorm_linear(void **state) {
   (void)state;
   check_rmsnorm("program a\ninput X : f16[16, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 4096]\nY = rms_norm(X, G, eps=1/1000000)\nO = matmul(Y, W)\noutput O\n", 0, 0);
   check_rmsnorm("program a\ninput X : f16[2, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 6144]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 0, 0);
-  check_rmsnorm("program a\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 256]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 2, 0);
+  check_rmsnorm("program a\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 2048]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 2, 0);
   /* renamed, permuted inputs, other sizes, gain first, bf16, a weight stored transposed */
   check_rmsnorm("program q\ninput weight : bf16[3072, 1000] @ [1, 0]\ninput gain : bf16[3072]\ninput hidden : bf16[7, 3072]\nn = rms_norm(hidden, eps=1/100000)\nout = matmul(mul(gain, n), weight)\noutput out\n", 0, 0);
   check_rmsnorm("program q\ninput g : f16[1, 11008]\ninput w : f16[11008, 4096]\ninput a : f16[16, 11008]\ns = sqrt(add_scalar(scale(sum(sqr(a), dim=1), 1/11008), 1/1000000))\no = matmul(mul(div(a, s), g), w)\noutput o\n", 0, 1.05); /* two kernels are 3 % less by the model; timed, one is 5 % less */
@@ -451,7 +451,7 @@ static void finds_other_kernels(void **state) {
     { "program user\ninput X : f16[16, 64]\ninput W : f16[64, 64]\nO = matmul(flip(X, dim=1), W)\noutput O\n", 0, 2 },
     { "program user\ninput X : f16[8, 32]\nO = flip(X, dim=0)\noutput O\n", 0, 2 },
     { "program one\ninput X : f16[64, 32]\nO = exp(X)\noutput O\n", 1, 1 },
-    { "program red\ninput X : f16[64, 320]\nO = sum(X, dim=1)\noutput O\n", 1, 2 },
+    { "program red\ninput X : f16[64, 320]\nO = sum(X, dim=1)\noutput O\n", 0, 2 },
     { "program mx\ninput X : f16[64, 320]\nO = max(X, dim=1)\noutput O\n", 1, 1 },
     { "program tr\ninput X : f16[64, 32]\nO = transpose(X, [1, 0])\noutput O\n", 0, 2 },
     { "program sm\ninput X : f16[8, 64]\nO = softmax(X, dim=1)\noutput O\n", 1, 1 },
