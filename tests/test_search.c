@@ -452,7 +452,7 @@ static void finds_other_kernels(void **state) {
     { "program user\ninput X : f16[8, 32]\nO = flip(X, dim=0)\noutput O\n", 0, 2 },
     { "program one\ninput X : f16[64, 32]\nO = exp(X)\noutput O\n", 1, 1 },
     { "program red\ninput X : f16[64, 320]\nO = sum(X, dim=1)\noutput O\n", 0, 2 },
-    { "program mx\ninput X : f16[64, 320]\nO = max(X, dim=1)\noutput O\n", 1, 1 },
+    { "program mx\ninput X : f16[64, 320]\nO = max(X, dim=1)\noutput O\n", 0, 1 },
     { "program tr\ninput X : f16[64, 32]\nO = transpose(X, [1, 0])\noutput O\n", 0, 2 },
     { "program sm\ninput X : f16[8, 64]\nO = softmax(X, dim=1)\noutput O\n", 1, 1 },
     { "program sq\ninput X : f16[32, 32]\nO = matmul(X, X)\noutput O\n", 1, 2 },
