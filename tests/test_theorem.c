@@ -743,7 +743,8 @@ static void walk_goes_nowhere_twice(void **state) {
     printf("  program %d: %llu structures, %llu with those that the model cannot tell apart; %d and %d results\n", k, (unsigned long long)a.stats.structures, (unsigned long long)b.stats.structures, a.n, b.n);
     assert_true(a.stats.complete && b.stats.complete && b.stats.structures == all);
     assert_true(a.stats.structures <= all && (k > 1 || a.stats.structures * 4 < all * 3));
-    for (int i = 0, j = 0, signs = 0; i < a.n && j < b.n;) { /* of each time there is one, however many alike follow */
+    for (int i = 0, j = 0, signs = 0; i < a.n && j < b.n && i < 24;) { /* of each time there is one, however many alike follow; behind
+                                                                         these efforts look at more for some than for others */
       double us = a.predicted_us[i];
       if (b.predicted_us[j] < us && has_signs(b.graph[j])) { assert_true(j > 0), j++, signs++; continue; }
       if (us < b.predicted_us[j] && signs) { i++; continue; } /* for which these left no room */
