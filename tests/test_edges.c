@@ -414,6 +414,7 @@ static void structures_are_checked(void **state) {
   S->cfg.max_states = 4096, S->cfg.max_structures = 1000, S->cfg.max_steps = 100000;
   pthread_mutex_init(&S->lock, NULL);
   assert_int_equal(mg_resize(p, NULL, NULL, &own, &e), MG_OK);
+  S->effort = MGI_SE_EFFORTS - 1;
   assert_int_equal(mgi_se_segment_begin(S, own, &f, 1, &frames, &e), MG_OK);
   for (int k = 0; k < S->n_frames; k++) mgi_se_run_frame(S, k);
   for (int k = 0; k < S->n_pool; k++) {
