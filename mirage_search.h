@@ -7335,6 +7335,15 @@ static mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, ui
 /* The sets to start from for the down-sets: together[k], those of operator k, empty where it stays with another. */
 typedef struct mgi_se_blocks { mgi_se_set together[MGI_SE_MOST_OPS]; } mgi_se_blocks;
 
+/* 1: block k is not in the down-set, and all that it needs is. */
+static int mgi_se_cuts_follows(const mgi_se_cuts *C, const mgi_se_blocks *B, const mgi_se_set *down, int k) {
+  uint32_t takes;
+  int none;
+  if (mgi_se_set_has(down, k) || !mgi_se_set_has(&B->together[k], k)) return 0;
+  const mgi_se_set need = mgi_se_cuts_need(C, &B->together[k], &takes);
+  mgi_se_set_minus(&need, down, &none);
+  return none;
+}
 /* All down-sets of the blocks: from the empty one, what has all its operands is added, in every order.  0: there are more than `most`; -1: memory
    is out. */
 static int mgi_se_cuts_orders(mgi_se_cuts *C, const mgi_se_blocks *B, int most) {
@@ -7348,12 +7357,7 @@ static int mgi_se_cuts_orders(mgi_se_cuts *C, const mgi_se_blocks *B, int most) 
   for (int at = 0; at < C->n_down && all; at++)
     for (int k = 0; k < C->n && all; k++) {
       mgi_se_set next = C->down[at];
-      uint32_t takes;
-      int none = mgi_se_set_has(&next, k) || !mgi_se_set_has(&B->together[k], k);
-      if (none) continue;
-      const mgi_se_set need = mgi_se_cuts_need(C, &B->together[k], &takes);
-      mgi_se_set_minus(&need, &next, &none);
-      if (!none) continue;
+      if (!mgi_se_cuts_follows(C, B, &next, k)) continue;
       mgi_se_set_join(&next, &B->together[k]);
       uint32_t h = (uint32_t)mgi_se_set_hash(&next) & (SLOTS - 1);
       while (slot[h] >= 0 && !mgi_se_set_same(&C->down[slot[h]], &next)) h = (h + 1) & (SLOTS - 1);
@@ -7400,12 +7404,8 @@ static int mgi_se_cuts_down(mgi_se_cuts *C) {
   for (int at = 0; at < whole && C->part && all > 0; at++)
     for (int k = 0; k < C->n; k++) {
       mgi_se_set next = C->down[at];
-      uint32_t takes;
-      int none = mgi_se_set_has(&next, k) || !mgi_se_set_has(&B->together[k], k);
-      if (none) continue;
-      const mgi_se_set need = mgi_se_cuts_need(C, &B->together[k], &takes);
-      mgi_se_set_minus(&need, &next, &none);
-      for (int j = 0; j < k && none && C->n_down < few; j++) {
+      if (!mgi_se_cuts_follows(C, B, &next, k)) continue;
+      for (int j = 0; j < k && C->n_down < few; j++) {
         if (!mgi_se_set_has(&B->together[k], j) || !mgi_se_set_has(&C->alone[j], j)) continue;
         mgi_se_set_join(&next, &C->alone[j]);
         int known = 0;
