@@ -90,7 +90,9 @@
 #else
 #define MGI_UNUSED
 #endif
+#ifndef MGI_FN
 #define MGI_FN static MGI_UNUSED
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -1020,7 +1022,7 @@ mg_config mg_config_default(void) {
   return c;
 }
 
-static void *mgi_raw_alloc(mgi_root *r, size_t n) {
+MGI_FN void *mgi_raw_alloc(mgi_root *r, size_t n) {
   r->allocations++;
   if (r->cfg.allocation_limit && r->allocations >= r->cfg.allocation_limit) return NULL;
   if (n > r->cfg.memory_limit - r->bytes) return NULL; /* bytes never passes the limit */
@@ -1029,7 +1031,7 @@ static void *mgi_raw_alloc(mgi_root *r, size_t n) {
   return p;
 }
 
-static void mgi_raw_free(const mg_config *c, void *p) {
+MGI_FN void mgi_raw_free(const mg_config *c, void *p) {
   if (c->release) c->release(c->user, p);
   else if (!c->alloc) free(p);
 }
@@ -1056,7 +1058,7 @@ void *mgi_alloc(mgi_root *r, size_t n) {
   return p;
 }
 
-static char *mgi_copy_string(mgi_root *r, const char *s, size_t n) {
+MGI_FN char *mgi_copy_string(mgi_root *r, const char *s, size_t n) {
   char *p = (char *)mgi_alloc(r, n + 1);
   if (p) memcpy(p, s, n);
   return p;
@@ -1083,7 +1085,7 @@ int mg_exit_code(mg_status s) {
   return (unsigned)s < MG_STATUS_COUNT ? code[s] : 4;
 }
 
-static mg_status mgi_vfail(mg_error *e, mg_status s, const char *where, const char *fmt, va_list ap) {
+MGI_FN mg_status mgi_vfail(mg_error *e, mg_status s, const char *where, const char *fmt, va_list ap) {
   if (!e) return s;
   memset(e, 0, sizeof *e);
   e->status = s;
@@ -1101,7 +1103,7 @@ mg_status mg_fail(mg_error *e, mg_status s, const char *where, const char *fmt, 
 }
 
 /* The builder's: only the first error is kept. */
-static void mgi_err(mg_graph *g, mg_status s, const char *where, const char *fmt, ...) {
+MGI_FN void mgi_err(mg_graph *g, mg_status s, const char *where, const char *fmt, ...) {
   if (!g || g->root->err.status != MG_OK) return;
   va_list ap;
   va_start(ap, fmt);
@@ -1109,7 +1111,7 @@ static void mgi_err(mg_graph *g, mg_status s, const char *where, const char *fmt
   va_end(ap);
 }
 
-static void mgi_putn(mgi_text *t, const char *s, size_t n) {
+MGI_FN void mgi_putn(mgi_text *t, const char *s, size_t n) {
   if (t->bad) return;
   if (n + 1 > t->cap - t->n) {
     size_t cap = (t->cap + n + 64) * 2;
@@ -1137,12 +1139,12 @@ mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e)
 }
 void mg_string_free(char *s) { free(s); }
 
-static uint64_t mgi_finish(uint64_t z) { /* the finalizer of splitmix64 */
+MGI_FN uint64_t mgi_finish(uint64_t z) { /* the finalizer of splitmix64 */
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
-static uint64_t mgi_mix(uint64_t h, uint64_t v) { return mgi_finish(h ^ (v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2))); }
+MGI_FN uint64_t mgi_mix(uint64_t h, uint64_t v) { return mgi_finish(h ^ (v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2))); }
 double mgi_seconds(void) {
   struct timespec t;
   timespec_get(&t, TIME_UTC);
@@ -1394,7 +1396,7 @@ int mg_op_picks(mg_opcode op) { return op == MG_OP_GATHER || op == MG_OP_ARGMAX;
 int mg_op_along(mg_opcode op) { return op == MG_OP_CONCAT || op == MG_OP_REPEAT || op == MG_OP_SLICE; }
 
 /* "[16, 4096]" */
-static const char *mgi_shape_text(const mg_shape *s, char *buf, size_t n) {
+MGI_FN const char *mgi_shape_text(const mg_shape *s, char *buf, size_t n) {
   size_t k = (size_t)snprintf(buf, n, "[");
   for (int d = 0; d < s->rank && k < n; d++) k += (size_t)snprintf(buf + k, n - k, d ? ", %lld" : "%lld", (long long)s->dim[d]);
   if (k < n) snprintf(buf + k, n - k, "]");
@@ -1412,7 +1414,7 @@ int64_t mg_shape_elements(const mg_shape *s) {
 }
 
 /* NumPy broadcasting of dimensions [0, rank - tail) from the right. */
-static mg_status mgi_broadcast(const mg_shape *a, const mg_shape *b, int tail, mg_shape *out, mg_error *e) {
+MGI_FN mg_status mgi_broadcast(const mg_shape *a, const mg_shape *b, int tail, mg_shape *out, mg_error *e) {
   int ra = a->rank - tail, rb = b->rank - tail, r = ra > rb ? ra : rb;
   for (int k = 1; k <= r; k++) {
     int64_t x = k <= ra ? a->dim[ra - k] : 1, y = k <= rb ? b->dim[rb - k] : 1;
@@ -1537,7 +1539,7 @@ mg_status mgi_shape_CONCAT(const mg_attr *A, const mg_shape *in, int n_in, mg_sh
 }
 
 /* The shape rule of any row of the table. */
-static mg_status mgi_shape_of(mg_opcode op, const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+MGI_FN mg_status mgi_shape_of(mg_opcode op, const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
   memset(out, 0, sizeof *out);
   if (mgi_rows[op].elementwise) {
     *out = in[0];
@@ -1591,7 +1593,7 @@ void mg_strides(const mg_tensor_info *t, int64_t *stride) {
   for (int k = t->shape.rank - 1; k >= 0; k--) stride[t->order[k]] = s, s *= t->shape.dim[t->order[k]];
 }
 
-static mg_graph *mgi_graph_new(mgi_root *r, mg_level level) {
+MGI_FN mg_graph *mgi_graph_new(mgi_root *r, mg_level level) {
   mg_graph *g = (mg_graph *)mgi_alloc(r, sizeof *g);
   if (!g) return NULL;
   g->level = level, g->root = r;
@@ -1627,7 +1629,7 @@ void mg_graph_free(mg_graph *g) {
 }
 
 /* Room for one more element of a doubling array in the arena; NULL if memory is out. */
-static void *mgi_grow(mgi_root *r, void *p, uint32_t n, uint32_t *cap, size_t elem) {
+MGI_FN void *mgi_grow(mgi_root *r, void *p, uint32_t n, uint32_t *cap, size_t elem) {
   if (n < *cap) return p;
   uint32_t want = *cap ? *cap * 2 : 8;
   void *q = mgi_alloc(r, want * elem);
@@ -1637,7 +1639,7 @@ static void *mgi_grow(mgi_root *r, void *p, uint32_t n, uint32_t *cap, size_t el
   return q;
 }
 
-static mg_tensor mgi_new_tensor(mg_graph *g, const mg_shape *shape, mg_dtype dtype, uint32_t op, uint32_t scope) {
+MGI_FN mg_tensor mgi_new_tensor(mg_graph *g, const mg_shape *shape, mg_dtype dtype, uint32_t op, uint32_t scope) {
   mg_tensor t = {0};
   void *p = mgi_grow(g->root, g->tensors, g->n_tensors, &g->cap_tensors, sizeof *g->tensors);
   if (!p) return t;
@@ -1650,7 +1652,7 @@ static mg_tensor mgi_new_tensor(mg_graph *g, const mg_shape *shape, mg_dtype dty
   return t;
 }
 
-static mg_op_node *mgi_new_op(mg_graph *g, mg_opcode code, uint32_t *index) {
+MGI_FN mg_op_node *mgi_new_op(mg_graph *g, mg_opcode code, uint32_t *index) {
   void *p = mgi_grow(g->root, g->ops, g->n_ops, &g->cap_ops, sizeof *g->ops);
   if (!p) return NULL;
   g->ops = (mg_op_node *)p;
@@ -1661,7 +1663,7 @@ static mg_op_node *mgi_new_op(mg_graph *g, mg_opcode code, uint32_t *index) {
   return o;
 }
 
-static int mgi_good_shape(mg_graph *g, const char *where, const mg_shape *s) {
+MGI_FN int mgi_good_shape(mg_graph *g, const char *where, const mg_shape *s) {
   if (s->rank < 1 || s->rank > MG_MAX_RANK) {
     mgi_err(g, MG_BAD_INPUT, where, "a tensor has rank 1 to %d, got %d", MG_MAX_RANK, s->rank);
     return 0;
@@ -1729,15 +1731,15 @@ int64_t mg_filled(const mg_tensor_info *t, int64_t i) {
 #define MGI_ALPHA(c) (((c) >= 'a' && (c) <= 'z') || ((c) >= 'A' && (c) <= 'Z') || (c) == '_')
 #define MGI_DIGIT(c) ((c) >= '0' && (c) <= '9')
 /* Of the name that begins here; 0: none does. */
-static size_t mgi_name_length(const char *s) {
+MGI_FN size_t mgi_name_length(const char *s) {
   size_t n = 0;
   while (MGI_ALPHA(s[n]) || (n && MGI_DIGIT(s[n]))) n++;
   return n;
 }
-static int mgi_keyword(const char *s);
-static int mgi_size_grows(const mg_sizes *s, mg_size a);
+MGI_FN int mgi_keyword(const char *s);
+MGI_FN int mgi_size_grows(const mg_sizes *s, mg_size a);
 /* 1 if a symbol may have that name: neither a keyword nor what stands before a size in brackets. */
-static int mgi_symbol_name(const char *s) {
+MGI_FN int mgi_symbol_name(const char *s) {
   return mgi_good_name(s) && !mgi_keyword(s) && strcmp(s, "ceil") && strcmp(s, "floor");
 }
 uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most) {
@@ -1775,13 +1777,13 @@ void mg_symbol_last(mg_graph *g, uint32_t symbol, int64_t last) {
 }
 uint32_t mg_n_sizes(const mg_graph *g) { return g->n_symbols + g->n_computed; }
 /* The symbols of g in a pool, at their bounds, or in 1..2^40; NULL: no memory. */
-static mg_sizes *mgi_symbols_pool(const mg_graph *g, int wide) {
+MGI_FN mg_sizes *mgi_symbols_pool(const mg_graph *g, int wide) {
   mg_sizes *s = mg_sizes_new();
   for (uint32_t k = 0; s && k < g->n_symbols; k++)
     mg_size_symbol(s, g->symbol[k].name, wide ? 1 : g->symbol[k].least, wide ? (int64_t)1 << 40 : g->symbol[k].most);
   return s;
 }
-static mg_size mgi_symbols_size(mg_sizes *s, const char *text, mg_error *e) {
+MGI_FN mg_size mgi_symbols_size(mg_sizes *s, const char *text, mg_error *e) {
   return mg_size_parse(s, text, strlen(text), "sym", e);
 }
 uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
@@ -1844,7 +1846,7 @@ int mgi_size_names(const char *text, const char *name) {
   return 0;
 }
 /* 1 if symbol k is in the text of computed size c. */
-static int mgi_symbol_within(const mg_graph *g, uint32_t c, uint32_t k) {
+MGI_FN int mgi_symbol_within(const mg_graph *g, uint32_t c, uint32_t k) {
   return mgi_size_names(g->symbol[c].name, g->symbol[k].name);
 }
 void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
@@ -1861,7 +1863,7 @@ void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
   else mgi_err(g, MG_BAD_INPUT, "sym", "dimension %d of '%s' has %lld elements, %s at most %lld", dim, g->tensors[input.id].name, (long long)has, g->symbol[symbol - 1].name, (long long)most);
 }
 /* The program that holds g. */
-static const mg_graph *mgi_program_of(const mg_graph *g) {
+MGI_FN const mg_graph *mgi_program_of(const mg_graph *g) {
   while (g->up) g = g->up;
   return g;
 }
@@ -1873,14 +1875,14 @@ void mg_symbol_axis(mg_graph *g, mg_axis a, uint32_t symbol) {
 }
 
 /* 1 if t is a tensor of g; else the sticky error is set (unless one is set already, which is why handles are 0). */
-static int mgi_valid(mg_graph *g, mg_tensor t, const char *where) {
+MGI_FN int mgi_valid(mg_graph *g, mg_tensor t, const char *where) {
   if (!g || g->root->err.status != MG_OK) return 0;
   if (t.id && t.id < g->n_tensors) return 1;
   mgi_err(g, MG_BAD_INPUT, where, "operand %u is no tensor of this graph, which has %u", t.id, g->n_tensors - 1);
   return 0;
 }
 
-static int mgi_encloses(const mg_graph *g, uint32_t outer, uint32_t inner) {
+MGI_FN int mgi_encloses(const mg_graph *g, uint32_t outer, uint32_t inner) {
   for (uint32_t s = inner;; s = g->axes[s].parent) {
     if (s == outer) return 1;
     if (!s) return 0;
@@ -1892,7 +1894,7 @@ int mgi_good_name(const char *s) {
   return n && n <= 64 && !s[n];
 }
 static const char *const mgi_keywords[] = {"program", "input", "output", "kernel", "thread", "for", "load", "store", "accum", "plan", "grid", "threads", "max"};
-static int mgi_keyword(const char *s) {
+MGI_FN int mgi_keyword(const char *s) {
   for (size_t k = 0; k < sizeof mgi_keywords / sizeof *mgi_keywords; k++)
     if (!strcmp(s, mgi_keywords[k])) return 1;
   return 0;
@@ -1932,13 +1934,13 @@ void mg_output(mg_graph *g, mg_tensor t) {
   g->out[g->n_out++] = t;
 }
 
-static int mgi_same_cuts(const mgi_cuts *a, const mgi_cuts *b) {
+MGI_FN int mgi_same_cuts(const mgi_cuts *a, const mgi_cuts *b) {
   return a == b || (a && b && a->n == b->n && !memcmp(a->axis, b->axis, sizeof(uint32_t) * (size_t)a->n) && !memcmp(a->before, b->before, sizeof(int64_t) * (size_t)a->n));
 }
 
 /* The cuts of output dimension `d` of an elementwise operator or of a matmul's leading dimensions: those of the
    operands whose extent there is not 1.  Two ragged operands must have been cut alike. */
-static int mgi_join_cuts(mg_graph *g, const char *where, const mgi_cuts *a, int a1, const mgi_cuts *b, int b1, const mgi_cuts **out) {
+MGI_FN int mgi_join_cuts(mg_graph *g, const char *where, const mgi_cuts *a, int a1, const mgi_cuts *b, int b1, const mgi_cuts **out) {
   if (a1) a = NULL;
   if (b1) b = NULL;
   *out = a ? a : b;
@@ -1947,7 +1949,7 @@ static int mgi_join_cuts(mg_graph *g, const char *where, const mgi_cuts *a, int 
   return 0;
 }
 
-static int mgi_set_cuts(mg_graph *g, const char *where, const mg_op_node *o, mg_tensor_info *out) {
+MGI_FN int mgi_set_cuts(mg_graph *g, const char *where, const mg_op_node *o, mg_tensor_info *out) {
   const mg_tensor_info *in[MG_MAX_IN];
   for (int k = 0; k < o->n_in; k++) in[k] = &g->tensors[o->in[k].id];
   int any = 0;
@@ -2004,7 +2006,7 @@ static int mgi_set_cuts(mg_graph *g, const char *where, const mg_op_node *o, mg_
   return 0;
 }
 
-static int mgi_attr_ok(mg_graph *g, const mg_op_info *row, mg_attr *A, const mg_shape *in) {
+MGI_FN int mgi_attr_ok(mg_graph *g, const mg_op_info *row, mg_attr *A, const mg_shape *in) {
   switch (row->attr) {
     case MG_ATTR_DIM: case MG_ATTR_DIMN: case MG_ATTR_SLICE:
       if (A->dim < -in->rank || A->dim >= in->rank) { mgi_err(g, MG_BAD_INPUT, row->name, "dim is between %d and %d for a tensor of rank %d, got %d", -in->rank, in->rank - 1, in->rank, A->dim); return 0; }
@@ -2034,12 +2036,12 @@ static int mgi_attr_ok(mg_graph *g, const mg_op_info *row, mg_attr *A, const mg_
 }
 
 /* What was made from tensor `first` on, but the result, is inner: between the parts of one call of the text. */
-static mg_tensor mgi_inner_but(mg_graph *g, uint32_t first, mg_tensor result) {
+MGI_FN mg_tensor mgi_inner_but(mg_graph *g, uint32_t first, mg_tensor result) {
   for (uint32_t t = first; t < g->n_tensors; t++) g->tensors[t].inner = t != result.id;
   return result;
 }
 
-static mg_tensor mgi_lower_mean(mg_graph *g, mg_tensor a, int dim) {
+MGI_FN mg_tensor mgi_lower_mean(mg_graph *g, mg_tensor a, int dim) {
   mg_tensor none = {0};
   int64_t n = g->tensors[a.id].shape.dim[dim < 0 ? dim + g->tensors[a.id].shape.rank : dim];
   mg_tensor s = mg_sum(g, a, dim);
@@ -2066,7 +2068,7 @@ mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps,
   return mgi_inner_but(g, first, mg_mul(g, y, gain));
 }
 
-static mg_tensor mgi_lower_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s) {
+MGI_FN mg_tensor mgi_lower_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s) {
   mg_tensor none = {0};
   const mg_shape shape = g->tensors[x.id].shape;
   const uint32_t first = g->n_tensors;
@@ -2079,7 +2081,7 @@ static mg_tensor mgi_lower_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor
   return mgi_inner_but(g, first, y);
 }
 
-static mg_tensor mgi_lower_causal(mg_graph *g, mg_tensor scores) {
+MGI_FN mg_tensor mgi_lower_causal(mg_graph *g, mg_tensor scores) {
   mg_tensor none = {0}, mask = none;
   const mg_tensor_info s = g->tensors[scores.id];
   if (s.shape.rank < 2) {
@@ -2106,7 +2108,7 @@ static mg_tensor mgi_lower_causal(mg_graph *g, mg_tensor scores) {
   return mg_add(g, scores, mask);
 }
 
-static mg_tensor mgi_lower(mg_graph *g, mg_opcode op, const mg_attr *A, int n, const mg_tensor *in) {
+MGI_FN mg_tensor mgi_lower(mg_graph *g, mg_opcode op, const mg_attr *A, int n, const mg_tensor *in) {
   mg_tensor none = {0};
   const uint32_t first = g->n_tensors;
   switch (op) {
@@ -2136,7 +2138,7 @@ int64_t mg_index_bound(const mg_graph *g, mg_tensor t) {
   return bound;
 }
 /* 1 if operand k of op may be t: gather's second operand is of i32, and no other operand is. */
-static int mgi_index_ok(mg_graph *g, mg_opcode op, int k, const mg_tensor *in) {
+MGI_FN int mgi_index_ok(mg_graph *g, mg_opcode op, int k, const mg_tensor *in) {
   const mg_tensor_info *t = &g->tensors[in[k].id];
   const int index = op == MG_OP_GATHER && k == 1;
   const char *name = t->name ? t->name : "unnamed";
@@ -2362,7 +2364,7 @@ void mg_loop_end(mg_graph *g) {
 }
 
 /* Checks a map's targets and drops axes of one block from it; axes outside the open scope are refused. */
-static int mgi_map_ok(mg_graph *g, const char *where, mg_map *m, int rank, uint32_t scope, int loops, int accum) {
+MGI_FN int mgi_map_ok(mg_graph *g, const char *where, mg_map *m, int rank, uint32_t scope, int loops, int accum) {
   for (uint32_t a = 1; a <= MG_MAX_AXES; a++) {
     int to = m->to[a];
     if (to == MG_MAP_NONE) continue;
@@ -2423,7 +2425,7 @@ mg_tensor mg_load(mg_graph *g, mg_tensor above, mg_map map) {
 }
 
 /* Undoes the last cut of dimension d, which must be by axis a: the extent before it. */
-static int mgi_uncut(mg_graph *g, const char *where, mg_tensor_info *t, int d, uint32_t a) {
+MGI_FN int mgi_uncut(mg_graph *g, const char *where, mg_tensor_info *t, int d, uint32_t a) {
   const mgi_cuts *c = t->cuts[d];
   int64_t n = g->axes[a].extent;
   if (!c) {
@@ -2447,13 +2449,13 @@ static int mgi_uncut(mg_graph *g, const char *where, mg_tensor_info *t, int d, u
 }
 
 /* The grid axes that an accumulator merges, as bits. */
-static uint32_t mgi_grid_part(const mg_map *m) {
+MGI_FN uint32_t mgi_grid_part(const mg_map *m) {
   uint32_t s = 0;
   for (uint32_t a = 1; a <= 3; a++) s |= (uint32_t)(m->to[a] != MG_MAP_NONE) << a;
   return s;
 }
 
-static int mgi_cut_by(const mg_tensor_info *t, uint32_t a) {
+MGI_FN int mgi_cut_by(const mg_tensor_info *t, uint32_t a) {
   for (int d = 0; d < t->shape.rank; d++)
     for (int k = 0; t->cuts[d] && k < t->cuts[d]->n; k++)
       if (t->cuts[d]->axis[k] == a) return d;
@@ -2636,7 +2638,7 @@ int mg_graph_end(mg_graph *s, mg_tensor *out) {
 /* ------------------------------------------------------------------------------------------ >>validate */
 
 /* How many values of g, and of the graphs within it, have this name. */
-static int mgi_names_within(const mg_graph *g, const char *name) {
+MGI_FN int mgi_names_within(const mg_graph *g, const char *name) {
   int n = 0;
   for (uint32_t k = 1; k < g->n_tensors; k++) n += g->tensors[k].name && !strcmp(g->tensors[k].name, name);
   for (uint32_t k = 1; k < g->n_ops; k++)
@@ -2644,7 +2646,7 @@ static int mgi_names_within(const mg_graph *g, const char *name) {
   return n;
 }
 /* Names what has none, all levels of a listing apart: t1, t2, .., of the inner ones _1, _2, ..  *next: where to go on. */
-static void mgi_name_all(const mg_graph *whole, mg_graph *g, unsigned *next) {
+MGI_FN void mgi_name_all(const mg_graph *whole, mg_graph *g, unsigned *next) {
   for (uint32_t k = 1; k < g->n_tensors; k++) {
     char buf[24];
     if (g->tensors[k].name) continue;
@@ -2659,7 +2661,7 @@ static void mgi_name_all(const mg_graph *whole, mg_graph *g, unsigned *next) {
 
 /* Of values within the kernels of `whole` that share a name all but the first are called name_2, name_3, ..; of one outside
    that has it, all.  What there is no memory for keeps its name. */
-static void mgi_apart(const mg_graph *whole, mg_graph *g) {
+MGI_FN void mgi_apart(const mg_graph *whole, mg_graph *g) {
   for (uint32_t k = g->n_ops; k-- > 1;)
     if (g->ops[k].sub) mgi_apart(whole, g->ops[k].sub);
   for (uint32_t k = g->n_tensors; k-- > 1 && g->up;) {
@@ -2676,7 +2678,7 @@ static void mgi_apart(const mg_graph *whole, mg_graph *g) {
 }
 void mgi_names_apart(mg_graph *whole) { mgi_apart(whole, whole); }
 
-static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e);
+MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e);
 mg_status mg_check(mg_graph *g, mg_error *e) {
   if (!g) return mg_fail(e, MG_NO_MEMORY, "mg_check", "there is no graph");
   if (g->root->err.status == MG_OK) {
@@ -2694,7 +2696,7 @@ mg_status mg_check(mg_graph *g, mg_error *e) {
 }
 
 /* A tensor's number as if all inputs had come first, which is how they are printed. */
-static uint32_t mgi_hash_id(const mg_graph *g, mg_tensor t) {
+MGI_FN uint32_t mgi_hash_id(const mg_graph *g, mg_tensor t) {
   uint32_t id = t.id;
   if (g->level != MG_KERNEL || !id) return id;
   for (uint32_t k = 0; k < g->n_in; k++) {
@@ -2708,17 +2710,17 @@ static uint32_t mgi_hash_id(const mg_graph *g, mg_tensor t) {
    mg_hash does without them. */
 typedef struct mgi_words { void (*put)(void *user, uint64_t word); void *user; int exact; } mgi_words;
 
-static void mgi_words_exactly(const mgi_words *w, uint64_t word) {
+MGI_FN void mgi_words_exactly(const mgi_words *w, uint64_t word) {
   if (w->exact) w->put(w->user, word);
 }
 /* What ties levels together is where it stood when the table had softmax last; later rows come behind.  So a row more changes
    the words, and with them the certificates, of no graph without it. */
-static int mgi_code_word(mg_opcode code) {
+MGI_FN int mgi_code_word(mg_opcode code) {
   const int first = (int)MG_OP_SOFTMAX + 1, levels = (int)MG_OP_COUNT - (int)MG_OP_TABLE_END;
   const int c = (int)code;
   return c >= MG_OP_TABLE_END ? c - MG_OP_TABLE_END + first : c < first ? c : c + levels;
 }
-static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
+MGI_FN void mgi_words_of(const mg_graph *g, const mgi_words *w) {
   w->put(w->user, (uint64_t)g->level * 65536 + (uint64_t)g->n_axes);
   for (uint32_t k = 1; k < g->n_axes; k++) {
     w->put(w->user, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
@@ -2764,7 +2766,7 @@ static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
   mgi_words_exactly(w, g->n_out);
   for (uint32_t k = 0; k < g->n_out; k++) w->put(w->user, mgi_hash_id(g, g->out[k]));
 }
-static void mgi_hash_word(void *user, uint64_t word) { *(uint64_t *)user = mgi_mix(*(uint64_t *)user, word); }
+MGI_FN void mgi_hash_word(void *user, uint64_t word) { *(uint64_t *)user = mgi_mix(*(uint64_t *)user, word); }
 uint64_t mg_hash(const mg_graph *g) {
   uint64_t h = MG_VERSION;
   const mgi_words w = { mgi_hash_word, &h, 0 };
@@ -2778,12 +2780,12 @@ void mg_canonical(const mg_graph *g, void (*put)(void *user, uint64_t word), voi
 
 /* A list of words, and another list held against it. */
 typedef struct mgi_word_list { uint64_t *word; size_t n, cap, at; int bad; } mgi_word_list;
-static void mgi_word_count(void *user, uint64_t word) { (void)word, ((mgi_word_list *)user)->cap++; }
-static void mgi_word_keep(void *user, uint64_t word) {
+MGI_FN void mgi_word_count(void *user, uint64_t word) { (void)word, ((mgi_word_list *)user)->cap++; }
+MGI_FN void mgi_word_keep(void *user, uint64_t word) {
   mgi_word_list *l = (mgi_word_list *)user;
   if (l->n < l->cap) l->word[l->n++] = word;
 }
-static void mgi_word_match(void *user, uint64_t word) {
+MGI_FN void mgi_word_match(void *user, uint64_t word) {
   mgi_word_list *l = (mgi_word_list *)user;
   l->bad |= l->at >= l->n || l->word[l->at] != word;
   l->at++;
@@ -2833,7 +2835,7 @@ struct mg_sizes {
   mg_error err;
 };
 
-static mg_size mgi_size_fail(mg_sizes *s, mg_status status, const char *fmt, ...) {
+MGI_FN mg_size mgi_size_fail(mg_sizes *s, mg_status status, const char *fmt, ...) {
   va_list ap;
   char msg[sizeof s->err.msg];
   if (s->err.status != MG_OK) return 0;
@@ -2862,7 +2864,7 @@ void mg_sizes_free(mg_sizes *s) {
   free(s);
 }
 /* An array of n with room for `more`; NULL and an error: there is none. */
-static void *mgi_size_room(mg_sizes *s, void *array, uint32_t *cap, uint32_t n, uint32_t more, size_t bytes) {
+MGI_FN void *mgi_size_room(mg_sizes *s, void *array, uint32_t *cap, uint32_t n, uint32_t more, size_t bytes) {
   const uint32_t most = MGI_SIZE_POOL;
   if (n + more <= *cap) return array;
   const uint32_t want = n + more < 32 ? 64 : 2 * (n + more);
@@ -2874,21 +2876,21 @@ static void *mgi_size_room(mg_sizes *s, void *array, uint32_t *cap, uint32_t n, 
 }
 
 /* 1 if the result is within the limits of coefficients. */
-static int mgi_size_plus(int64_t a, int64_t b, int64_t *out) {
+MGI_FN int mgi_size_plus(int64_t a, int64_t b, int64_t *out) {
   if (b > 0 ? a > mgi_size_most - b : a < -mgi_size_most - b) return 0;
   *out = a + b;
   return 1;
 }
-static int mgi_size_times(int64_t a, int64_t b, int64_t *out) {
+MGI_FN int mgi_size_times(int64_t a, int64_t b, int64_t *out) {
   const int64_t x = a < 0 ? -a : a, y = b < 0 ? -b : b;
   if (x && y > mgi_size_most / x) return 0;
   *out = a * b;
   return 1;
 }
-static int64_t mgi_floor_div(int64_t a, int64_t c) { return a / c - (a % c < 0); }
+MGI_FN int64_t mgi_floor_div(int64_t a, int64_t c) { return a / c - (a % c < 0); }
 
-static int mgi_size_compare(const mg_sizes *s, mg_size a, mg_size b);
-static int mgi_unknown_compare(const mg_sizes *s, uint32_t a, uint32_t b) {
+MGI_FN int mgi_size_compare(const mg_sizes *s, mg_size a, mg_size b);
+MGI_FN int mgi_unknown_compare(const mg_sizes *s, uint32_t a, uint32_t b) {
   const mgi_unknown *x = &s->unknown[a], *y = &s->unknown[b];
   if (a == b) return 0;
   if (x->name || y->name) return !x->name ? 1 : !y->name ? -1 : x->symbol < y->symbol ? -1 : 1;
@@ -2896,14 +2898,14 @@ static int mgi_unknown_compare(const mg_sizes *s, uint32_t a, uint32_t b) {
   return mgi_size_compare(s, x->inside, y->inside);
 }
 /* Below 0: the monomial x stands before y. */
-static int mgi_monomial_compare(const mg_sizes *s, const uint16_t *x, const uint16_t *y) {
+MGI_FN int mgi_monomial_compare(const mg_sizes *s, const uint16_t *x, const uint16_t *y) {
   for (int k = MG_MAX_SIZE_DEGREE - 1; k >= 0; k--)
     if (!x[k] != !y[k]) return x[k] ? -1 : 1;
   for (int k = 0; k < MG_MAX_SIZE_DEGREE; k++)
     if (x[k] != y[k]) return mgi_unknown_compare(s, x[k], y[k]);
   return 0;
 }
-static int mgi_size_compare(const mg_sizes *s, mg_size a, mg_size b) {
+MGI_FN int mgi_size_compare(const mg_sizes *s, mg_size a, mg_size b) {
   const mgi_size *x = &s->size[a], *y = &s->size[b];
   if (a == b) return 0;
   for (uint32_t k = 0; k < x->n && k < y->n; k++) {
@@ -2916,7 +2918,7 @@ static int mgi_size_compare(const mg_sizes *s, mg_size a, mg_size b) {
 }
 
 /* p += c * x. */
-static void mgi_poly_put(const mg_sizes *s, mgi_poly *p, int64_t c, const uint16_t *x) {
+MGI_FN void mgi_poly_put(const mg_sizes *s, mgi_poly *p, int64_t c, const uint16_t *x) {
   int at = 0, order = 1;
   while (at < p->n && (order = mgi_monomial_compare(s, p->t[at].x, x)) < 0) at++;
   if (at < p->n && order == 0) {
@@ -2936,7 +2938,7 @@ static void mgi_poly_put(const mg_sizes *s, mgi_poly *p, int64_t c, const uint16
 static_assert(MG_MAX_SIZE_TERMS == 64 && MG_MAX_SIZE_DEGREE == 8, "the messages say so");
 
 /* out += c * a * b, of na and nb terms. */
-static void mgi_poly_add_product(const mg_sizes *s, mgi_poly *out, int64_t c, const mgi_term *a, uint32_t na,
+MGI_FN void mgi_poly_add_product(const mg_sizes *s, mgi_poly *out, int64_t c, const mgi_term *a, uint32_t na,
                                  const mgi_term *b, uint32_t nb) {
   for (uint32_t i = 0; i < na && !out->bad; i++)
     for (uint32_t j = 0; j < nb && !out->bad; j++) {
@@ -2961,28 +2963,28 @@ static void mgi_poly_add_product(const mg_sizes *s, mgi_poly *out, int64_t c, co
     }
 }
 static const mgi_term mgi_term_one = {1, {0, 0, 0, 0, 0, 0, 0, 0}};
-static void mgi_poly_add(const mg_sizes *s, mgi_poly *out, int64_t c, mg_size a) {
+MGI_FN void mgi_poly_add(const mg_sizes *s, mgi_poly *out, int64_t c, mg_size a) {
   mgi_poly_add_product(s, out, c, s->term + s->size[a].from, s->size[a].n, &mgi_term_one, 1);
 }
-static void mgi_poly_zero(mgi_poly *p) { p->n = 0, p->bad = NULL; }
+MGI_FN void mgi_poly_zero(mgi_poly *p) { p->n = 0, p->bad = NULL; }
 
 /* Intervals.  A least value of INT64_MIN and a greatest of INT64_MAX say that there is none; what passes int64 stays at
    its end. */
-static int64_t mgi_sum_saturated(int64_t a, int64_t b) {
+MGI_FN int64_t mgi_sum_saturated(int64_t a, int64_t b) {
   return b > 0 && a > INT64_MAX - b ? INT64_MAX : b < 0 && a < INT64_MIN - b ? INT64_MIN : a + b;
 }
-static int64_t mgi_product_saturated(int64_t a, int a_none, int64_t b, int b_none) {
+MGI_FN int64_t mgi_product_saturated(int64_t a, int a_none, int64_t b, int b_none) {
   if (!a || !b) return 0;
   const int64_t end = (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
   if (a_none || b_none || a == INT64_MIN || b == INT64_MIN) return end;
   const int64_t x = a < 0 ? -a : a, y = b < 0 ? -b : b;
   return y > INT64_MAX / x ? end : a * b;
 }
-static void mgi_interval_add(int64_t a[2], const int64_t b[2]) {
+MGI_FN void mgi_interval_add(int64_t a[2], const int64_t b[2]) {
   a[0] = a[0] == INT64_MIN || b[0] == INT64_MIN ? INT64_MIN : mgi_sum_saturated(a[0], b[0]);
   a[1] = a[1] == INT64_MAX || b[1] == INT64_MAX ? INT64_MAX : mgi_sum_saturated(a[1], b[1]);
 }
-static void mgi_interval_mul(int64_t a[2], const int64_t b[2]) {
+MGI_FN void mgi_interval_mul(int64_t a[2], const int64_t b[2]) {
   int64_t r[2] = {INT64_MAX, INT64_MIN};
   for (int k = 0; k < 4; k++) {
     const int i = k & 1, j = k >> 1;
@@ -2994,7 +2996,7 @@ static void mgi_interval_mul(int64_t a[2], const int64_t b[2]) {
   a[0] = r[0], a[1] = r[1];
 }
 /* Of n terms; `from_least`: each unknown stands for how much it is above its least value. */
-static void mgi_terms_interval(const mg_sizes *s, const mgi_term *t, uint32_t n, int from_least, int64_t out[2]) {
+MGI_FN void mgi_terms_interval(const mg_sizes *s, const mgi_term *t, uint32_t n, int from_least, int64_t out[2]) {
   out[0] = out[1] = 0;
   for (uint32_t k = 0; k < n; k++) {
     int64_t v[2] = {t[k].c, t[k].c};
@@ -3009,7 +3011,7 @@ static void mgi_terms_interval(const mg_sizes *s, const mgi_term *t, uint32_t n,
     mgi_interval_add(out, v);
   }
 }
-static void mgi_terms_bounds(const mg_sizes *s, const mgi_term *t, uint32_t n, int64_t out[2]) {
+MGI_FN void mgi_terms_bounds(const mg_sizes *s, const mgi_term *t, uint32_t n, int64_t out[2]) {
   mgi_poly sum, product[2];
   int64_t from_least[2];
   mgi_terms_interval(s, t, n, 0, out);
@@ -3035,7 +3037,7 @@ static void mgi_terms_bounds(const mg_sizes *s, const mgi_term *t, uint32_t n, i
 }
 
 /* The size that p is, or 0. */
-static mg_size mgi_size_of(mg_sizes *s, const mgi_poly *p) {
+MGI_FN mg_size mgi_size_of(mg_sizes *s, const mgi_poly *p) {
   uint64_t h = 0x9E3779B97F4A7C15ull;
   uint32_t weight = 1, depth = 0;
   if (p->bad) return mgi_size_fail(s, MG_LIMIT, "a size passes a limit: %s", p->bad);
@@ -3083,7 +3085,7 @@ static mg_size mgi_size_of(mg_sizes *s, const mgi_poly *p) {
   return s->n_sizes++;
 }
 /* One unknown by itself; 0 and an error: there is no room for it. */
-static mg_size mgi_size_unknown(mg_sizes *s, mgi_unknown u) {
+MGI_FN mg_size mgi_size_unknown(mg_sizes *s, mgi_unknown u) {
   mgi_poly p;
   mgi_term t = mgi_term_one;
   uint32_t k = 1;
@@ -3130,7 +3132,7 @@ mg_size mg_size_symbol(mg_sizes *s, const char *name, int64_t least, int64_t mos
   u.bounds[0] = least, u.bounds[1] = most, u.weight = 1;
   return mgi_size_unknown(s, u);
 }
-static int mgi_size_there(const mg_sizes *s, mg_size a) { return a && a < s->n_sizes; }
+MGI_FN int mgi_size_there(const mg_sizes *s, mg_size a) { return a && a < s->n_sizes; }
 mg_size mg_size_int(mg_sizes *s, int64_t v) {
   mgi_poly p;
   mgi_poly_zero(&p);
@@ -3139,7 +3141,7 @@ mg_size mg_size_int(mg_sizes *s, int64_t v) {
   mgi_poly_put(s, &p, v, mgi_term_one.x);
   return mgi_size_of(s, &p);
 }
-static mg_size mgi_size_sum(mg_sizes *s, mg_size a, int64_t c, mg_size b) {
+MGI_FN mg_size mgi_size_sum(mg_sizes *s, mg_size a, int64_t c, mg_size b) {
   mgi_poly p;
   mgi_poly_zero(&p);
   if (!mgi_size_there(s, a) || !mgi_size_there(s, b)) return 0;
@@ -3157,7 +3159,7 @@ mg_size mg_size_mul(mg_sizes *s, mg_size a, mg_size b) {
 }
 
 /* The one floor of p that stands alone, times 1, where no other term has a floor; 0: none. */
-static uint32_t mgi_poly_lone_floor(const mg_sizes *s, const mgi_poly *p) {
+MGI_FN uint32_t mgi_poly_lone_floor(const mg_sizes *s, const mgi_poly *p) {
   uint32_t lone = 0;
   for (int k = 0; k < p->n; k++)
     for (int d = 0; d < MG_MAX_SIZE_DEGREE && p->t[k].x[d]; d++) {
@@ -3218,7 +3220,7 @@ mg_size mg_size_ceil(mg_sizes *s, mg_size a, int64_t c) {
   return c < 1 ? mg_size_floor(s, a, c) : mg_size_floor(s, mg_size_add(s, a, mg_size_int(s, c - 1)), c);
 }
 
-static int mgi_size_value(const mg_sizes *s, mg_size a, const int64_t *values, int64_t *out) {
+MGI_FN int mgi_size_value(const mg_sizes *s, mg_size a, const int64_t *values, int64_t *out) {
   int64_t sum = 0;
   for (uint32_t k = 0; k < s->size[a].n; k++) {
     const mgi_term *t = &s->term[s->size[a].from + k];
@@ -3253,7 +3255,7 @@ void mg_size_bounds(const mg_sizes *s, mg_size a, int64_t bounds[2]) {
   if (mgi_size_there(s, a)) mgi_terms_bounds(s, s->term + s->size[a].from, s->size[a].n, bounds);
 }
 /* 1 if it is a polynomial, and no number, whose terms grow with every symbol. */
-static int mgi_size_grows(const mg_sizes *s, mg_size a) {
+MGI_FN int mgi_size_grows(const mg_sizes *s, mg_size a) {
   const mgi_term *t = s->term + s->size[a].from;
   int grows = s->size[a].n && t->x[0];
   for (uint32_t k = 0; k < s->size[a].n && t[k].x[0]; k++) {
@@ -3297,7 +3299,7 @@ mg_order mg_size_order(const mg_sizes *s, mg_size a, mg_size b) {
   return MG_ORDER_UNDECIDED;
 }
 
-static void mgi_print_size(mgi_text *t, const mg_sizes *s, const mgi_term *term, uint32_t n) {
+MGI_FN void mgi_print_size(mgi_text *t, const mg_sizes *s, const mgi_term *term, uint32_t n) {
   if (!n) mgi_puts(t, "0");
   for (uint32_t k = 0; k < n; k++) {
     const int64_t c = term[k].c, size = c < 0 ? -c : c;
@@ -3395,7 +3397,7 @@ void mgi_next(mgi_parser *P) {
   P->next_column += (int)P->len;
 }
 
-static const char *mgi_found(const mgi_parser *P, char *buf, size_t n) {
+MGI_FN const char *mgi_found(const mgi_parser *P, char *buf, size_t n) {
   if (P->tok == MGI_EOF) snprintf(buf, n, "the end of the text");
   else if (P->tok == MGI_PUNCT && ((unsigned char)*P->start < 33 || (unsigned char)*P->start > 126)) snprintf(buf, n, "byte 0x%02x", (unsigned char)*P->start);
   else snprintf(buf, n, "'%.*s'", (int)(P->len < 40 ? P->len : 40), P->start);
@@ -3442,7 +3444,7 @@ int64_t mgi_int(mgi_parser *P, const char *what) {
   return neg ? -v : v;
 }
 /* 3, -1/8, 0.125, 1e-6: exact. */
-static mg_rational mgi_rational(mgi_parser *P) {
+MGI_FN mg_rational mgi_rational(mgi_parser *P) {
   mg_rational none = {0, 1}, ten = {10, 1}, tenth = {1, 10}, r;
   int neg = mgi_accept(P, "-");
   if (P->failed) return none;
@@ -3477,7 +3479,7 @@ static mg_rational mgi_rational(mgi_parser *P) {
   return r;
 }
 /* Moves an error of the pool to where the size that is none stood. */
-static mg_size mgi_parsed_size(mgi_parser *P, mg_sizes *s, mg_size a, int line, int column) {
+MGI_FN mg_size mgi_parsed_size(mgi_parser *P, mg_sizes *s, mg_size a, int line, int column) {
   mg_error e;
   if (P->failed || a) return a;
   P->line = line, P->column = column;
@@ -3486,9 +3488,9 @@ static mg_size mgi_parsed_size(mgi_parser *P, mg_sizes *s, mg_size a, int line, 
   return 0;
 }
 /* A size of pool s, at most so deep in brackets as operators are; 0 and an error: none stands here. */
-static mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s, const char *what);
-static mg_size mgi_parse_product(mgi_parser *P, mg_sizes *s, const char *what);
-static mg_size mgi_parse_factor(mgi_parser *P, mg_sizes *s, const char *what) {
+MGI_FN mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s, const char *what);
+MGI_FN mg_size mgi_parse_product(mgi_parser *P, mg_sizes *s, const char *what);
+MGI_FN mg_size mgi_parse_factor(mgi_parser *P, mg_sizes *s, const char *what) {
   const int ceil = mgi_is(P, "ceil");
   uint32_t k = 1;
   mg_size a = 0;
@@ -3516,12 +3518,12 @@ static mg_size mgi_parse_factor(mgi_parser *P, mg_sizes *s, const char *what) {
   }
   return a;
 }
-static mg_size mgi_parse_product(mgi_parser *P, mg_sizes *s, const char *what) {
+MGI_FN mg_size mgi_parse_product(mgi_parser *P, mg_sizes *s, const char *what) {
   mg_size a = mgi_parse_factor(P, s, what);
   while (!P->failed && mgi_accept(P, "*")) a = mg_size_mul(s, a, mgi_parse_factor(P, s, what));
   return a;
 }
-static mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s, const char *what) {
+MGI_FN mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s, const char *what) {
   const int line = P->line, column = P->column, minus = mgi_accept(P, "-");
   mg_size a = mgi_parse_product(P, s, what);
   if (minus) a = mg_size_sub(s, mg_size_int(s, 0), a);
@@ -3533,8 +3535,8 @@ static mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s, const char *what) {
 }
 
 /* A size of the program's symbols, or, of a `product`, what ceil divides: a number, or which symbol or computed size. */
-static int mgi_built(mgi_parser *P, int line, int column);
-static int64_t mgi_symbol(mgi_parser *P, int product, uint32_t *symbol, const char *what) {
+MGI_FN int mgi_built(mgi_parser *P, int line, int column);
+MGI_FN int64_t mgi_symbol(mgi_parser *P, int product, uint32_t *symbol, const char *what) {
   const int line = P->line, column = P->column;
   char *text = NULL;
   int64_t v = 0;
@@ -3552,7 +3554,7 @@ static int64_t mgi_symbol(mgi_parser *P, int product, uint32_t *symbol, const ch
   return v;
 }
 /* A count: a number, or how many chunks of so many, or of one, a symbol has, which is then in *symbol. */
-static int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
+MGI_FN int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
   const int line = P->line, column = P->column;
   int64_t chunk = 1;
   *symbol = 0;
@@ -3581,7 +3583,7 @@ static int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
   return n;
 }
 /* "[" INT {"," INT} "]"; with `symbol` a symbol, or a size computed of some, may stand for its most. */
-static int mgi_ints(mgi_parser *P, int64_t *v, uint32_t *symbol, const char *what) {
+MGI_FN int mgi_ints(mgi_parser *P, int64_t *v, uint32_t *symbol, const char *what) {
   int n = 0;
   mgi_expect(P, "[");
   do {
@@ -3596,7 +3598,7 @@ static int mgi_ints(mgi_parser *P, int64_t *v, uint32_t *symbol, const char *wha
 }
 
 /* Moves a builder error to the position where the statement or operator stood. */
-static int mgi_built(mgi_parser *P, int line, int column) {
+MGI_FN int mgi_built(mgi_parser *P, int line, int column) {
   const mg_error *b = &P->root->root->err;
   if (P->failed || b->status == MG_OK) return !P->failed;
   P->line = line, P->column = column;
@@ -3604,7 +3606,7 @@ static int mgi_built(mgi_parser *P, int line, int column) {
   return 0;
 }
 
-static mg_map mgi_parse_map(mgi_parser *P, mg_graph *g) {
+MGI_FN mg_map mgi_parse_map(mgi_parser *P, mg_graph *g) {
   mg_map m = mg_map_none();
   mgi_expect(P, "{");
   if (mgi_accept(P, "}")) return m;
@@ -3631,10 +3633,10 @@ static mg_map mgi_parse_map(mgi_parser *P, mg_graph *g) {
   return m;
 }
 
-static mg_tensor mgi_parse_expr(mgi_parser *P, mg_graph *g);
+MGI_FN mg_tensor mgi_parse_expr(mgi_parser *P, mg_graph *g);
 
 /* Looks a name up; the current token was the name, at line and column. */
-static mg_tensor mgi_lookup(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
+MGI_FN mg_tensor mgi_lookup(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
   const mg_tensor t = mg_find(g, name);
   if (!t.id) {
     P->line = line, P->column = column;
@@ -3661,7 +3663,7 @@ MGI_FN const char *mgi_attr_text(mg_attr_kind k) {
 
 /* The row whose name differs from `name`, of at most 64 characters, in the fewest characters put in, left out or changed:
    in one a third of its length, at most two.  NULL if there is none. */
-static const char *mgi_nearest_op(const char *name) {
+MGI_FN const char *mgi_nearest_op(const char *name) {
   int n = (int)strlen(name), least = n < 6 ? 2 : 3;
   const char *best = NULL;
   for (int k = 1; k < MG_OP_TABLE_END; k++) {
@@ -3682,7 +3684,7 @@ static const char *mgi_nearest_op(const char *name) {
 }
 
 /* "f16, bf16 or f32": the first so many types. */
-static const char *mgi_type_list(int types, char buf[128]) {
+MGI_FN const char *mgi_type_list(int types, char buf[128]) {
   size_t n = 0;
   for (int t = 0; t < types && n < 128; t++)
     n += (size_t)snprintf(buf + n, 128 - n, "%s%s", !t ? "" : t + 1 < types ? ", " : " or ", mg_dtype_name((mg_dtype)t));
@@ -3699,7 +3701,7 @@ mg_dtype mgi_parse_type(mgi_parser *P, int types) {
   if (dt == MG_DTYPE_COUNT) { P->line = at.line, P->column = at.column; mgi_perr(P, MG_BAD_INPUT, "expected %s, found '%s'", mgi_type_list(types, list), type); }
   return (mg_dtype)dt;
 }
-static mg_tensor mgi_parse_cast(mgi_parser *P, mg_graph *g, int line, int column) {
+MGI_FN mg_tensor mgi_parse_cast(mgi_parser *P, mg_graph *g, int line, int column) {
   mg_tensor none = {0}, t = none;
   mgi_expect(P, "(");
   if (!P->failed) t = mgi_parse_expr(P, g);
@@ -3711,7 +3713,7 @@ static mg_tensor mgi_parse_cast(mgi_parser *P, mg_graph *g, int line, int column
   return mgi_built(P, line, column) ? t : none;
 }
 
-static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
+MGI_FN mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
   uint32_t written[MG_MAX_RANK] = {0}; /* symbols, by dimension of a shape */
   mg_tensor none = {0}, in[MG_MAX_IN];
   mg_opcode op = mg_op_find(name, strlen(name));
@@ -3794,7 +3796,7 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
   return mgi_built(P, line, column) ? t : none;
 }
 
-static mg_tensor mgi_parse_expr(mgi_parser *P, mg_graph *g) {
+MGI_FN mg_tensor mgi_parse_expr(mgi_parser *P, mg_graph *g) {
   mg_tensor none = {0}, t = none;
   char name[65];
   int line = P->line, column = P->column;
@@ -3820,9 +3822,9 @@ static mg_tensor mgi_parse_expr(mgi_parser *P, mg_graph *g) {
   return P->failed ? none : t;
 }
 
-static void mgi_parse_body(mgi_parser *P, mg_graph *g);
+MGI_FN void mgi_parse_body(mgi_parser *P, mg_graph *g);
 
-static mg_graph *mgi_parse_lower(mgi_parser *P, mg_graph *g, mg_tensor *out, int *n_out) {
+MGI_FN mg_graph *mgi_parse_lower(mgi_parser *P, mg_graph *g, mg_tensor *out, int *n_out) {
   int64_t grid[3] = {1, 1, 1}, threads = 128;
   uint32_t symbol[3] = {0, 0, 0};
   int line = P->line, column = P->column, named = 0;
@@ -3864,7 +3866,7 @@ static mg_graph *mgi_parse_lower(mgi_parser *P, mg_graph *g, mg_tensor *out, int
 }
 
 /* NAME {"," NAME} "=" (expr | lower) */
-static void mgi_parse_assign(mgi_parser *P, mg_graph *g) {
+MGI_FN void mgi_parse_assign(mgi_parser *P, mg_graph *g) {
   char name[MG_MAX_OUT][65];
   int n = 0, line[MG_MAX_OUT], column[MG_MAX_OUT], n_out = 1;
   mg_tensor t[MG_MAX_OUT];
@@ -3891,7 +3893,7 @@ static void mgi_parse_assign(mgi_parser *P, mg_graph *g) {
   for (int k = 0; k < n && !P->failed; k++) mg_named(g, t[k], name[k]), mgi_built(P, line[k], column[k]);
 }
 
-static void mgi_parse_body(mgi_parser *P, mg_graph *g) {
+MGI_FN void mgi_parse_body(mgi_parser *P, mg_graph *g) {
   while (!P->failed && P->tok != MGI_EOF && !mgi_is(P, "}")) {
     int line = P->line, column = P->column;
     if (mgi_accept(P, "for")) {
@@ -3943,19 +3945,19 @@ static void mgi_parse_body(mgi_parser *P, mg_graph *g) {
 }
 
 /* 1 if the current token is the first name that a statement gives. */
-static int mgi_assignment_follows(const mgi_parser *P) {
+MGI_FN int mgi_assignment_follows(const mgi_parser *P) {
   mgi_parser ahead = *P;
   mgi_next(&ahead);
   return ahead.tok == MGI_PUNCT && (*ahead.start == '=' || *ahead.start == ',');
 }
 /* `sym` begins a declaration before a name; a tensor may have it as its name. */
-static int mgi_symbol_follows(const mgi_parser *P) {
+MGI_FN int mgi_symbol_follows(const mgi_parser *P) {
   mgi_parser ahead = *P;
   mgi_next(&ahead);
   return ahead.tok == MGI_NAME;
 }
 /* What an input holds by definition, behind its "=". */
-static void mgi_parse_filled(mgi_parser *P, mg_graph *g, const char *name, mg_dtype type, int rank,
+MGI_FN void mgi_parse_filled(mgi_parser *P, mg_graph *g, const char *name, mg_dtype type, int rank,
                              const int64_t *dim, const uint32_t *symbol) {
   const int line = P->line, column = P->column;
   int sized = 0;
@@ -3968,7 +3970,7 @@ static void mgi_parse_filled(mgi_parser *P, mg_graph *g, const char *name, mg_dt
   } else mg_input_filled(g, name, type, dim[0], dim[1], MG_FILL_CAUSAL), mgi_built(P, line, column);
 }
 
-static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
+MGI_FN void mgi_parse_program(mgi_parser *P, mg_graph *g) {
   while (!P->failed && P->tok != MGI_EOF && !(P->many && mgi_is(P, "program"))) {
     char name[65];
     int line = P->line, column = P->column;
@@ -4018,9 +4020,9 @@ static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
   }
 }
 
-static void mgi_shapes_hold(mgi_parser *P, const mg_graph *g);
+MGI_FN void mgi_shapes_hold(mgi_parser *P, const mg_graph *g);
 /* One program, from where P stands. */
-static mg_status mgi_parse_one(mgi_parser *P, const mg_config *cfg, mg_graph **out) {
+MGI_FN mg_status mgi_parse_one(mgi_parser *P, const mg_config *cfg, mg_graph **out) {
   char name[65];
   mgi_expect(P, "program");
   mgi_name(P, name, "the program's name");
@@ -4098,13 +4100,13 @@ typedef struct mgi_symbols {
   mg_parallel p;
   uint8_t of[MG_MAX_CLASSES], contracted[MG_MAX_SYMBOLS];
 } mgi_symbols;
-static mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e);
-static const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, mg_tensor t, int d);
-static void mgi_symbols_close(mgi_symbols *S);
+MGI_FN mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e);
+MGI_FN const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, mg_tensor t, int d);
+MGI_FN void mgi_symbols_close(mgi_symbols *S);
 
-static void mgi_indent(mgi_text *t, int n) { while (n-- > 0) mgi_puts(t, "  "); }
+MGI_FN void mgi_indent(mgi_text *t, int n) { while (n-- > 0) mgi_puts(t, "  "); }
 
-static void mgi_print_map(mgi_text *t, const mg_graph *g, const mg_op_node *o) {
+MGI_FN void mgi_print_map(mgi_text *t, const mg_graph *g, const mg_op_node *o) {
   const char *sep = "";
   mgi_puts(t, " {");
   for (uint32_t a = 1; a < g->n_axes; a++) {
@@ -4119,13 +4121,13 @@ static void mgi_print_map(mgi_text *t, const mg_graph *g, const mg_op_node *o) {
   mgi_puts(t, "}");
 }
 
-static void mgi_print_rat(mgi_text *t, mg_rational c) {
+MGI_FN void mgi_print_rat(mgi_text *t, mg_rational c) {
   if (c.den == 1) mgi_putf(t, "%lld", (long long)c.num);
   else mgi_putf(t, "%lld/%lld", (long long)c.num, (long long)c.den);
 }
 
 /* "mul(a, g)": the operator of one statement, without maps. */
-static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o, const mgi_symbols *S) {
+MGI_FN void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o, const mgi_symbols *S) {
   const mg_op_info *row = &mgi_rows[o->code];
   if (o->code == MG_OP_LOAD) { mgi_putf(t, "load %s", g->up->tensors[o->in[0].id].name); return; }
   mgi_putf(t, "%s(", row->name);
@@ -4152,20 +4154,20 @@ static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o, 
 }
 
 /* "ceil(n/64)", how many chunks of so many a symbol or computed size has. */
-static const char *mgi_count_text(const mg_symbol *s, int64_t chunk, char text[104]) {
+MGI_FN const char *mgi_count_text(const mg_symbol *s, int64_t chunk, char text[104]) {
   const int sum = strchr(s->name, ' ') != NULL;
   if (chunk > 1) snprintf(text, 104, "ceil(%s%s%s/%lld)", sum ? "(" : "", s->name, sum ? ")" : "", (long long)chunk);
   else snprintf(text, 104, "%s", s->name);
   return text;
 }
 /* "x=2", or "x=ceil(n/64)". */
-static void mgi_print_count(mgi_text *t, const mg_graph *g, uint32_t a) {
+MGI_FN void mgi_print_count(mgi_text *t, const mg_graph *g, uint32_t a) {
   const mg_symbol *s = g->axes[a].symbol ? &mgi_program_of(g)->symbol[g->axes[a].symbol - 1] : NULL;
   char text[104];
   if (s) mgi_putf(t, "%s=%s", g->axes[a].name, mgi_count_text(s, mg_ceil_div(s->most, g->axes[a].extent), text));
   else mgi_putf(t, "%s=%lld", g->axes[a].name, (long long)g->axes[a].extent);
 }
-static void mgi_print_grid(mgi_text *t, const mg_graph *s) {
+MGI_FN void mgi_print_grid(mgi_text *t, const mg_graph *s) {
   const char *sep = "";
   mgi_puts(t, "grid=(");
   for (uint32_t k = 1; k <= 3; k++)
@@ -4174,7 +4176,7 @@ static void mgi_print_grid(mgi_text *t, const mg_graph *s) {
   mgi_puts(t, ")");
 }
 
-static void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent, const mgi_symbols *S) {
+MGI_FN void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent, const mgi_symbols *S) {
   uint32_t scope = 0;
   for (uint32_t k = 1; k <= g->n_ops; k++) {
     uint32_t want = k < g->n_ops ? g->ops[k].scope : 0;
@@ -4256,7 +4258,7 @@ mg_status mg_print(const mg_graph *g, char **out, mg_error *e) {
    Nodes are "o" + the op's path from the program; edges carry tensor names and shapes; a graph-defined operator is a
    cluster, and so is a loop. */
 
-static void mgi_dot_graph(mgi_text *t, const mg_graph *g, const char *path, int indent) {
+MGI_FN void mgi_dot_graph(mgi_text *t, const mg_graph *g, const char *path, int indent) {
   char shape[96], child[128];
   uint32_t scope = 0;
   int open = 0;
@@ -4291,7 +4293,7 @@ static void mgi_dot_graph(mgi_text *t, const mg_graph *g, const char *path, int 
 }
 
 /* The node that computes tensor t of g, written to buf: a store of the lower graph if a graph-defined op makes it. */
-static void mgi_dot_source(const mg_graph *g, uint32_t tensor, const char *path, char *buf, size_t n) {
+MGI_FN void mgi_dot_source(const mg_graph *g, uint32_t tensor, const char *path, char *buf, size_t n) {
   uint32_t op = g->tensors[tensor].op;
   if (!op) { snprintf(buf, n, "i%s_%u", path, tensor); return; }
   const mg_op_node *o = &g->ops[op];
@@ -4302,7 +4304,7 @@ static void mgi_dot_source(const mg_graph *g, uint32_t tensor, const char *path,
     if (o->sub->ops[j].code == MG_OP_STORE && k-- == 0) { snprintf(buf, n, "o%s_%u_%u", path, op, j); return; }
 }
 
-static void mgi_dot_edges(mgi_text *t, const mg_graph *g, const char *path) {
+MGI_FN void mgi_dot_edges(mgi_text *t, const mg_graph *g, const char *path) {
   char src[160], child[128], up[128];
   snprintf(up, sizeof up, "%s", path);
   char *cut = strrchr(up, '_');
@@ -4350,26 +4352,26 @@ mg_status mg_dot(const mg_graph *g, char **out, mg_error *e) {
    Parts: at kernel level every tensor may be a box of itself; an operator then sees its operands through what its own
    box needs of them.  Only loads and stores of block graphs look at such boxes, so lower levels know nothing of them. */
 
-static void mgi_dense(mg_view *v) {
+MGI_FN void mgi_dense(mg_view *v) {
   int64_t s = 1;
   for (int d = v->shape.rank - 1; d >= 0; d--) v->stride[d] = s, s *= v->shape.dim[d];
 }
 
 /* Odometer over the dimensions of `shape` but the last `skip`; returns 0 when it wraps. */
-static int mgi_step(const mg_shape *shape, int skip, int64_t *i) {
+MGI_FN int mgi_step(const mg_shape *shape, int skip, int64_t *i) {
   for (int d = shape->rank - 1 - skip; d >= 0; d--) {
     if (++i[d] < shape->dim[d]) return 1;
     i[d] = 0;
   }
   return 0;
 }
-static int64_t mgi_offset(const mg_view *v, const int64_t *i, int n) {
+MGI_FN int64_t mgi_offset(const mg_view *v, const int64_t *i, int n) {
   int64_t o = 0;
   for (int d = 0; d < n; d++) o += i[d] * v->stride[d];
   return o;
 }
 
-static mg_status mgi_real_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_real_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   int64_t i[MG_MAX_RANK] = {0};
   int r = out->shape.rank, n_in = mgi_rows[op].n_in;
   int64_t n = out->shape.dim[r - 1], sa = in[0].stride[r - 1], sb = n_in > 1 ? in[1].stride[r - 1] : 0;
@@ -4392,7 +4394,7 @@ static mg_status mgi_real_map(void *user, mg_opcode op, mg_rational rc, const mg
   return MG_OK;
 }
 
-static mg_status mgi_real_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+MGI_FN mg_status mgi_real_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
   int64_t m = c->shape.dim[0], n = c->shape.dim[1], k = a->shape.dim[1];
   (void)user;
   for (int64_t x = 0; x < m; x++)
@@ -4408,7 +4410,7 @@ static mg_status mgi_real_matmul(void *user, const mg_view *c, const mg_view *a,
   return MG_OK;
 }
 
-static mg_status mgi_real_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_real_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
   int64_t i[MG_MAX_RANK] = {0};
   int r = in->shape.rank;
   (void)user;
@@ -4420,12 +4422,12 @@ static mg_status mgi_real_combine(void *user, mg_opcode op, const mg_view *out, 
   return MG_OK;
 }
 
-static void mgi_real_fill(void *user, mg_opcode op, void *dst, size_t n) {
+MGI_FN void mgi_real_fill(void *user, mg_opcode op, void *dst, size_t n) {
   (void)user;
   for (size_t k = 0; k < n; k++) ((double *)dst)[k] = op == MG_OP_SUM ? 0.0 : op == MG_OP_MAX ? -INFINITY : NAN;
 }
 
-static int mgi_real_above(void *user, const void *b, const void *a) {
+MGI_FN int mgi_real_above(void *user, const void *b, const void *a) {
   const double x = *(const double *)b, y = *(const double *)a;
   (void)user;
   return x > y || (isnan(x) && !isnan(y));
@@ -4455,14 +4457,14 @@ typedef struct mgi_eval {
   mg_error *e;
 } mgi_eval;
 
-static void mgi_eval_free(mgi_eval *E) {
+MGI_FN void mgi_eval_free(mgi_eval *E) {
   if (!E) return;
   for (uint32_t k = 1; E->buf && k < E->g->n_tensors; k++) free(E->buf[k]);
   for (uint32_t k = 1; E->sub && k < E->g->n_ops; k++) mgi_eval_free(E->sub[k]);
   free(E->val), free(E->buf), free(E->sub), free(E->last), free(E);
 }
 
-static mgi_eval *mgi_eval_new(const mg_graph *g, const mg_domain *d, mgi_eval *up, mg_error *e) {
+MGI_FN mgi_eval *mgi_eval_new(const mg_graph *g, const mg_domain *d, mgi_eval *up, mg_error *e) {
   mgi_eval *E = (mgi_eval *)calloc(1, sizeof *E);
   if (!E) return NULL;
   E->g = g, E->d = d, E->up = up, E->e = e;
@@ -4474,7 +4476,7 @@ static mgi_eval *mgi_eval_new(const mg_graph *g, const mg_domain *d, mgi_eval *u
 }
 
 /* Offset and extent of dimension d of a tensor at the coordinates, within the extent before its first cut. */
-static int64_t mgi_extent_at(const mgi_eval *E, const mg_tensor_info *t, int d) {
+MGI_FN int64_t mgi_extent_at(const mgi_eval *E, const mg_tensor_info *t, int d) {
   const mgi_cuts *c = t->cuts[d];
   if (!c) return t->shape.dim[d];
   int64_t left = c->before[0], full = c->before[0];
@@ -4487,10 +4489,10 @@ static int64_t mgi_extent_at(const mgi_eval *E, const mg_tensor_info *t, int d) 
 }
 
 /* Bytes of an element of tensor t: indices are integers in every domain. */
-static size_t mgi_eval_bytes(const mgi_eval *E, uint32_t t) { return E->g->tensors[t].dtype == MG_I32 ? sizeof(int32_t) : E->d->elem; }
+MGI_FN size_t mgi_eval_bytes(const mgi_eval *E, uint32_t t) { return E->g->tensors[t].dtype == MG_I32 ? sizeof(int32_t) : E->d->elem; }
 
 /* Makes val[t] a dense view with the extents of this moment. */
-static mg_status mgi_val(mgi_eval *E, mg_tensor t) {
+MGI_FN mg_status mgi_val(mgi_eval *E, mg_tensor t) {
   const mg_tensor_info *i = &E->g->tensors[t.id];
   mg_view *v = &E->val[t.id];
   v->shape = i->shape;
@@ -4507,7 +4509,7 @@ static mg_status mgi_val(mgi_eval *E, mg_tensor t) {
 }
 
 /* v seen with the shape `to` that it broadcasts to. */
-static mg_view mgi_broadcast_to(const mg_view *v, const mg_shape *to) {
+MGI_FN mg_view mgi_broadcast_to(const mg_view *v, const mg_shape *to) {
   mg_view r = *v;
   r.shape = *to;
   for (int k = 1; k <= to->rank; k++) {
@@ -4517,7 +4519,7 @@ static mg_view mgi_broadcast_to(const mg_view *v, const mg_shape *to) {
   return r;
 }
 
-static void mgi_copy(size_t elem, const mg_view *dst, const mg_view *src) {
+MGI_FN void mgi_copy(size_t elem, const mg_view *dst, const mg_view *src) {
   int64_t i[MG_MAX_RANK] = {0};
   int r = src->shape.rank;
   int64_t n = src->shape.dim[r - 1];
@@ -4530,7 +4532,7 @@ static void mgi_copy(size_t elem, const mg_view *dst, const mg_view *src) {
   } while (mgi_step(&src->shape, 1, i));
 }
 
-static mg_status mgi_eval_matmul(mgi_eval *E, const mg_view *out, const mg_view *a, const mg_view *b) {
+MGI_FN mg_status mgi_eval_matmul(mgi_eval *E, const mg_view *out, const mg_view *a, const mg_view *b) {
   mg_shape sa = out->shape, sb = out->shape;
   int r = out->shape.rank;
   int64_t i[MG_MAX_RANK] = {0};
@@ -4556,18 +4558,18 @@ static mg_status mgi_eval_matmul(mgi_eval *E, const mg_view *out, const mg_view 
   return MG_OK;
 }
 
-static mg_box mgi_box_whole(const mg_shape *s) {
+MGI_FN mg_box mgi_box_whole(const mg_shape *s) {
   mg_box b;
   memset(&b, 0, sizeof b);
   for (int d = 0; d < s->rank; d++) b.hi[d] = s->dim[d];
   return b;
 }
-static int mgi_box_empty(const mg_box *b, int rank) {
+MGI_FN int mgi_box_empty(const mg_box *b, int rank) {
   for (int d = 0; d < rank; d++)
     if (b->lo[d] >= b->hi[d]) return 1;
   return 0;
 }
-static void mgi_box_join(mg_box *b, const mg_box *with, int rank) {
+MGI_FN void mgi_box_join(mg_box *b, const mg_box *with, int rank) {
   if (mgi_box_empty(with, rank)) return;
   if (mgi_box_empty(b, rank)) { *b = *with; return; }
   for (int d = 0; d < rank; d++) {
@@ -4585,7 +4587,7 @@ int64_t mg_box_elements(const mg_box *b, int rank) {
 
 /* Reshape: dimensions that group alike on both sides are handled group by group; within one, the flat indices from the
    box's first element to its last. */
-static mg_box mgi_need_reshape(const mg_shape *from, const mg_shape *to, const mg_box *b) {
+MGI_FN mg_box mgi_need_reshape(const mg_shape *from, const mg_shape *to, const mg_box *b) {
   mg_box r = mgi_box_whole(from);
   for (int i = 0, j = 0; i < from->rank && j < to->rank;) {
     int i0 = i, j0 = j;
@@ -4608,7 +4610,7 @@ static mg_box mgi_need_reshape(const mg_shape *from, const mg_shape *to, const m
 }
 
 /* What box b, not empty, of o's result needs of operand k. */
-static mg_box mgi_need(const mg_graph *g, const mg_op_node *o, int k, const mg_box *b) {
+MGI_FN mg_box mgi_need(const mg_graph *g, const mg_op_node *o, int k, const mg_box *b) {
   const mg_shape *s = &g->tensors[o->in[k].id].shape, *z = &g->tensors[o->out[0].id].shape;
   mg_box r = mgi_box_whole(s);
   const mg_op_info *row = &mgi_rows[o->code];
@@ -4641,7 +4643,7 @@ static mg_box mgi_need(const mg_graph *g, const mg_op_node *o, int k, const mg_b
 }
 
 /* The part `need` of v, which holds the part `box`. */
-static mg_view mgi_view_part(const mg_view *v, const mg_box *box, const mg_box *need, size_t elem) {
+MGI_FN mg_view mgi_view_part(const mg_view *v, const mg_box *box, const mg_box *need, size_t elem) {
   mg_view r = *v;
   for (int d = 0; d < v->shape.rank; d++) {
     r.data = (char *)r.data + (size_t)((need->lo[d] - box->lo[d]) * v->stride[d]) * elem;
@@ -4651,7 +4653,7 @@ static mg_view mgi_view_part(const mg_view *v, const mg_box *box, const mg_box *
 }
 
 /* Rows by index; in[0] has all of them. */
-static mg_status mgi_eval_gather(mgi_eval *E, const mg_op_node *o, const mg_view *out, const mg_view *const *in) {
+MGI_FN mg_status mgi_eval_gather(mgi_eval *E, const mg_op_node *o, const mg_view *out, const mg_view *const *in) {
   const mg_view *rows = in[0], *index = in[1];
   const size_t elem = E->d->elem;
   const int first = index->shape.rank, computed = E->g->tensors[o->in[1].id].op != 0;
@@ -4678,7 +4680,7 @@ static mg_status mgi_eval_gather(mgi_eval *E, const mg_op_node *o, const mg_view
   return MG_OK;
 }
 /* Where the maximum along `dim` stands, of several the first. */
-static mg_status mgi_eval_argmax(mgi_eval *E, const mg_view *out, const mg_view *in, int dim) {
+MGI_FN mg_status mgi_eval_argmax(mgi_eval *E, const mg_view *out, const mg_view *in, int dim) {
   const mg_domain *d = E->d;
   int64_t i[MG_MAX_RANK] = {0};
   if (!d->above) return MG_UNSUPPORTED;
@@ -4697,7 +4699,7 @@ static mg_status mgi_eval_argmax(mgi_eval *E, const mg_view *out, const mg_view 
 }
 
 /* Pre-defined operators: out is dense and has its shape. */
-static mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
+MGI_FN mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
   const mg_op_info *row = &mgi_rows[o->code];
   if (E->box && mgi_box_empty(&E->box[o->out[0].id], E->g->tensors[o->out[0].id].shape.rank)) return MG_OK;
   mg_status s = mgi_val(E, o->out[0]);
@@ -4755,7 +4757,7 @@ static mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
 
 /* Where the chunk at the coordinates lies in a tensor that a map partitions: offsets by dimension. `full` starts as
    the extents before the cuts and becomes the nominal chunk. */
-static void mgi_locate(const mgi_eval *E, const mg_map *m, uint32_t axes, mg_shape *full, int64_t *off) {
+MGI_FN void mgi_locate(const mgi_eval *E, const mg_map *m, uint32_t axes, mg_shape *full, int64_t *off) {
   for (int d = 0; d < full->rank; d++) off[d] = 0;
   for (uint32_t a = 1; a < E->g->n_axes; a++) {
     int d = m->to[a];
@@ -4766,18 +4768,18 @@ static void mgi_locate(const mgi_eval *E, const mg_map *m, uint32_t axes, mg_sha
 }
 
 /* A tensor of the graph above whole, and where the part of it lies that is there. */
-static mg_shape mgi_up_shape(const mgi_eval *E, uint32_t t) { return E->box ? E->g->tensors[t].shape : E->val[t].shape; }
-static void mgi_up_offset(const mgi_eval *E, uint32_t t, int64_t *off) {
+MGI_FN mg_shape mgi_up_shape(const mgi_eval *E, uint32_t t) { return E->box ? E->g->tensors[t].shape : E->val[t].shape; }
+MGI_FN void mgi_up_offset(const mgi_eval *E, uint32_t t, int64_t *off) {
   for (int d = 0; E->box && d < E->g->tensors[t].shape.rank; d++) off[d] -= E->box[t].lo[d];
 }
 
-static mg_opcode mgi_accum_kind(const mg_map *m) {
+MGI_FN mg_opcode mgi_accum_kind(const mg_map *m) {
   for (uint32_t a = 1; a <= MG_MAX_AXES; a++)
     if (m->to[a] == MG_MAP_MAX) return MG_OP_MAX;
   return MG_OP_SUM;
 }
 
-static mg_status mgi_accum_reset(mgi_eval *E, const mg_op_node *o) {
+MGI_FN mg_status mgi_accum_reset(mgi_eval *E, const mg_op_node *o) {
   mg_status s = mgi_val(E, o->out[0]);
   mg_view *v = &E->val[o->out[0].id];
   if (s == MG_OK && mg_shape_elements(&v->shape)) E->d->fill(E->d->user, mgi_accum_kind(&o->map), v->data, (size_t)mg_shape_elements(&v->shape));
@@ -4785,7 +4787,7 @@ static mg_status mgi_accum_reset(mgi_eval *E, const mg_op_node *o) {
 }
 
 /* Takes the operand in, at the place that the coordinates say. */
-static mg_status mgi_accum_take(mgi_eval *E, const mg_op_node *o) {
+MGI_FN mg_status mgi_accum_take(mgi_eval *E, const mg_op_node *o) {
   const mg_view *src = &E->val[o->in[0].id];
   mg_view dst = E->val[o->out[0].id];
   mg_shape full = E->g->tensors[o->out[0].id].shape;
@@ -4798,17 +4800,17 @@ static mg_status mgi_accum_take(mgi_eval *E, const mg_op_node *o) {
 }
 
 /* Pass 1 leaves out what needs a merged value. */
-static int mgi_left_out(const mgi_eval *E, const mg_op_node *o) {
+MGI_FN int mgi_left_out(const mgi_eval *E, const mg_op_node *o) {
   if (E->pass != 1 || (o->code == MG_OP_ACCUM && mgi_grid_part(&o->map))) return 0;
   return E->g->tensors[(o->code == MG_OP_STORE ? o->in[0] : o->out[0]).id].merged != 0;
 }
 /* Pass 2 has the merged values already. */
-static int mgi_takes(const mgi_eval *E, const mg_op_node *o) { return !mgi_left_out(E, o) && !(E->pass == 2 && mgi_grid_part(&o->map)); }
+MGI_FN int mgi_takes(const mgi_eval *E, const mg_op_node *o) { return !mgi_left_out(E, o) && !(E->pass == 2 && mgi_grid_part(&o->map)); }
 
-static mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner);
-static int mgi_is_given(const mgi_eval *E, const mg_op_node *o);
+MGI_FN mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner);
+MGI_FN int mgi_is_given(const mgi_eval *E, const mg_op_node *o);
 
-static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t scope) {
+MGI_FN mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t scope) {
   const mg_graph *g = E->g;
   mg_status s = MG_OK;
   for (uint32_t k = lo; k < hi && s == MG_OK;) {
@@ -4881,7 +4883,7 @@ static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
 }
 
 /* Axes over whose blocks a grid accumulator merges. */
-static uint32_t mgi_merged_axes(const mg_graph *g) {
+MGI_FN uint32_t mgi_merged_axes(const mg_graph *g) {
   uint32_t r = 0;
   for (uint32_t k = 1; k < g->n_ops; k++)
     if (g->ops[k].code == MG_OP_ACCUM) r |= mgi_grid_part(&g->ops[k].map);
@@ -4890,7 +4892,7 @@ static uint32_t mgi_merged_axes(const mg_graph *g) {
 
 /* The blocks lo[a] <= at[a] < hi[a] of o->sub that the boxes of o's results need; 0 if none.  Of blocks that hold replicas
    one will do. */
-static int mgi_block_range(const mg_graph *g, const mg_op_node *o, const mg_box *box, int64_t *lo, int64_t *hi) {
+MGI_FN int mgi_block_range(const mg_graph *g, const mg_op_node *o, const mg_box *box, int64_t *lo, int64_t *hi) {
   const mg_graph *s = o->sub;
   uint32_t merged = mgi_merged_axes(s), store = 0;
   int any = 0;
@@ -4925,7 +4927,7 @@ static int mgi_block_range(const mg_graph *g, const mg_op_node *o, const mg_box 
 }
 
 /* What those blocks cover of a tensor of shape s under map m; loops run over all of theirs. */
-static mg_box mgi_block_cover(const mg_graph *g, const mg_map *m, const mg_shape *s, const int64_t *lo, const int64_t *hi) {
+MGI_FN mg_box mgi_block_cover(const mg_graph *g, const mg_map *m, const mg_shape *s, const int64_t *lo, const int64_t *hi) {
   mg_box b;
   mg_shape full = *s;
   memset(&b, 0, sizeof b);
@@ -4944,7 +4946,7 @@ static mg_box mgi_block_cover(const mg_graph *g, const mg_map *m, const mg_shape
 }
 
 /* Elements of a lower graph's own tensors, and the work of one block of it. */
-static void mgi_block_cost(const mg_graph *g, double *elements, double *work) {
+MGI_FN void mgi_block_cost(const mg_graph *g, double *elements, double *work) {
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
     double times = 1, n = 0;
@@ -4969,7 +4971,7 @@ void mg_part_free(mg_part *p) {
   if (p) free(p->box), memset(p, 0, sizeof *p);
 }
 
-static int mgi_all_given(const mg_op_node *o, const uint8_t *given) {
+MGI_FN int mgi_all_given(const mg_op_node *o, const uint8_t *given) {
   int all = given && o->n_out > 0;
   for (int j = 0; all && j < o->n_out; j++) all = given[o->out[j].id] != 0;
   return all;
@@ -5066,7 +5068,7 @@ mg_status mg_part_of_value(const mg_graph *g, mg_tensor value, const mg_box *wan
 }
 
 /* Runs all blocks (or threads) of a graph-defined operator of E->g, or those that its results' boxes need. */
-static mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner) {
+MGI_FN mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner) {
   const mg_graph *g = owner->sub;
   int64_t lo[4] = {0}, hi[4] = {0};
   if (E->box && !mgi_block_range(E->g, owner, E->box, lo, hi)) return MG_OK;
@@ -5102,7 +5104,7 @@ static mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner) {
 }
 
 /* The boxes of the tensors that are given, as if they had been computed. */
-static mg_status mgi_eval_given(mgi_eval *E) {
+MGI_FN mg_status mgi_eval_given(mgi_eval *E) {
   for (uint32_t t = 1; E->given && E->box && t < E->g->n_tensors; t++) {
     const mg_shape *s = &E->g->tensors[t].shape;
     if (!E->given[t] || mgi_box_empty(&E->box[t], s->rank)) continue;
@@ -5120,7 +5122,7 @@ static mg_status mgi_eval_given(mgi_eval *E) {
   }
   return MG_OK;
 }
-static int mgi_is_given(const mgi_eval *E, const mg_op_node *o) {
+MGI_FN int mgi_is_given(const mgi_eval *E, const mg_op_node *o) {
   int all = E->given != NULL && o->n_out > 0;
   for (int j = 0; all && j < o->n_out; j++) all = E->given[o->out[j].id] != NULL;
   return all;
@@ -5165,31 +5167,31 @@ mg_status mg_eval(const mg_graph *g, const mg_domain *d, const void *const *in, 
 /* extent: by root, of its dimensions of kernel-level tensors, 0: all of them are 1; stacked: blocks' results side by side. */
 typedef struct mgi_classer { uint32_t *uf; int64_t *extent; uint8_t *fixed, *stacked; mgi_level *level; uint32_t n_levels; } mgi_classer;
 
-static uint32_t mgi_node(const mgi_classer *C, const mg_graph *g, mg_tensor t, int d) {
+MGI_FN uint32_t mgi_node(const mgi_classer *C, const mg_graph *g, mg_tensor t, int d) {
   uint32_t k = 0;
   while (C->level[k].g != g) k++;
   return C->level[k].base + t.id * MG_MAX_RANK + (uint32_t)d;
 }
 /* Joins two nodes, unless dimensions of kernel-level tensors would share a class that have not one extent: tiles of as many rows may
    be cut from dimensions of 4 and of 12. */
-static void mgi_class_join(mgi_classer *C, uint32_t x, uint32_t y) {
+MGI_FN void mgi_class_join(mgi_classer *C, uint32_t x, uint32_t y) {
   const int64_t a = C->extent[mgi_uf_find(C->uf, x)], b = C->extent[mgi_uf_find(C->uf, y)];
   if (a && b && a != b) return;
   mgi_uf_join(C->uf, x, y);
   C->extent[mgi_uf_find(C->uf, x)] = a ? a : b;
 }
 /* The same, and not if one of the two has extent 1 and the other has not (a broadcast). */
-static void mgi_join_dims(mgi_classer *C, const mg_graph *ga, mg_tensor a, int da, const mg_graph *gb, mg_tensor b, int db) {
+MGI_FN void mgi_join_dims(mgi_classer *C, const mg_graph *ga, mg_tensor a, int da, const mg_graph *gb, mg_tensor b, int db) {
   int64_t x = ga->tensors[a.id].shape.dim[da], y = gb->tensors[b.id].shape.dim[db];
   if (ga == gb && (x == 1) != (y == 1)) return;
   mgi_class_join(C, mgi_node(C, ga, a, da), mgi_node(C, gb, b, db));
 }
-static void mgi_fix_from(mgi_classer *C, const mg_graph *g, mg_tensor t, int first) {
+MGI_FN void mgi_fix_from(mgi_classer *C, const mg_graph *g, mg_tensor t, int first) {
   for (int d = first; d < g->tensors[t.id].shape.rank; d++) C->fixed[mgi_node(C, g, t, d)] = 1;
 }
 
 /* How many leading dimensions a reshape passes through. */
-static int mgi_reshape_kept(const mg_shape *in, const mg_shape *out) {
+MGI_FN int mgi_reshape_kept(const mg_shape *in, const mg_shape *out) {
   int d = 0;
   while (d < in->rank && d < out->rank && in->dim[d] == out->dim[d]) d++;
   return d;
@@ -5197,7 +5199,7 @@ static int mgi_reshape_kept(const mg_shape *in, const mg_shape *out) {
 
 /* run[d]: the dimension of `out` that dimension d of `in` is, or -1: dimensions that it passes through, and those that stand
    alone where the products of the extents before them are alike. */
-static void mgi_reshape_runs(const mg_shape *in, const mg_shape *out, int8_t *run) {
+MGI_FN void mgi_reshape_runs(const mg_shape *in, const mg_shape *out, int8_t *run) {
   int i = mgi_reshape_kept(in, out), j = i;
   for (int d = 0; d < in->rank; d++) run[d] = (int8_t)(d < i ? d : -1);
   while (i < in->rank && j < out->rank) {
@@ -5231,7 +5233,7 @@ void mg_op_runs(mg_opcode op, const mg_attr *A, const mg_shape *in, const mg_sha
   }
 }
 
-static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o) {
+MGI_FN void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o) {
   const mg_op_info *row = &mgi_rows[o->code];
   mg_tensor out = o->n_out ? o->out[0] : o->in[0];
   int r = g->tensors[out.id].shape.rank;
@@ -5312,7 +5314,7 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
 }
 
 /* Lists g and the graphs below it; with level NULL it only counts. */
-static void mgi_levels(const mg_graph *g, mgi_level *level, uint32_t *n, uint32_t *nodes) {
+MGI_FN void mgi_levels(const mg_graph *g, mgi_level *level, uint32_t *n, uint32_t *nodes) {
   if (level) level[*n].g = g, level[*n].base = *nodes;
   ++*n;
   *nodes += g->n_tensors * MG_MAX_RANK;
@@ -5373,7 +5375,7 @@ void mg_classes_free(mg_classes *c) {
   memset(c, 0, sizeof *c);
 }
 
-static mg_axis mgi_axis(uint32_t id) {
+MGI_FN mg_axis mgi_axis(uint32_t id) {
   mg_axis a;
   a.id = id;
   return a;
@@ -5402,28 +5404,28 @@ typedef struct mgi_family {
   const mgi_fold *fold;
 } mgi_family;
 /* What symbol s, from 1 on, is in the copy; 0: fixed, or none. */
-static uint32_t mgi_family_symbol(const mgi_family *F, uint32_t s) {
+MGI_FN uint32_t mgi_family_symbol(const mgi_family *F, uint32_t s) {
   uint32_t now = s;
   if (!s || !F || !F->fixed) return s;
   for (uint32_t k = 0; k < s; k++) now -= F->fixed[k] != 0;
   return F->fixed[s - 1] ? 0 : now;
 }
-static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise);
+MGI_FN int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise);
 
-static mg_tensor mgi_fold_shape(mg_graph *to, mg_tensor t, const mg_shape *shape) {
+MGI_FN mg_tensor mgi_fold_shape(mg_graph *to, mg_tensor t, const mg_shape *shape) {
   const mg_shape *has = &mg_tensor_of(to, t)->shape;
   int same = has->rank == shape->rank;
   for (int d = 0; d < shape->rank && same; d++) same = has->dim[d] == shape->dim[d];
   return same ? t : mg_reshape(to, t, shape->rank, shape->dim);
 }
 /* What the block had in the place of t, or stores in its place. */
-static mg_tensor mgi_fold_box(mg_graph *to, const mgi_fold *f, mg_tensor t) {
+MGI_FN mg_tensor mgi_fold_box(mg_graph *to, const mgi_fold *f, mg_tensor t) {
   if (!f->turned) return mgi_fold_shape(to, t, &f->box);
   return mgi_fold_shape(to, mg_transpose(to, mgi_fold_shape(to, t, &f->parts), f->perm), &f->box);
 }
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
    flat: thread graphs are inlined, which mgi_flat_threads must have allowed.  F: NULL, or what counts follow besides. */
-static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel, int flat, const mgi_family *F) {
+MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel, int flat, const mgi_family *F) {
   uint32_t scope = 0, axis[MG_MAX_AXES + 1] = {0, 1, 2, 3};
   const mgi_fold *fold = F ? F->fold : NULL; /* where this graph is the kernel, or the program */
   if (fold && from->level != MG_KERNEL && (from->level != MG_BLOCK || from->up_op != fold->kernel)) fold = NULL;
@@ -5525,7 +5527,7 @@ int mg_has_threads(const mg_graph *g) {
 
 /* Whether the thread graph s may be inlined: where[t][a] is the dimension, counted from the last one, along which axis
    a cut tensor t, or -1. */
-static mg_status mgi_flat_threads(const mg_graph *s, mg_error *e) {
+MGI_FN mg_status mgi_flat_threads(const mg_graph *s, mg_error *e) {
   int8_t (*where)[4] = (int8_t (*)[4])malloc(s->n_tensors * sizeof *where);
   const char *why = NULL, *at = "thread graph";
   if (!where) return mg_fail(e, MG_NO_MEMORY, "mg_inline_threads", "no memory");
@@ -5559,7 +5561,7 @@ static mg_status mgi_flat_threads(const mg_graph *s, mg_error *e) {
   return why ? mg_fail(e, MG_UNSUPPORTED, at, "the thread graph cannot be inlined: %s", why) : MG_OK;
 }
 
-static mg_status mgi_flat_all(const mg_graph *g, mg_error *e) {
+MGI_FN mg_status mgi_flat_all(const mg_graph *g, mg_error *e) {
   mg_status s = MG_OK;
   for (uint32_t k = 1; k < g->n_ops && s == MG_OK; k++)
     if (g->ops[k].sub) s = g->level == MG_BLOCK ? mgi_flat_threads(g->ops[k].sub, e) : mgi_flat_all(g->ops[k].sub, e);
@@ -5568,7 +5570,7 @@ static mg_status mgi_flat_all(const mg_graph *g, mg_error *e) {
 
 /* What symbol k of g, which no input has, is at where computed sizes are what inputs of `to` have; their other symbols are
    at v. */
-static int64_t mgi_symbol_from(const mg_graph *to, const mg_graph *g, uint32_t k, const int64_t *v) {
+MGI_FN int64_t mgi_symbol_from(const mg_graph *to, const mg_graph *g, uint32_t k, const int64_t *v) {
   int64_t at[MG_MAX_SYMBOLS], least = 1, most = (int64_t)1 << 40, value;
   for (uint32_t j = 0; j < g->n_in; j++)
     for (int d = 0; d < g->tensors[g->in[j].id].shape.rank; d++) {
@@ -5589,7 +5591,7 @@ static int64_t mgi_symbol_from(const mg_graph *to, const mg_graph *g, uint32_t k
   return g->symbol[k].most;
 }
 /* The symbols of g that F does not fix, in a graph of its inputs: each at most what its dimensions have there. */
-static void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const mgi_family *F) {
+MGI_FN void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const mgi_family *F) {
   int64_t most[MG_MAX_SYMBOLS];
   uint8_t has[MG_MAX_SYMBOLS] = {0};
   const int64_t *now = F ? F->value : NULL;
@@ -5614,13 +5616,13 @@ static void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const mgi_family *
   }
 }
 /* The names of the symbols that F fixes in a copy of g. */
-static void mgi_copy_fixed(mg_graph *to, const mg_graph *g, const mgi_family *F) {
+MGI_FN void mgi_copy_fixed(mg_graph *to, const mg_graph *g, const mgi_family *F) {
   int n = 0;
   for (uint32_t k = 0; k < g->n_symbols && F && F->fixed; k++)
     if (F->fixed[k]) to->fixed[n++] = mgi_copy_string(to->root, g->symbol[k].name, strlen(g->symbol[k].name));
 }
 /* A copy, of other sizes or without thread graphs. */
-static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, const mgi_family *F, mg_graph **out, mg_error *e) {
+MGI_FN mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, const mgi_family *F, mg_graph **out, mg_error *e) {
   uint8_t all[MG_MAX_SYMBOLS];
   mg_classes C;
   int kernel = 0, apart = 0;
@@ -5663,7 +5665,7 @@ static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
 }
 
 /* See mg_piece_of. */
-static void mgi_piece_mark(const mg_graph *g, const uint8_t *given, mg_tensor t, uint8_t *keep) {
+MGI_FN void mgi_piece_mark(const mg_graph *g, const uint8_t *given, mg_tensor t, uint8_t *keep) {
   const uint32_t op = g->tensors[t.id].op;
   if (given[t.id] || keep[op]) return;
   keep[op] = 1;
@@ -5723,7 +5725,7 @@ void mg_rest_free(mg_rest *r) {
   mg_graph_free(r->g[0]), mg_graph_free(r->g[1]);
   memset(r, 0, sizeof *r);
 }
-static int mgi_input_of(const mg_graph *g, mg_tensor t) {
+MGI_FN int mgi_input_of(const mg_graph *g, mg_tensor t) {
   for (uint32_t k = 0; k < g->n_in; k++)
     if (g->in[k].id == t.id) return (int)k;
   return -1;
@@ -5731,18 +5733,18 @@ static int mgi_input_of(const mg_graph *g, mg_tensor t) {
 /* What a pick takes: the input, the gather's pick (result[] has them by tensor, from 1) or the computed tensor. */
 typedef struct mgi_picked { int kind, which; } mgi_picked;
 enum { MGI_PICKED_INPUT, MGI_PICKED_PICK, MGI_PICKED_COMPUTED };
-static mgi_picked mgi_picked_of(const mg_graph *g, mg_tensor t, const int *result) {
+MGI_FN mgi_picked mgi_picked_of(const mg_graph *g, mg_tensor t, const int *result) {
   mgi_picked p = {MGI_PICKED_COMPUTED, (int)t.id};
   if (result[t.id]) p.kind = MGI_PICKED_PICK, p.which = result[t.id] - 1;
   else if (!g->tensors[t.id].op) p.kind = MGI_PICKED_INPUT, p.which = mgi_input_of(g, t);
   return p;
 }
-static int mgi_pick_index(const mg_graph *g, const mg_op_node *o, const int *result) {
+MGI_FN int mgi_pick_index(const mg_graph *g, const mg_op_node *o, const int *result) {
   if (o->code != MG_OP_GATHER) return 0;
   return result[o->in[1].id] ? -result[o->in[1].id] : mgi_input_of(g, o->in[1]);
 }
 /* 1 if operator `op` of graph `which` is pick p.  Computed operands of the second graph are taken to be the first's in order. */
-static int mgi_pick_same(const mg_rest *r, const mg_graph *const *g, int which, const mg_pick *p, uint32_t op, const int *const *result) {
+MGI_FN int mgi_pick_same(const mg_rest *r, const mg_graph *const *g, int which, const mg_pick *p, uint32_t op, const int *const *result) {
   const mg_op_node *x = &g[0]->ops[p->op[0]], *y = &g[which]->ops[op];
   if (x->code != y->code || x->attr.dim != y->attr.dim || p->index != mgi_pick_index(g[which], y, result[which])) return 0;
   const mgi_picked had = mgi_picked_of(g[0], p->of[0], result[0]), is = mgi_picked_of(g[which], y->in[0], result[which]);
@@ -5755,7 +5757,7 @@ static int mgi_pick_same(const mg_rest *r, const mg_graph *const *g, int which, 
   return s->dtype == t->dtype && !memcmp(&s->shape, &t->shape, sizeof s->shape);
 }
 /* The picks of graph `which`, in its order. */
-static mg_status mgi_rest_picks(mg_rest *r, const mg_graph *const *g, int which, int *const *result, mg_error *e) {
+MGI_FN mg_status mgi_rest_picks(mg_rest *r, const mg_graph *const *g, int which, int *const *result, mg_error *e) {
   const mg_graph *h = g[which];
   for (uint32_t op = 1; op < h->n_ops; op++) {
     const mg_op_node *o = &h->ops[op];
@@ -5779,7 +5781,7 @@ static mg_status mgi_rest_picks(mg_rest *r, const mg_graph *const *g, int which,
   return MG_OK;
 }
 /* 1 if pick k's result may be undefined: what it picks of, or where, is computed. */
-static int mgi_pick_computed(const mg_rest *r, const mg_graph *g, int k, const int *result) {
+MGI_FN int mgi_pick_computed(const mg_rest *r, const mg_graph *g, int k, const int *result) {
   const mg_pick *p = &r->pick[k];
   const mgi_picked of = mgi_picked_of(g, p->of[0], result);
   if (of.kind == MGI_PICKED_COMPUTED || (of.kind == MGI_PICKED_PICK && mgi_pick_computed(r, g, of.which, result))) return 1;
@@ -5787,14 +5789,14 @@ static int mgi_pick_computed(const mg_rest *r, const mg_graph *g, int k, const i
 }
 /* The rests' outputs, out[which][j] of n. */
 typedef struct mgi_rest_outputs { int n; mg_tensor out[2][MG_MAX_OUT]; } mgi_rest_outputs;
-static mg_status mgi_rest_add(mgi_rest_outputs *w, mg_tensor a, mg_tensor b, int *at, mg_error *e) {
+MGI_FN mg_status mgi_rest_add(mgi_rest_outputs *w, mg_tensor a, mg_tensor b, int *at, mg_error *e) {
   for (*at = 0; *at < w->n; ++*at)
     if (w->out[0][*at].id == a.id && w->out[1][*at].id == b.id) return MG_OK;
   if (w->n == MG_MAX_OUT) return mg_fail(e, MG_UNSUPPORTED, "picks", "outputs, and what is picked of, are more than %d", (int)MG_MAX_OUT);
   w->out[0][w->n] = a, w->out[1][w->n++] = b;
   return MG_OK;
 }
-static mg_status mgi_rest_wanted(mg_rest *r, const mg_graph *const *g, int graphs, int *const *result, mgi_rest_outputs *w, mg_error *e) {
+MGI_FN mg_status mgi_rest_wanted(mg_rest *r, const mg_graph *const *g, int graphs, int *const *result, mgi_rest_outputs *w, mg_error *e) {
   const int second = graphs - 1;
   mg_status s = MG_OK;
   for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK; k++) {
@@ -5813,7 +5815,7 @@ static mg_status mgi_rest_wanted(mg_rest *r, const mg_graph *const *g, int graph
   return s;
 }
 /* A name that no tensor of g has but t, which may be none, and none of h, which may be NULL: `name`, or with more. */
-static const char *mgi_rest_name(const mg_graph *g, uint32_t t, const mg_graph *h, const char *name, char buf[65]) {
+MGI_FN const char *mgi_rest_name(const mg_graph *g, uint32_t t, const mg_graph *h, const char *name, char buf[65]) {
   snprintf(buf, 65, "%.60s", name);
   for (int k = 2; (mg_find(g, buf).id && mg_find(g, buf).id != t) || (h && mg_find(h, buf).id); k++)
     snprintf(buf, 65, "%.48s_%d", name, k);
@@ -5821,7 +5823,7 @@ static const char *mgi_rest_name(const mg_graph *g, uint32_t t, const mg_graph *
 }
 /* Marks in keep[] the operators of g that its rest has; given[]: what ends there, an input or a gather's result.  Of these,
    what is read is marked in r: by a place that is not -1. */
-static void mgi_rest_mark(mg_rest *r, const mg_graph *g, int which, const int *result, const mgi_rest_outputs *w, uint8_t *given, uint8_t *keep) {
+MGI_FN void mgi_rest_mark(mg_rest *r, const mg_graph *g, int which, const int *result, const mgi_rest_outputs *w, uint8_t *given, uint8_t *keep) {
   for (uint32_t t = 1; t < g->n_tensors; t++) given[t] = g->tensors[t].dtype != MG_I32 && (!g->tensors[t].op || result[t]);
   for (int j = 0; j < w->n; j++) mgi_piece_mark(g, given, w->out[which][j], keep);
   for (uint32_t t = 1; t < g->n_tensors; t++) {
@@ -5836,7 +5838,7 @@ static void mgi_rest_mark(mg_rest *r, const mg_graph *g, int which, const int *r
     else r->in[mgi_input_of(g, h)] = 0;
   }
 }
-static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, const int *result, const uint8_t *symbols, const mgi_rest_outputs *w, mg_error *e) {
+MGI_FN mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, const int *result, const uint8_t *symbols, const mgi_rest_outputs *w, mg_error *e) {
   const mg_graph *h = g[which];
   mg_config cfg = h->root->cfg;
   mg_graph *to = r->g[which] = mg_program_new(h->name, &cfg);
@@ -5886,7 +5888,7 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
   return s;
 }
 /* A symbol stays one: where nothing that is read has it as a dimension, something else that has it stays too. */
-static void mgi_rest_sizes(mg_rest *r, const mg_graph *g, const uint8_t *symbols) {
+MGI_FN void mgi_rest_sizes(mg_rest *r, const mg_graph *g, const uint8_t *symbols) {
   for (uint32_t is = 1; is <= mg_n_sizes(g); is++) {
     int input = -1, pick = -1, there = 0;
     for (uint32_t k = 0; k < g->n_in; k++)
@@ -5930,7 +5932,7 @@ mg_status mg_rest_of(const mg_graph *a, const mg_graph *b, mg_rest *r, mg_error 
 }
 
 /* Copies to `to` what can be of the operators of the rest that are not there yet; map: by its tensors.  1 if any was. */
-static int mgi_rest_ready(mg_graph *to, const mg_graph *rest, mg_tensor *map, uint8_t *done, uint8_t *keep) {
+MGI_FN int mgi_rest_ready(mg_graph *to, const mg_graph *rest, mg_tensor *map, uint8_t *done, uint8_t *keep) {
   mgi_family F;
   int kernel = 0, any = 0;
   memset(&F, 0, sizeof F), F.keep = keep;
@@ -6027,7 +6029,7 @@ typedef struct mgi_factors {
 } mgi_factors;
 
 /* Factor f becomes two of which the outer one has extent `outer`; 0 if it cannot. */
-static int mgi_factor_split(mgi_factors *F, int f, int64_t outer) {
+MGI_FN int mgi_factor_split(mgi_factors *F, int f, int64_t outer) {
   if (F->n == MGI_FACTORS || outer < 2 || F->extent[f] % outer || F->extent[f] == outer) return 0;
   for (int side = 0; side < 2; side++)
     for (int d = 0; d < F->x[side].rank; d++)
@@ -6041,7 +6043,7 @@ static int mgi_factor_split(mgi_factors *F, int f, int64_t outer) {
   return 1;
 }
 /* One move of the second tensor. */
-static int mgi_factor_move(mgi_factors *F, const mg_op_node *o) {
+MGI_FN int mgi_factor_move(mgi_factors *F, const mg_op_node *o) {
   mgi_factored *x = &F->x[1], y;
   memset(&y, 0, sizeof y);
   if (o->code == MG_OP_TRANSPOSE) {
@@ -6067,7 +6069,7 @@ static int mgi_factor_move(mgi_factors *F, const mg_op_node *o) {
   return 1;
 }
 /* 1 if factor f is a whole dimension of both tensors. */
-static int mgi_factor_whole(const mgi_factors *F, int f) {
+MGI_FN int mgi_factor_whole(const mgi_factors *F, int f) {
   int whole = 0;
   for (int side = 0; side < 2; side++)
     for (int d = 0; d < F->x[side].rank; d++) whole += F->x[side].n[d] == 1 && F->x[side].of[d][0] == f;
@@ -6075,7 +6077,7 @@ static int mgi_factor_whole(const mgi_factors *F, int f) {
 }
 /* The axes of g cut tensor `side` by `map`: exactly, or a whole dimension of both tensors, the last of whose chunks may be short
    then, as the other's. */
-static int mgi_factor_cut(mgi_factors *F, int side, const mg_graph *g, const mg_map *map) {
+MGI_FN int mgi_factor_cut(mgi_factors *F, int side, const mg_graph *g, const mg_map *map) {
   int at[MG_MAX_RANK] = {0};
   for (uint32_t a = 1; a < g->n_axes; a++) {
     const int d = map->to[a];
@@ -6092,7 +6094,7 @@ static int mgi_factor_cut(mgi_factors *F, int side, const mg_graph *g, const mg_
 }
 /* The map by which the axes, a being axis[a] now, cut tensor `side` alike; 0 if none does: each is of one dimension, in
    the order of its factors in the other tensor, and cuts are outside of what is left, in the order of the axes. */
-static int mgi_factor_map(const mgi_factors *F, int side, const uint32_t *axis, const mg_map *was, mg_map *map) {
+MGI_FN int mgi_factor_map(const mgi_factors *F, int side, const uint32_t *axis, const mg_map *was, mg_map *map) {
   const mgi_factored *x = &F->x[side], *y = &F->x[!side];
   uint8_t order[2][MGI_FACTORS];
   int n[2] = {0, 0}, dim[MG_MAX_AXES + 1];
@@ -6118,7 +6120,7 @@ static int mgi_factor_map(const mgi_factors *F, int side, const uint32_t *axis, 
   }
   return n[0] == n[1] && !memcmp(order[0], order[1], (size_t)n[0]);
 }
-static void mgi_factor_box(const mgi_factors *F, int side, mg_shape *box) {
+MGI_FN void mgi_factor_box(const mgi_factors *F, int side, mg_shape *box) {
   box->rank = F->x[side].rank;
   for (int d = 0; d < box->rank; d++) {
     box->dim[d] = 1;
@@ -6127,14 +6129,14 @@ static void mgi_factor_box(const mgi_factors *F, int side, mg_shape *box) {
   }
 }
 /* What is left of dimension d of tensor `side`, at most MGI_FACTORS of them; how many. */
-static int mgi_factor_left(const mgi_factors *F, int side, int d, uint8_t *left) {
+MGI_FN int mgi_factor_left(const mgi_factors *F, int side, int d, uint8_t *left) {
   int n = 0;
   for (int k = 0; k < F->x[side].n[d]; k++)
     if (!F->cut[F->x[side].of[d][k]]) left[n++] = F->x[side].of[d][k];
   return n;
 }
 /* Whether what is left of the first tensor becomes what is left of the second by an exchange of whole dimensions, *f has which. */
-static int mgi_factor_exchange(const mgi_factors *F, mgi_fold *f) {
+MGI_FN int mgi_factor_exchange(const mgi_factors *F, mgi_fold *f) {
   uint8_t left[2][MGI_FACTORS];
   int taken = 0, moved = 0;
   const int rank = F->x[1].rank;
@@ -6152,7 +6154,7 @@ static int mgi_factor_exchange(const mgi_factors *F, mgi_fold *f) {
   return 1;
 }
 /* The same by an exchange of parts of dimensions: runs of factors that are neighbours in both.  0 if there are too many. */
-static int mgi_factor_parts(const mgi_factors *F, mgi_fold *f) {
+MGI_FN int mgi_factor_parts(const mgi_factors *F, mgi_fold *f) {
   uint8_t left[2][MGI_FACTORS], run[MGI_FACTORS], part[MGI_FACTORS];
   int n[2] = {0, 0}, at[MGI_FACTORS], parts = 0;
   for (int side = 0; side < 2; side++)
@@ -6173,7 +6175,7 @@ static int mgi_factor_parts(const mgi_factors *F, mgi_fold *f) {
   return 1;
 }
 /* 1 if no two grid axes of extents above 1 that cut one dimension anywhere in b change their order. */
-static int mgi_axes_keep(const mg_graph *b, uint32_t but, const uint32_t *axis) {
+MGI_FN int mgi_axes_keep(const mg_graph *b, uint32_t but, const uint32_t *axis) {
   for (uint32_t k = 1; k < b->n_ops; k++)
     for (uint32_t a = 1; a < 3 && k != but && (b->ops[k].code == MG_OP_LOAD || b->ops[k].code == MG_OP_STORE); a++)
       for (uint32_t c = a + 1; c <= 3; c++) {
@@ -6184,7 +6186,7 @@ static int mgi_axes_keep(const mg_graph *b, uint32_t but, const uint32_t *axis) 
   return 1;
 }
 /* What is needed for t, where the fold is done; 1 if `gone` is among it. */
-static int mgi_fold_mark(const mg_graph *g, const mgi_fold *f, mg_tensor t, mg_tensor gone, uint8_t *keep) {
+MGI_FN int mgi_fold_mark(const mg_graph *g, const mgi_fold *f, mg_tensor t, mg_tensor gone, uint8_t *keep) {
   const uint32_t op = f->out >= 0 && t.id == f->to.id ? f->kernel : g->tensors[t.id].op;
   int bad = t.id == gone.id;
   if (!op || keep[op] || bad) return bad;
@@ -6321,16 +6323,16 @@ typedef struct mgi_labeller {
 
 enum { MGI_AXIS_FREE = -2 /* it cuts nothing */, MGI_AXIS_PLAIN = -1 /* it cuts what is no class */ };
 
-static int32_t mgi_label_root(mgi_labeller *R, int32_t c) {
+MGI_FN int32_t mgi_label_root(mgi_labeller *R, int32_t c) {
   if (c < 0) return -1;
   c = (int32_t)mgi_uf_find(R->uf, (uint32_t)c);
   return R->lost[c] ? -1 : c;
 }
-static void mgi_label_lose(mgi_labeller *R, int32_t c) {
+MGI_FN void mgi_label_lose(mgi_labeller *R, int32_t c) {
   c = mgi_label_root(R, c);
   if (c >= 0) R->lost[c] = 1, R->lost_at[c] = (uint8_t)R->at, R->changed = 1;
 }
-static void mgi_label_join(mgi_labeller *R, int32_t a, int32_t b) {
+MGI_FN void mgi_label_join(mgi_labeller *R, int32_t a, int32_t b) {
   const uint32_t x = mgi_uf_find(R->uf, (uint32_t)a), y = mgi_uf_find(R->uf, (uint32_t)b);
   if (x == y) return;
   R->lost[x] = R->lost[y] = R->lost[x] | R->lost[y];
@@ -6342,18 +6344,18 @@ uint32_t mg_parallel_level(const mg_parallel *p, int which, const mg_graph *g) {
   while (p->level[k].g != g) k++;
   return k;
 }
-static mgi_label *mgi_labels(const mg_parallel *p, uint32_t level, mg_tensor t) { return &p->dim[p->level[level].base + t.id * MG_MAX_RANK]; }
-static int mgi_label_same_cuts(const mgi_label *a, const mgi_label *b) { return a->n == b->n && !memcmp(a->cut, b->cut, a->n); }
+MGI_FN mgi_label *mgi_labels(const mg_parallel *p, uint32_t level, mg_tensor t) { return &p->dim[p->level[level].base + t.id * MG_MAX_RANK]; }
+MGI_FN int mgi_label_same_cuts(const mgi_label *a, const mgi_label *b) { return a->n == b->n && !memcmp(a->cut, b->cut, a->n); }
 /* A label may stand at one dimension of a tensor. */
-static void mgi_label_once(mgi_labeller *R, const mgi_label *x, int rank) {
+MGI_FN void mgi_label_once(mgi_labeller *R, const mgi_label *x, int rank) {
   for (int d = 0; d < rank; d++)
     for (int f = 0; f < d; f++)
       if (x[d].c >= 0 && mgi_label_root(R, x[d].c) == mgi_label_root(R, x[f].c)) mgi_label_lose(R, x[d].c);
 }
-static uint8_t mgi_label_axis(const mg_graph *g, uint32_t a) { return (uint8_t)(a + (g->level == MG_THREAD ? 16 : 0)); }
+MGI_FN uint8_t mgi_label_axis(const mg_graph *g, uint32_t a) { return (uint8_t)(a + (g->level == MG_THREAD ? 16 : 0)); }
 
 /* Rule 1': 1 if operator o ends the label that dimension d of its operand k has. */
-static int mgi_label_ends(mgi_labeller *R, uint32_t level, const mg_op_node *o, int k, int d) {
+MGI_FN int mgi_label_ends(mgi_labeller *R, uint32_t level, const mg_op_node *o, int k, int d) {
   const mg_graph *g = R->p->level[level].g;
   const int pairs = o->n_in / 2;
   if (!R->contract) return 0;
@@ -6367,7 +6369,7 @@ static int mgi_label_ends(mgi_labeller *R, uint32_t level, const mg_op_node *o, 
   return 1;
 }
 /* Rule 1. */
-static void mgi_label_op(mgi_labeller *R, uint32_t level, const mg_op_node *o) {
+MGI_FN void mgi_label_op(mgi_labeller *R, uint32_t level, const mg_op_node *o) {
   const mg_graph *g = R->p->level[level].g;
   const mg_op_info *row = &mgi_rows[o->code];
   const mg_shape *to = &g->tensors[o->out[0].id].shape;
@@ -6405,10 +6407,10 @@ static void mgi_label_op(mgi_labeller *R, uint32_t level, const mg_op_node *o) {
 }
 
 /* Takes axis a's cut off dimension f of x: 0 if that is not the last. */
-static int mgi_label_undo(mgi_label *x, uint8_t axis) { return x->n && x->cut[x->n - 1] == axis ? (x->n--, 1) : 0; }
+MGI_FN int mgi_label_undo(mgi_label *x, uint8_t axis) { return x->n && x->cut[x->n - 1] == axis ? (x->n--, 1) : 0; }
 
 /* Rules 2 and 3: loads, accumulators, stores of a lower graph; `up` is the level above. */
-static void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const mg_op_node *o, mg_tensor made) {
+MGI_FN void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const mg_op_node *o, mg_tensor made) {
   const mg_graph *g = R->p->level[level].g;
   const int32_t *label = &R->p->axis[level * (MG_MAX_AXES + 1)];
   mgi_label *before = &R->before[level * (MG_MAX_AXES + 1)];
@@ -6447,7 +6449,7 @@ static void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const m
 }
 
 /* What the axes of a lower graph cut. */
-static void mgi_label_axes(mgi_labeller *R, uint32_t level, uint32_t up) {
+MGI_FN void mgi_label_axes(mgi_labeller *R, uint32_t level, uint32_t up) {
   const mg_graph *g = R->p->level[level].g;
   int32_t *label = &R->p->axis[level * (MG_MAX_AXES + 1)];
   for (uint32_t a = 0; a <= MG_MAX_AXES; a++) label[a] = MGI_AXIS_FREE;
@@ -6461,7 +6463,7 @@ static void mgi_label_axes(mgi_labeller *R, uint32_t level, uint32_t up) {
     }
 }
 
-static void mgi_label_graph(mgi_labeller *R, int which, uint32_t level, uint32_t up) {
+MGI_FN void mgi_label_graph(mgi_labeller *R, int which, uint32_t level, uint32_t up) {
   const mg_graph *g = R->p->level[level].g;
   int stores = 0;
   if (g->up) mgi_label_axes(R, level, up);
@@ -6476,7 +6478,7 @@ static void mgi_label_graph(mgi_labeller *R, int which, uint32_t level, uint32_t
 }
 
 /* Labels of both graphs, from those classes that are left; 1 if one was lost, or two became one. */
-static int mgi_label_all(mgi_labeller *R, uint32_t nodes) {
+MGI_FN int mgi_label_all(mgi_labeller *R, uint32_t nodes) {
   mg_parallel *p = R->p;
   R->changed = 0;
   for (uint32_t k = 0; k < nodes; k++) p->dim[k].c = -1, p->dim[k].n = 0;
@@ -6513,7 +6515,7 @@ static int mgi_label_all(mgi_labeller *R, uint32_t nodes) {
 }
 
 /* The classes that are left, numbered. */
-static void mgi_label_number(mgi_labeller *R, uint32_t nodes) {
+MGI_FN void mgi_label_number(mgi_labeller *R, uint32_t nodes) {
   mg_parallel *p = R->p;
   const mg_graph *g = p->level[p->first[0]].g;
   int32_t number[MG_MAX_CLASSES];
@@ -6540,7 +6542,7 @@ static void mgi_label_number(mgi_labeller *R, uint32_t nodes) {
     for (int d = 0; d < MG_MAX_RANK; d++) p->out[k][d] = d < g->tensors[g->out[k].id].shape.rank ? mgi_labels(p, p->first[0], g->out[k])[d].c : -1;
 }
 
-static mg_status mgi_indices_of(const mg_graph *a, const mg_graph *b, int contract, mg_parallel *out, mg_error *e) {
+MGI_FN mg_status mgi_indices_of(const mg_graph *a, const mg_graph *b, int contract, mg_parallel *out, mg_error *e) {
   mgi_labeller R;
   uint32_t nodes = 0, levels = 0;
   memset(out, 0, sizeof *out), memset(&R, 0, sizeof R);
@@ -6580,7 +6582,7 @@ void mg_parallel_free(mg_parallel *p) {
   memset(p, 0, sizeof *p);
 }
 
-static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise) {
+MGI_FN int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise) {
   const uint32_t symbol = F && F->value ? g->axes[axis].symbol : 0;
   if (symbol) return mg_ceil_div(F->value[symbol - 1], mg_ceil_div(F->p->level[F->p->first[F->which]].g->symbol[symbol - 1].most, g->axes[axis].extent));
   if (!F || !F->chunks) return otherwise;
@@ -6606,12 +6608,12 @@ mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *ext
 
 /* The symbol, as 1 + its number, that axis a of level graph `level` cuts, or 0.  No symbol is cut twice
    (mgi_symbols_hold). */
-static uint32_t mgi_symbol_cut(const mgi_symbols *S, uint32_t level, uint32_t a) {
+MGI_FN uint32_t mgi_symbol_cut(const mgi_symbols *S, uint32_t level, uint32_t a) {
   const int c = S->p.axis[level * (MG_MAX_AXES + 1) + a];
   return c >= 0 ? S->of[c] : 0;
 }
 /* Where the axes of graph g, of which level `level` of the classes is, count otherwise than the symbols say. */
-static mg_status mgi_symbols_axes(const mgi_symbols *S, uint32_t level, mg_error *e) {
+MGI_FN mg_status mgi_symbols_axes(const mgi_symbols *S, uint32_t level, mg_error *e) {
   const mg_graph *g = S->p.level[level].g;
   for (uint32_t a = 1; a < g->n_axes; a++) {
     const uint32_t runs = mgi_symbol_cut(S, level, a);
@@ -6629,7 +6631,7 @@ static mg_status mgi_symbols_axes(const mgi_symbols *S, uint32_t level, mg_error
   }
   return MG_OK;
 }
-static mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e) {
+MGI_FN mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e) {
   memset(S, 0, sizeof *S);
   S->g = g;
   if (!g->n_symbols) return MG_OK;
@@ -6651,17 +6653,17 @@ static mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e
       if (g->in_symbol[k][d] && S->p.in[k][d] >= 0) S->of[S->p.in[k][d]] = g->in_symbol[k][d];
   return MG_OK;
 }
-static void mgi_symbols_close(mgi_symbols *S) {
+MGI_FN void mgi_symbols_close(mgi_symbols *S) {
   if (S->g->n_symbols) mg_parallel_free(&S->p);
 }
-static const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, mg_tensor t, int d) {
+MGI_FN const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, mg_tensor t, int d) {
   if (!S || !S->g->n_symbols) return NULL;
   const mgi_label *x = &mgi_labels(&S->p, mg_parallel_level(&S->p, 0, g), t)[d];
   return x->c >= 0 && !x->n && S->of[x->c] ? &S->g->symbol[S->of[x->c] - 1] : NULL;
 }
 /* A contracted symbol whose extent is a constant of kernel-level g: a sum over it is divided by its most.
    NULL: none. */
-static const mg_symbol *mgi_symbols_mean(const mgi_symbols *S) {
+MGI_FN const mg_symbol *mgi_symbols_mean(const mgi_symbols *S) {
   const mg_graph *g = S->g;
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *sum = &g->ops[g->tensors[g->ops[k].in[0].id].op];
@@ -6673,7 +6675,7 @@ static const mg_symbol *mgi_symbols_mean(const mgi_symbols *S) {
   return NULL;
 }
 /* MG_OK if the program is the family that its symbols say. */
-static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
+MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
   mgi_symbols S;
   uint32_t named = 0;
   mg_status s = mgi_symbols_open(g, &S, e);
@@ -6775,7 +6777,7 @@ mg_status mg_rename(mg_graph *g, const char *name, mg_error *e) {
 
 /* Where a reshape's text has a symbol, its result runs with it, and nowhere else: [4, n] is not [n, 4]
    where n is at most 4. */
-static void mgi_shapes_hold(mgi_parser *P, const mg_graph *g) {
+MGI_FN void mgi_shapes_hold(mgi_parser *P, const mg_graph *g) {
   mgi_symbols S;
   const mg_status s = mgi_symbols_open(g, &S, P->e);
   if (s != MG_OK) {
@@ -6848,7 +6850,7 @@ mg_status mg_contracted(const mg_graph *g, uint8_t contracted[MG_MAX_SYMBOLS], m
 }
 
 /* A copy with the symbols at these values: without those that are fixed; others are a family's of other bounds. */
-static mg_status mgi_symbols_copy(const mg_graph *g, const uint8_t *fixed, const int64_t *least, const int64_t *value, mg_graph **out, mg_error *e) {
+MGI_FN mg_status mgi_symbols_copy(const mg_graph *g, const uint8_t *fixed, const int64_t *least, const int64_t *value, mg_graph **out, mg_error *e) {
   mgi_symbols S;
   mgi_family F;
   int64_t extent[MG_MAX_CLASSES];

@@ -1039,7 +1039,7 @@ MGI_EMU_OWN void mgi_emu_yield(void) {
   MGI_EMU_JUMP(MGI_EMU_SELF(self), MGI_EMU_SELF(next));
 }
 /* This thread looked at p and found `value`: if that is what it found before, so often that it seems to wait, others run. */
-static __attribute__((unused, no_sanitize("thread"))) void mgi_emu_look(const void *p, uint64_t value, uint32_t most) {
+MGI_FN __attribute__((unused, no_sanitize("thread"))) void mgi_emu_look(const void *p, uint64_t value, uint32_t most) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
   const int same = t->spin_at == p && t->spin_value == value && t->spin_changes == s->changes;
@@ -1095,7 +1095,7 @@ static inline MGI_EMU_PLAIN int mgi_emu_ordered(int u, uint32_t when, int many, 
   return waited && a->arrived >= waited && a->arrived < waited + 4 && when < a->arrived_at[waited % 4];
 }
 /* The same by phases: of each barrier the last one alone, as a warp that may not go on arrives at no next one. */
-static MGI_EMU_PLAIN int mgi_emu_ordered_by_phase(int u, uint32_t when, int t) {
+MGI_FN MGI_EMU_PLAIN int mgi_emu_ordered_by_phase(int u, uint32_t when, int t) {
   const mgi_emu_state *s = &mgi_emu;
   const mgi_emu_part *b = &s->part[t / s->threads];
   for (int k = 0; k < b->n_phases; k++)
@@ -1106,7 +1106,7 @@ static inline MGI_EMU_PLAIN uint64_t mgi_emu_edge_key(const mgi_emu_edge *x) {
   return (uint64_t)x->block << 32 | (uint32_t)(x->tid + 1);
 }
 /* Into c what it does not have of `from`: both are in order, as grids of blocks that all wait make long ones. */
-static MGI_EMU_PLAIN void mgi_emu_clock_join(mgi_emu_clock *c, const mgi_emu_clock *from) {
+MGI_FN MGI_EMU_PLAIN void mgi_emu_clock_join(mgi_emu_clock *c, const mgi_emu_clock *from) {
   int more = 0, later = 0;
   for (int k = 0, i = 0; k < from->n; k++) {
     const uint64_t key = mgi_emu_edge_key(&from->edge[k]);
@@ -1126,7 +1126,7 @@ static MGI_EMU_PLAIN void mgi_emu_clock_join(mgi_emu_clock *c, const mgi_emu_clo
   }
 }
 /* When what thread tid of `block` did, or all did if it is -1, was released, as c knows; 0: it was not. */
-static MGI_EMU_PLAIN uint32_t mgi_emu_clock_when(const mgi_emu_clock *c, uint32_t block, int tid) {
+MGI_FN MGI_EMU_PLAIN uint32_t mgi_emu_clock_when(const mgi_emu_clock *c, uint32_t block, int tid) {
   const mgi_emu_edge x = {block, 0, tid};
   int low = 0, high = c->n;
   while (low < high) {
@@ -1137,7 +1137,7 @@ static MGI_EMU_PLAIN uint32_t mgi_emu_clock_when(const mgi_emu_clock *c, uint32_
   return low < c->n && c->edge[low].block == block && c->edge[low].tid == tid ? c->edge[low].when : 0;
 }
 /* The same across the launch: `block` is the number of u's block, u counts within it. */
-static MGI_EMU_PLAIN int mgi_emu_ordered_global(uint32_t block, int u, uint32_t when, int many, int *by_ticket) {
+MGI_FN MGI_EMU_PLAIN int mgi_emu_ordered_global(uint32_t block, int u, uint32_t when, int many, int *by_ticket) {
   const mgi_emu_state *s = &mgi_emu;
   const int t = s->tid;
   const mgi_emu_part *me = mgi_emu_part_of(t);
@@ -1153,20 +1153,20 @@ static MGI_EMU_PLAIN int mgi_emu_ordered_global(uint32_t block, int u, uint32_t 
   }
   return 0;
 }
-static MGI_EMU_PLAIN const char *mgi_emu_block_text(uint32_t block, char *text, size_t n) {
+MGI_FN MGI_EMU_PLAIN const char *mgi_emu_block_text(uint32_t block, char *text, size_t n) {
   const mgi_emu_state *s = &mgi_emu;
   const uint32_t x = (uint32_t)s->grid[0], y = (uint32_t)s->grid[1];
   snprintf(text, n, "block (%u, %u, %u)", block % x, block / x % y, block / x / y);
   return text;
 }
-static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race_global(const mgi_emu_range *g, const void *p, int write, int was_write, uint32_t block, int u, int fresh) {
+MGI_FN __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race_global(const mgi_emu_range *g, const void *p, int write, int was_write, uint32_t block, int u, int fresh) {
   char who[64];
   mgi_emu.job->race = 1;
   mgi_emu_fault(1, "%s offset %lld of %s, which thread %d of %s %s: %s", write ? "writes" : "reads", (long long)((const char *)p - (const char *)g->base), g->name, u,
                 mgi_emu_block_text(block, who, sizeof who), was_write ? "wrote" : "read", fresh ? "that needs mg_ldg_fresh" : "nothing orders the two");
 }
 /* An access of this thread to a writable range.  fresh -1: an atomic or a volatile access, which needs no order among such. */
-static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t bytes, int write, int fresh) {
+MGI_FN MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t bytes, int write, int fresh) {
   mgi_emu_state *s = &mgi_emu;
   const mgi_emu_range *g = &s->job->range[range];
   const uint32_t block = mgi_emu_part_of(s->tid)->block;
@@ -1207,7 +1207,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
 }
 /* ---- what atomics and volatile accesses hand on */
 /* Of the word at p; NULL: nothing was released through it, or, if it is to be made, there is no memory. */
-static MGI_EMU_PLAIN mgi_emu_clock *mgi_emu_released(const void *p, int make) {
+MGI_FN MGI_EMU_PLAIN mgi_emu_clock *mgi_emu_released(const void *p, int make) {
   mgi_emu_state *s = &mgi_emu;
   for (uint32_t k = 0; k < s->n_release; k++)
     if (s->release[k].count == p) return &s->release[k].clock;
@@ -1219,7 +1219,7 @@ static MGI_EMU_PLAIN mgi_emu_clock *mgi_emu_released(const void *p, int make) {
   return &s->release[s->n_release++].clock;
 }
 /* A fence: what was done before is released by what is stored after; what was read before is acquired. */
-static MGI_EMU_PLAIN void mgi_emu_fence(void) {
+MGI_FN MGI_EMU_PLAIN void mgi_emu_fence(void) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
   mgi_emu_part *b = mgi_emu_part_of(s->tid);
@@ -1231,7 +1231,7 @@ static MGI_EMU_PLAIN void mgi_emu_fence(void) {
   b->acquired = 1;
 }
 /* An atomic, or a volatile access, of the word at p: what it finds released, and what it releases.  A store ends what was. */
-static MGI_EMU_PLAIN void mgi_emu_hands_on(const void *p, int reads, int writes) {
+MGI_FN MGI_EMU_PLAIN void mgi_emu_hands_on(const void *p, int reads, int writes) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
   const mgi_emu_part *b = mgi_emu_part_of(s->tid);
@@ -1252,7 +1252,7 @@ static MGI_EMU_PLAIN void mgi_emu_hands_on(const void *p, int reads, int writes)
   t->met.at = p, t->met.news = c->news, t->met.now = s->now, t->met.wrote = writes;
 }
 /* At the block's barrier: what its threads have acquired is all threads'. */
-static MGI_EMU_PLAIN void mgi_emu_acquired(mgi_emu_part *b) {
+MGI_FN MGI_EMU_PLAIN void mgi_emu_acquired(mgi_emu_part *b) {
   mgi_emu_state *s = &mgi_emu;
   b->acquired = 0;
   for (int t = (int)(b - s->part) * s->threads, end = t + s->threads; t < end; t++) {
@@ -1341,7 +1341,7 @@ extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN int mgi_emulate_
   return 1;
 }
 /* An access by a plain pointer, that no wrapper has looked at. */
-static __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_raw(const void *p, size_t bytes, int write, int fresh) {
+MGI_FN __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_raw(const void *p, size_t bytes, int write, int fresh) {
   const mgi_emulator *job = mgi_emu.job;
   const uintptr_t a = (uintptr_t)p;
   if (a - (uintptr_t)mgi_emu_memory.base >= mgi_emu_memory.used || !job->n_ranges) return;
@@ -1359,7 +1359,7 @@ static __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_raw(const void *p, siz
   }
 }
 /* A page that faults was touched: says whose, and ends. */
-static MGI_EMU_PLAIN void mgi_emu_signal(int sig, siginfo_t *how, void *context) {
+MGI_FN MGI_EMU_PLAIN void mgi_emu_signal(int sig, siginfo_t *how, void *context) {
   mgi_emu_state *s = &mgi_emu;
   const unsigned char *a = (const unsigned char *)how->si_addr;
   char who[120] = "the host's code", what[300];
@@ -1389,7 +1389,7 @@ static MGI_EMU_PLAIN void mgi_emu_signal(int sig, siginfo_t *how, void *context)
   signal(sig, SIG_DFL);
   if (s->job && s->job->ended) s->job->ended(s->job->owner, what);
 }
-static MGI_EMU_PLAIN void mgi_emu_signals(void) {
+MGI_FN MGI_EMU_PLAIN void mgi_emu_signals(void) {
   static unsigned char stack[64 << 10];
   static int done;
   stack_t alone;
@@ -1407,12 +1407,12 @@ static MGI_EMU_PLAIN void mgi_emu_signals(void) {
 }
 
 /* Before an atomic or a volatile access: others may come first, and now and then even those that would wait. */
-static __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_others_first(mgi_emu_thread *t) {
+MGI_FN __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_others_first(mgi_emu_thread *t) {
   if (++t->strong % 256 == 0) t->spin_at = 0, mgi_emu_look(0, 0, 0);
   else mgi_emu_yield();
 }
 /* Before a volatile access: others may come first.  0 if it is to no global memory, and has to be looked at as any other. */
-static __attribute__((unused, noinline)) MGI_EMU_PLAIN int mgi_emu_strong(const void *p, size_t bytes, int write) {
+MGI_FN __attribute__((unused, noinline)) MGI_EMU_PLAIN int mgi_emu_strong(const void *p, size_t bytes, int write) {
   mgi_emu_state *s = &mgi_emu;
   const uintptr_t a = (uintptr_t)p;
   if (!s->inside || s->failed) return 0;
@@ -1447,9 +1447,9 @@ static inline MGI_EMU_PLAIN int mgi_emu_cell_same(const mgi_emu_cell *c, const m
   return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]));
 }
 extern "C" const char mgi_emu_image[] __asm__("__ehdr_start") __attribute__((visibility("hidden"))); /* the linker's: where the file was loaded */
-static MGI_EMU_PLAIN uint32_t mgi_emu_pc(const void *at) { return (uint32_t)((uintptr_t)at - (uintptr_t)mgi_emu_image) - 1; }
+MGI_FN MGI_EMU_PLAIN uint32_t mgi_emu_pc(const void *at) { return (uint32_t)((uintptr_t)at - (uintptr_t)mgi_emu_image) - 1; }
 
-static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race(const mgi_emu_part *b, const mgi_emu_cell *c, const unsigned char *p, int write, int was_write, uint32_t pc) {
+MGI_FN __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race(const mgi_emu_part *b, const mgi_emu_cell *c, const unsigned char *p, int write, int was_write, uint32_t pc) {
   const mgi_emu_state *s = &mgi_emu;
   const int u = was_write ? c->w_tid : c->r_tid;
   char who[64] = "", by[128];
@@ -1465,7 +1465,7 @@ static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race(const mgi_emu_p
 static uint8_t mgi_emu_flying_bar; /* of the tensor copy that is being issued: its barrier and phase */
 static uint32_t mgi_emu_flying_phase;
 /* What a tensor copy brought to cell c of block b is there for thread t; for the next copy, once it has landed. */
-static MGI_EMU_PLAIN int mgi_emu_brought(const mgi_emu_part *b, const mgi_emu_cell *c, int t, int fly) {
+MGI_FN MGI_EMU_PLAIN int mgi_emu_brought(const mgi_emu_part *b, const mgi_emu_cell *c, int t, int fly) {
   const mgi_emu_state *s = &mgi_emu;
   if (c->w_when < b->began) return 1;
   if (fly == 3 || &s->part[t / s->threads] != b) return b->phases[c->w_bar].done > c->w_phase;
@@ -1473,7 +1473,7 @@ static MGI_EMU_PLAIN int mgi_emu_brought(const mgi_emu_part *b, const mgi_emu_ce
 }
 /* An access of this thread to shared memory, or to anything else.  fly: 1 the issue of a cp.async, 2 by the tensor cores, 3 the
    issue of a tensor copy. */
-static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, int fly, const void *at) {
+MGI_FN MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, int fly, const void *at) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_part *b = 0;
   const unsigned char *a = (const unsigned char *)p;
@@ -1520,7 +1520,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
 }
 /* A tensor copy is of another proxy than a thread's own writes, cp.async's among them: what lies where it goes has to be
    published. */
-static MGI_EMU_PLAIN void mgi_emu_overwrites(const mgi_emu_part *b, const void *to, size_t bytes) {
+MGI_FN MGI_EMU_PLAIN void mgi_emu_overwrites(const mgi_emu_part *b, const void *to, size_t bytes) {
   mgi_emu_state *s = &mgi_emu;
   const mgi_emu_cell *c = b->cell + ((const unsigned char *)to - b->shared_map);
   for (size_t k = 0; k < bytes && !s->failed && !s->job->unwatched; k++, c++) {
@@ -1532,7 +1532,7 @@ static MGI_EMU_PLAIN void mgi_emu_overwrites(const mgi_emu_part *b, const void *
   }
 }
 /* A cp.async of thread t has been waited for: from here on it is an ordinary write. */
-static MGI_EMU_PLAIN void mgi_emu_touch_landed(const unsigned char *to) {
+MGI_FN MGI_EMU_PLAIN void mgi_emu_touch_landed(const unsigned char *to) {
   mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
   mgi_emu_cell *c = b->cell + (to - b->shared_map);
   for (int k = 0; k < 16; k++) c[k].flying = 0, c[k].w_when = mgi_emu.now, c[k].w_published = mgi_emu.thread[mgi_emu.tid].published;
@@ -1620,7 +1620,7 @@ MGI_EMU_OWN void mgi_emu_cluster_passes(void) {
     if (s->thread[t].state == MGI_EMU_AT_CLUSTER) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
 }
 
-static void mgi_emu_fiber(void) {
+MGI_FN void mgi_emu_fiber(void) {
   mgi_emu_state *s = &mgi_emu;
   s->body(s->body_arg);
   int t = s->tid;
@@ -1956,7 +1956,7 @@ MGI_EMU void mgi_emu_phase_ends(mgi_emu_part *b, mgi_emu_phases *f) { /* if noth
     if (s->thread[t].state == MGI_EMU_AT_PHASE && s->thread[t].at == f) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
 }
 /* The barrier at p, in the shared memory of b, which has to know of it. */
-static MGI_EMU_NOINLINE MGI_EMU_PLAIN mgi_emu_phases *mgi_emu_phases_of(mgi_emu_part *b, const mg_phase *p, const char *who) {
+MGI_FN MGI_EMU_NOINLINE MGI_EMU_PLAIN mgi_emu_phases *mgi_emu_phases_of(mgi_emu_part *b, const mg_phase *p, const char *who) {
   const size_t at = (size_t)((const unsigned char *)p - b->shared);
   for (int k = 0; k < b->n_phases; k++)
     if (b->phases[k].at == at) {
@@ -3356,7 +3356,7 @@ MGI_EMU void mgi_emu_give_way(int me) { /* until the other one has given way, en
 MGI_EMU void mgi_emu_take_turns(void) {
   if (mgi_emu_own) mgi_emu_give_way(mgi_emu_which);
 }
-static void *mgi_emu_host_thread(void *which) {
+MGI_FN void *mgi_emu_host_thread(void *which) {
   struct mgi_emu_pair *p = &mgi_emu_pair;
   mgi_emu_which = (int)(intptr_t)which;
   mgi_emu_own = p->job[mgi_emu_which];
@@ -5781,7 +5781,7 @@ struct mgi_glue {
     if (load && get && set && launch) rc = load(&module, mgi_cubin);
   }
 };
-static mgi_glue &mgi_glued() {
+MGI_FN mgi_glue &mgi_glued() {
   static mgi_glue one;
   return one;
 }
@@ -6018,7 +6018,7 @@ static inline MGI_UNUSED int mg_misaligned(const void *const *in, int n_in, void
 
 struct mgi_runner_set { void *in[16], *out[8], *workspace; };
 
-static int mgi_runner_failed(mgi_runner_job *job, cudaError_t rc, const char *call) {
+MGI_FN int mgi_runner_failed(mgi_runner_job *job, cudaError_t rc, const char *call) {
   if (rc == cudaSuccess) return 0;
   if (!job->error[0]) snprintf(job->error, sizeof job->error, "%s: %s (%s)", call, cudaGetErrorString(rc), cudaGetErrorName(rc));
   return (int)rc;
@@ -6031,7 +6031,7 @@ static int mgi_runner_failed(mgi_runner_job *job, cudaError_t rc, const char *ca
     if (rc_) return rc_;                                                      \
   } while (0)
 
-static int mgi_runner_launch(mgi_runner_job *job, int pdl, const mgi_runner_set *s, cudaStream_t stream) {
+MGI_FN int mgi_runner_launch(mgi_runner_job *job, int pdl, const mgi_runner_set *s, cudaStream_t stream) {
   typedef int (*sized)(const void *const *in, void *const *out, void *workspace, const int64_t *sym, void *stream);
   int (*const launch)(const void *const *, void *const *, void *, void *) = pdl ? job->launch_pdl : job->launch;
   const void *const *in = (const void *const *)s->in;
@@ -6040,12 +6040,12 @@ static int mgi_runner_launch(mgi_runner_job *job, int pdl, const mgi_runner_set 
   const int rc = job->sym ? ((sized)(void *)launch)(in, out, s->workspace, job->sym, (void *)stream) : launch(in, out, s->workspace, (void *)stream);
   return mgi_runner_failed(job, (cudaError_t)rc, "the kernel's launch");
 }
-static int mgi_runner_order(const void *a, const void *b) {
+MGI_FN int mgi_runner_order(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return x < y ? -1 : x > y;
 }
 /* One buffer set: inputs copied from `from`, or from the host. */
-static int mgi_runner_new_set(mgi_runner_job *job, mgi_runner_set *s, const mgi_runner_set *from, cudaStream_t stream) {
+MGI_FN int mgi_runner_new_set(mgi_runner_job *job, mgi_runner_set *s, const mgi_runner_set *from, cudaStream_t stream) {
   memset(s, 0, sizeof *s);
   for (int k = 0; k < job->n_in; k++) {
     MGI_CU(cudaMalloc(&s->in[k], job->in_bytes[k] + 16));
@@ -6062,12 +6062,12 @@ static int mgi_runner_new_set(mgi_runner_job *job, mgi_runner_set *s, const mgi_
   MGI_CU(cudaStreamSynchronize(stream));
   return 0;
 }
-static void mgi_runner_free_set(mgi_runner_job *job, mgi_runner_set *s) {
+MGI_FN void mgi_runner_free_set(mgi_runner_job *job, mgi_runner_set *s) {
   for (int k = 0; k < job->n_in; k++) cudaFree(s->in[k]);
   for (int k = 0; k < job->n_out; k++) cudaFree(s->out[k]);
   cudaFree(s->workspace);
 }
-static int mgi_runner_time(mgi_runner_job *job, int pdl, mgi_runner_set *set, int sets, cudaStream_t stream, double *median, double *least) {
+MGI_FN int mgi_runner_time(mgi_runner_job *job, int pdl, mgi_runner_set *set, int sets, cudaStream_t stream, double *median, double *least) {
   cudaGraph_t graph;
   cudaGraphExec_t exec;
   cudaEvent_t from, to;
@@ -6102,7 +6102,7 @@ static int mgi_runner_time(mgi_runner_job *job, int pdl, mgi_runner_set *set, in
   return 0;
 }
 /* Every call of a launch alone, on what whole launches left in each set.  cold: so many sets, or 0. */
-static int mgi_runner_calls(mgi_runner_job *job, mgi_runner_set *sets, int cold, cudaStream_t stream) {
+MGI_FN int mgi_runner_calls(mgi_runner_job *job, mgi_runner_set *sets, int cold, cudaStream_t stream) {
   const int launches = job->launches;
   int rc = 0;
   if (job->n_calls == 1) {
@@ -6121,7 +6121,7 @@ static int mgi_runner_calls(mgi_runner_job *job, mgi_runner_set *sets, int cold,
   job->launches = launches;
   return rc;
 }
-static int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_sets) {
+MGI_FN int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_sets) {
   cudaDeviceProp p;
   cudaStream_t stream;
   size_t bytes = 0, free_bytes, all_bytes;
@@ -6338,7 +6338,7 @@ struct mgi_rate {
 #define MGI_RATE_GO(kernel, blocks, shared, ...)   [](mgi_rate_place *w, int steps) { return (int)MG_LAUNCH(kernel, (blocks) * w->sms, 1, 1, 256, shared, w->stream, __VA_ARGS__, (uint32_t *)w->right); }
 
 /* Microseconds of one launch, all of whose threads have to find what they should. */
-static int mgi_rate_us(mgi_runner_job *job, mgi_rate_place *w, const mgi_rate *r, double *us) {
+MGI_FN int mgi_rate_us(mgi_runner_job *job, mgi_rate_place *w, const mgi_rate *r, double *us) {
   const size_t n = (size_t)r->blocks * (size_t)w->sms * 256;
   float ms = 0;
   MGI_CU(cudaMemsetAsync(w->right, 0, n * 4, w->stream));
@@ -6358,7 +6358,7 @@ static int mgi_rate_us(mgi_runner_job *job, mgi_rate_place *w, const mgi_rate *r
   *us = 1000.0 * (double)ms;
   return 0;
 }
-static int mgi_rate_launches_us(mgi_runner_job *job, mgi_rate_place *w, double *us) {
+MGI_FN int mgi_rate_launches_us(mgi_runner_job *job, mgi_rate_place *w, double *us) {
   float ms = 0;
   MGI_CU(cudaEventRecord(w->from, w->stream));
   MGI_CU(cudaGraphLaunch(w->exec, w->stream));
@@ -6369,7 +6369,7 @@ static int mgi_rate_launches_us(mgi_runner_job *job, mgi_rate_place *w, double *
   return 0;
 }
 
-static int mgi_rate_begin(mgi_calibrate_job *all, mgi_rate_place *w) {
+MGI_FN int mgi_rate_begin(mgi_calibrate_job *all, mgi_rate_place *w) {
   mgi_runner_job *const job = &all->run;
   cudaDeviceProp p;
   size_t free_bytes, all_bytes;
@@ -6406,7 +6406,7 @@ static int mgi_rate_begin(mgi_calibrate_job *all, mgi_rate_place *w) {
   MGI_CU(cudaGraphInstantiateWithFlags(&w->exec, w->graph, 0));
   return 0;
 }
-static int mgi_rate_all(mgi_calibrate_job *all, mgi_rate_place *w) {
+MGI_FN int mgi_rate_all(mgi_calibrate_job *all, mgi_rate_place *w) {
   mgi_runner_job *const job = &all->run;
   double step_us[MGI_CALIBRATE_RUNS], us = 0, warm = 0;
   mgi_rate rate[] = { /* a GB/s is 1000 bytes a microsecond, a TFLOP/s 10^6 operations */

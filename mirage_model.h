@@ -674,7 +674,7 @@ extern "C" {
 
 enum { MGI_EXTENT_WEIGHT = 256 };
 
-static void mgi_model_err(mg_model *m, mg_status s, const char *fmt, ...) {
+MGI_FN void mgi_model_err(mg_model *m, mg_status s, const char *fmt, ...) {
   char msg[sizeof m->err.msg], where[sizeof m->err.where];
   va_list ap;
   if (!m || m->err.status != MG_OK) return;
@@ -685,26 +685,26 @@ static void mgi_model_err(mg_model *m, mg_status s, const char *fmt, ...) {
   mg_fail(&m->err, s, where, "%s", msg);
   m->err.line = m->line, m->err.column = m->column;
 }
-static int mgi_model_good(const mg_model *m) { return m && m->err.status == MG_OK; }
+MGI_FN int mgi_model_good(const mg_model *m) { return m && m->err.status == MG_OK; }
 /* Zeroed memory of a program's arena; NULL, with its error in *e, where that is out. */
-static void *mgi_arena(mg_graph *arena, size_t bytes, mg_error *e) {
+MGI_FN void *mgi_arena(mg_graph *arena, size_t bytes, mg_error *e) {
   void *p = mgi_alloc(arena->root, bytes);
   if (!p) mg_check(arena, e);
   return p;
 }
-static void *mgi_model_alloc(mg_model *m, size_t bytes) {
+MGI_FN void *mgi_model_alloc(mg_model *m, size_t bytes) {
   return mgi_model_good(m) ? mgi_arena(m->arena, bytes, &m->err) : NULL;
 }
-static const char *mgi_model_copy(mg_model *m, const char *s) {
+MGI_FN const char *mgi_model_copy(mg_model *m, const char *s) {
   char *p = (char *)mgi_model_alloc(m, strlen(s) + 1);
   return p ? strcpy(p, s) : NULL;
 }
-static int mgi_type_word(const char *s) {
+MGI_FN int mgi_type_word(const char *s) {
   for (int t = 0; t < MG_DTYPE_COUNT; t++)
     if (!strcmp(s, mg_dtype_name((mg_dtype)t))) return 1;
   return 0;
 }
-static int mgi_model_word(const char *s) { /* what is no name in a model */
+MGI_FN int mgi_model_word(const char *s) { /* what is no name in a model */
   static const char *const words[] = {"model",  "sym",    "input",  "weight", "state", "fn",     "for",     "match",
                                       "update", "extern", "return", "output", "floor", "ceil",   "scratch", "device",
                                       "from",   "transposed"};
@@ -713,7 +713,7 @@ static int mgi_model_word(const char *s) { /* what is no name in a model */
   return mgi_type_word(s);
 }
 /* A copy of a name; NULL and an error where it is none. */
-static const char *mgi_model_name(mg_model *m, const char *s) {
+MGI_FN const char *mgi_model_name(mg_model *m, const char *s) {
   if (!mgi_model_good(m)) return NULL;
   if (!s || !mgi_good_name(s) || mgi_model_word(s)) {
     mgi_model_err(m, MG_BAD_INPUT, "expected a name, found '%.40s'%s", s ? s : "(null)",
@@ -742,23 +742,23 @@ mg_status mg_model_check(const mg_model *m, mg_error *e) {
   return m->err.status;
 }
 
-static int mgi_model_symbol_find(const mg_model *m, const char *name) {
+MGI_FN int mgi_model_symbol_find(const mg_model *m, const char *name) {
   for (int k = 0; k < m->n_symbols; k++)
     if (!strcmp(m->symbol[k].name, name)) return k;
   return -1;
 }
-static const mg_model_decl *mgi_decl_find(const mg_model *m, const char *name) {
+MGI_FN const mg_model_decl *mgi_decl_find(const mg_model *m, const char *name) {
   for (const mg_model_decl *d = m->decls; d; d = d->next)
     if (!strcmp(d->as.name, name)) return d;
   return NULL;
 }
-static mg_function *mgi_function_find(const mg_model *m, const char *name) {
+MGI_FN mg_function *mgi_function_find(const mg_model *m, const char *name) {
   for (mg_function *f = m->functions; f; f = f->next)
     if (!strcmp(f->name, name)) return f;
   return NULL;
 }
 /* 1, and an error, where the name is taken at the model's own level. */
-static int mgi_model_taken(mg_model *m, const char *name) {
+MGI_FN int mgi_model_taken(mg_model *m, const char *name) {
   const char *as = mgi_model_symbol_find(m, name) >= 0 ? "a symbol"
                    : mgi_decl_find(m, name)            ? "an input, weight or state"
                    : mgi_function_find(m, name)        ? "a function"
@@ -782,7 +782,7 @@ void mg_model_symbol_new(mg_model *m, const char *name, int64_t least, int64_t m
   s->name = copy, s->least = least, s->most = most, s->device = device;
 }
 /* Fills a signature; 0 and an error where something is missing. */
-static int mgi_sign(mg_model *m, mg_signature *s, const char *name, mg_dtype type, int rank,
+MGI_FN int mgi_sign(mg_model *m, mg_signature *s, const char *name, mg_dtype type, int rank,
                     const mg_extent *const *dim) {
   if (!mgi_model_good(m)) return 0;
   memset(s, 0, sizeof *s);
@@ -821,14 +821,14 @@ void mg_model_declare(mg_model *m, mg_value_kind kind, const char *name, int64_t
 }
 
 /* A kernel's, file's or tensor's name, as it stands in quotes. */
-static const char *mgi_model_quote(mg_model *m, const char *s) {
+MGI_FN const char *mgi_model_quote(mg_model *m, const char *s) {
   size_t n = s ? strlen(s) : 0, k = 0;
   while (k < n && s[k] >= ' ' && s[k] <= '~' && s[k] != '"' && s[k] != '\\') k++;
   if (n && n <= 200 && k == n) return mgi_model_copy(m, s);
   mgi_model_err(m, MG_BAD_INPUT, "expected 1 to 200 printable characters without quotes and backslashes");
   return NULL;
 }
-static mg_model_decl *mgi_decl_of(mg_model *m, mg_value_kind kind, const char *name) {
+MGI_FN mg_model_decl *mgi_decl_of(mg_model *m, mg_value_kind kind, const char *name) {
   mg_model_decl *d = mgi_model_good(m) ? m->decls : NULL;
   while (d && (strcmp(d->as.name, name) || d->kind != kind)) d = d->next;
   if (!d)
@@ -863,7 +863,7 @@ void mg_model_table(mg_model *m, const char *input, char kind, const mg_extent *
   d->table = kind, d->at = at, d->base = base;
 }
 
-static mg_extent *mgi_extent_new(mg_model *m, char kind) {
+MGI_FN mg_extent *mgi_extent_new(mg_model *m, char kind) {
   mg_extent *x = (mg_extent *)mgi_model_alloc(m, sizeof *x);
   if (x) x->kind = kind, x->weight = 1, x->line = m->line, x->column = m->column;
   return x;
@@ -900,7 +900,7 @@ const mg_extent *mg_extent_of(mg_model *m, char kind, const mg_extent *a, const 
   return x;
 }
 
-static mg_expr *mgi_expr_new(mg_model *m, char kind, const char *name) {
+MGI_FN mg_expr *mgi_expr_new(mg_model *m, char kind, const char *name) {
   mg_expr *x = (mg_expr *)mgi_model_alloc(m, sizeof *x);
   if (x) x->kind = kind, x->name = name, x->line = m->line, x->column = m->column;
   return x;
@@ -1025,7 +1025,7 @@ void mg_function_end(mg_model *m) {
   m->open = NULL, m->depth = 0;
 }
 
-static mg_step *mgi_step_new(mg_model *m, mg_step_kind kind, int n, const char *const *name) {
+MGI_FN mg_step *mgi_step_new(mg_model *m, mg_step_kind kind, int n, const char *const *name) {
   mg_step *s = (mg_step *)mgi_model_alloc(m, sizeof *s);
   if (!s) return NULL;
   if (n < 0 || n > MG_MAX_OUT) { mgi_model_err(m, MG_LIMIT, "at most %d names", MG_MAX_OUT); return NULL; }
@@ -1159,18 +1159,18 @@ void mg_model_output(mg_model *m, const mg_expr *value) {
 typedef struct mgi_reader { mgi_parser P; mg_model *m; } mgi_reader;
 
 /* The builder makes what comes next where the current word stands. */
-static void mgi_here(mgi_reader *R) { R->m->line = R->P.line, R->m->column = R->P.column; }
-static void mgi_back(mgi_reader *R, int line, int column) { R->m->line = line, R->m->column = column; }
+MGI_FN void mgi_here(mgi_reader *R) { R->m->line = R->P.line, R->m->column = R->P.column; }
+MGI_FN void mgi_back(mgi_reader *R, int line, int column) { R->m->line = line, R->m->column = column; }
 /* 1 while all is well; the builder's error becomes the parser's. */
-static int mgi_well(mgi_reader *R) {
+MGI_FN int mgi_well(mgi_reader *R) {
   if (R->P.failed || R->m->err.status == MG_OK) return !R->P.failed;
   *R->P.e = R->m->err, R->P.failed = (int)R->m->err.status;
   return 0;
 }
 
-static const mg_extent *mgi_read_size(mgi_reader *R);
-static const mg_extent *mgi_read_product(mgi_reader *R);
-static const mg_extent *mgi_read_factor(mgi_reader *R) {
+MGI_FN const mg_extent *mgi_read_size(mgi_reader *R);
+MGI_FN const mg_extent *mgi_read_product(mgi_reader *R);
+MGI_FN const mg_extent *mgi_read_factor(mgi_reader *R) {
   mgi_parser *P = &R->P;
   char name[65];
   const mg_extent *x = NULL;
@@ -1200,7 +1200,7 @@ static const mg_extent *mgi_read_factor(mgi_reader *R) {
   P->depth--;
   return mgi_well(R) ? x : NULL;
 }
-static const mg_extent *mgi_read_product(mgi_reader *R) {
+MGI_FN const mg_extent *mgi_read_product(mgi_reader *R) {
   const int line = R->P.line, column = R->P.column;
   const mg_extent *x = mgi_read_factor(R);
   while (mgi_well(R) && mgi_accept(&R->P, "*")) {
@@ -1210,7 +1210,7 @@ static const mg_extent *mgi_read_product(mgi_reader *R) {
   }
   return mgi_well(R) ? x : NULL;
 }
-static const mg_extent *mgi_read_size(mgi_reader *R) {
+MGI_FN const mg_extent *mgi_read_size(mgi_reader *R) {
   const int line = R->P.line, column = R->P.column, minus = mgi_accept(&R->P, "-");
   const mg_extent *x = mgi_read_product(R);
   mgi_back(R, line, column);
@@ -1226,7 +1226,7 @@ static const mg_extent *mgi_read_size(mgi_reader *R) {
   return mgi_well(R) ? x : NULL;
 }
 /* "[" size {"," size} "]": how many. */
-static int mgi_read_sizes(mgi_reader *R, const mg_extent **size) {
+MGI_FN int mgi_read_sizes(mgi_reader *R, const mg_extent **size) {
   int n = 0;
   mgi_expect(&R->P, "[");
   do {
@@ -1236,14 +1236,14 @@ static int mgi_read_sizes(mgi_reader *R, const mg_extent **size) {
   mgi_expect(&R->P, "]");
   return mgi_well(R) ? n : 0;
 }
-static mg_dtype mgi_read_type(mgi_reader *R, int *rank, const mg_extent **dim) {
+MGI_FN mg_dtype mgi_read_type(mgi_reader *R, int *rank, const mg_extent **dim) {
   const mg_dtype type = R->P.failed ? MG_DTYPE_COUNT : mgi_parse_type(&R->P, MG_DTYPE_COUNT);
   *rank = R->P.failed ? 0 : mgi_read_sizes(R, dim);
   return type;
 }
 
 /* ["-"] NUMBER ["/" NUMBER], as it stands. */
-static mg_expr *mgi_read_constant(mgi_reader *R) {
+MGI_FN mg_expr *mgi_read_constant(mgi_reader *R) {
   mgi_parser *P = &R->P;
   char text[65];
   size_t n = 0;
@@ -1267,7 +1267,7 @@ static mg_expr *mgi_read_constant(mgi_reader *R) {
   return mgi_well(R) ? mg_expr_constant(R->m, text) : NULL;
 }
 /* The name was read, at line and column. */
-static mg_expr *mgi_read_value(mgi_reader *R, const char *name, int line, int column) {
+MGI_FN mg_expr *mgi_read_value(mgi_reader *R, const char *name, int line, int column) {
   const mg_extent *which = NULL;
   if (mgi_accept(&R->P, "[")) {
     which = mgi_read_size(R);
@@ -1276,8 +1276,8 @@ static mg_expr *mgi_read_value(mgi_reader *R, const char *name, int line, int co
   mgi_back(R, line, column);
   return mgi_well(R) ? mg_expr_value(R->m, name, which) : NULL;
 }
-static mg_expr *mgi_read_expr(mgi_reader *R);
-static mg_expr *mgi_read_argument(mgi_reader *R) {
+MGI_FN mg_expr *mgi_read_expr(mgi_reader *R);
+MGI_FN mg_expr *mgi_read_argument(mgi_reader *R) {
   mgi_parser *P = &R->P;
   const mgi_parser save = *P;
   char name[65];
@@ -1302,7 +1302,7 @@ static mg_expr *mgi_read_argument(mgi_reader *R) {
   *P = save;
   return mgi_read_expr(R);
 }
-static mg_expr *mgi_read_expr(mgi_reader *R) {
+MGI_FN mg_expr *mgi_read_expr(mgi_reader *R) {
   mgi_parser *P = &R->P;
   char name[65];
   const int line = P->line, column = P->column;
@@ -1324,14 +1324,14 @@ static mg_expr *mgi_read_expr(mgi_reader *R) {
 }
 
 /* Operands of a call up to `end`, which is not read. */
-static void mgi_read_operands(mgi_reader *R, mg_step *s, const char *end, const char *other) {
+MGI_FN void mgi_read_operands(mgi_reader *R, mg_step *s, const char *end, const char *other) {
   if (mgi_is(&R->P, end) || (other && mgi_is(&R->P, other))) return;
   do {
     const mg_expr *x = mgi_read_expr(R);
     if (mgi_well(R)) mg_step_arg(R->m, s, x);
   } while (mgi_well(R) && mgi_accept(&R->P, ","));
 }
-static int mgi_read_quoted(mgi_reader *R, char text[201]) {
+MGI_FN int mgi_read_quoted(mgi_reader *R, char text[201]) {
   mgi_parser *P = &R->P;
   size_t n = 0;
   if (!mgi_is(P, "\"")) { mgi_expected(P, "a name in quotes"); return 0; }
@@ -1348,7 +1348,7 @@ static int mgi_read_quoted(mgi_reader *R, char text[201]) {
   mgi_next(P);
   return 1;
 }
-static void mgi_read_foreign(mgi_reader *R, int n, const char *const *name, int line, int column) {
+MGI_FN void mgi_read_foreign(mgi_reader *R, int n, const char *const *name, int line, int column) {
   mgi_parser *P = &R->P;
   char symbol[201], file[201];
   const mg_extent *dim[MG_MAX_RANK];
@@ -1394,8 +1394,8 @@ static void mgi_read_foreign(mgi_reader *R, int n, const char *const *name, int 
   mgi_well(R);
 }
 
-static void mgi_read_body(mgi_reader *R);
-static void mgi_read_statement(mgi_reader *R) {
+MGI_FN void mgi_read_body(mgi_reader *R);
+MGI_FN void mgi_read_statement(mgi_reader *R) {
   mgi_parser *P = &R->P;
   char name[MG_MAX_OUT][65];
   const char *names[MG_MAX_OUT];
@@ -1468,13 +1468,13 @@ static void mgi_read_statement(mgi_reader *R) {
   }
   mgi_well(R);
 }
-static void mgi_read_body(mgi_reader *R) {
+MGI_FN void mgi_read_body(mgi_reader *R) {
   if (++R->P.depth > MGI_MAX_NEST) mgi_perr(&R->P, MG_LIMIT, "loops nest too deep");
   while (mgi_well(R) && R->P.tok != MGI_EOF && !mgi_is(&R->P, "}")) mgi_read_statement(R);
   R->P.depth--;
 }
 
-static void mgi_read_declaration(mgi_reader *R, mg_value_kind kind) {
+MGI_FN void mgi_read_declaration(mgi_reader *R, mg_value_kind kind) {
   enum { MOST = 16 };
   mgi_parser *P = &R->P;
   char name[MOST][65];
@@ -1521,7 +1521,7 @@ static void mgi_read_declaration(mgi_reader *R, mg_value_kind kind) {
   }
   mgi_well(R);
 }
-static void mgi_read_symbol(mgi_reader *R) {
+MGI_FN void mgi_read_symbol(mgi_reader *R) {
   mgi_parser *P = &R->P;
   char name[65];
   mgi_next(P), mgi_here(R);
@@ -1533,7 +1533,7 @@ static void mgi_read_symbol(mgi_reader *R) {
   const int device = mgi_accept(P, "device");
   if (mgi_well(R)) mg_model_symbol_new(R->m, name, least, most, device);
 }
-static void mgi_read_function(mgi_reader *R) {
+MGI_FN void mgi_read_function(mgi_reader *R) {
   mgi_parser *P = &R->P;
   char name[65];
   const mg_extent *dim[MG_MAX_RANK];
@@ -1600,7 +1600,7 @@ mg_status mg_model_parse(const char *text, size_t len, const char *where, const 
 
 /* -------------------------------------------------------------------------------------------------- >>writing */
 
-static void mgi_write_size(mgi_text *t, const mg_extent *x, int inside) {
+MGI_FN void mgi_write_size(mgi_text *t, const mg_extent *x, int inside) {
   const int sum = x->kind == '+' || x->kind == '-' || (x->kind == 'i' && x->n < 0) || (x->kind == '*' && inside == 2);
   switch (x->kind) {
     case 'n': mgi_puts(t, x->name); return;
@@ -1620,16 +1620,16 @@ static void mgi_write_size(mgi_text *t, const mg_extent *x, int inside) {
   }
   if (sum && inside) mgi_puts(t, ")");
 }
-static void mgi_write_sizes(mgi_text *t, int n, const mg_extent *const *size) {
+MGI_FN void mgi_write_sizes(mgi_text *t, int n, const mg_extent *const *size) {
   mgi_puts(t, "[");
   for (int k = 0; k < n; k++) mgi_puts(t, k ? ", " : ""), mgi_write_size(t, size[k], 0);
   mgi_puts(t, "]");
 }
-static void mgi_write_type(mgi_text *t, const mg_signature *s) {
+MGI_FN void mgi_write_type(mgi_text *t, const mg_signature *s) {
   mgi_puts(t, mg_dtype_name(s->type));
   mgi_write_sizes(t, s->rank, s->dim);
 }
-static void mgi_write_expr(mgi_text *t, const mg_expr *x) {
+MGI_FN void mgi_write_expr(mgi_text *t, const mg_expr *x) {
   switch (x->kind) {
     case '[': mgi_write_sizes(t, x->n, x->list); return;
     case '=':
@@ -1646,10 +1646,10 @@ static void mgi_write_expr(mgi_text *t, const mg_expr *x) {
   for (const mg_expr *a = x->arg; a; a = a->next) mgi_puts(t, a == x->arg ? "" : ", "), mgi_write_expr(t, a);
   mgi_puts(t, ")");
 }
-static void mgi_write_exprs(mgi_text *t, int n, const mg_expr *const *x) {
+MGI_FN void mgi_write_exprs(mgi_text *t, int n, const mg_expr *const *x) {
   for (int k = 0; k < n; k++) mgi_puts(t, k ? ", " : ""), mgi_write_expr(t, x[k]);
 }
-static void mgi_write_steps(mgi_text *t, const mg_step *s, int indent) {
+MGI_FN void mgi_write_steps(mgi_text *t, const mg_step *s, int indent) {
   for (; s; s = s->next) {
     for (int k = 0; k < indent; k++) mgi_puts(t, "  ");
     for (int k = 0; k < s->n_names && s->kind != MG_STEP_FOR; k++) mgi_putf(t, "%s%s", k ? ", " : "", s->name[k]);
@@ -1775,7 +1775,7 @@ typedef struct mgi_lister {
 } mgi_lister;
 typedef struct mgi_dims { int rank; mg_size dim[MG_MAX_RANK]; } mgi_dims;
 
-static void mgi_list_err(mgi_lister *L, mg_status s, int line, int column, const char *fmt, ...) {
+MGI_FN void mgi_list_err(mgi_lister *L, mg_status s, int line, int column, const char *fmt, ...) {
   char msg[sizeof L->err.msg], where[sizeof L->err.where];
   va_list ap;
   if (L->err.status != MG_OK) return;
@@ -1787,17 +1787,17 @@ static void mgi_list_err(mgi_lister *L, mg_status s, int line, int column, const
   mg_fail(&L->err, s, where, "%s", msg);
   L->err.line = line, L->err.column = column;
 }
-static int mgi_listing(const mgi_lister *L) { return L->err.status == MG_OK; }
+MGI_FN int mgi_listing(const mgi_lister *L) { return L->err.status == MG_OK; }
 
 /* A size as text, cut off where the buffer ends. */
-static const char *mgi_size_text(const mg_sizes *sizes, mg_size s, char *buf, size_t n) {
+MGI_FN const char *mgi_size_text(const mg_sizes *sizes, mg_size s, char *buf, size_t n) {
   char *text = NULL;
   if (!s || mg_size_print(sizes, s, &text, NULL) != MG_OK) snprintf(buf, n, "?");
   else snprintf(buf, n, "%s", text);
   mg_string_free(text);
   return buf;
 }
-static const char *mgi_dims_text(const mg_sizes *sizes, int rank, const mg_size *dim, char *buf, size_t n) {
+MGI_FN const char *mgi_dims_text(const mg_sizes *sizes, int rank, const mg_size *dim, char *buf, size_t n) {
   char one[64];
   size_t k = 0;
   for (int d = 0; d < rank && k < n; d++)
@@ -1806,7 +1806,7 @@ static const char *mgi_dims_text(const mg_sizes *sizes, int rank, const mg_size 
   return buf;
 }
 /* A size that could not be made: why. */
-static mg_size mgi_size_made(mgi_lister *L, mg_size s, int line, int column) {
+MGI_FN mg_size mgi_size_made(mgi_lister *L, mg_size s, int line, int column) {
   mg_error e;
   if (s || !mgi_listing(L)) return s;
   const mg_status why = mg_sizes_error(L->l->sizes, &e);
@@ -1815,7 +1815,7 @@ static mg_size mgi_size_made(mgi_lister *L, mg_size s, int line, int column) {
   return 0;
 }
 /* 1 if s is the same number at all values, which is then in *n. */
-static int mgi_size_number(const mg_sizes *sizes, mg_size s, int64_t *n) {
+MGI_FN int mgi_size_number(const mg_sizes *sizes, mg_size s, int64_t *n) {
   int64_t b[2];
   mg_size_bounds(sizes, s, b);
   *n = b[0];
@@ -1823,14 +1823,14 @@ static int mgi_size_number(const mg_sizes *sizes, mg_size s, int64_t *n) {
 }
 
 /* 1 if symbol k is in it. */
-static int mgi_size_has(const mg_model_list *l, mg_size size, int k) {
+MGI_FN int mgi_size_has(const mg_model_list *l, mg_size size, int k) {
   char *text = NULL;
   const int has = mg_size_print(l->sizes, size, &text, NULL) == MG_OK && mgi_size_names(text, l->m->symbol[k].name);
   mg_string_free(text);
   return has;
 }
 /* The one dimension whose size hangs on a symbol of the kind `device`; 0: there is none; -1: there are more. */
-static int mgi_value_grows(const mg_model_list *l, const mg_value *v) {
+MGI_FN int mgi_value_grows(const mg_model_list *l, const mg_value *v) {
   int at = 0, n = 0;
   for (int d = 0; d < v->rank; d++) {
     int has = 0;
@@ -1840,12 +1840,12 @@ static int mgi_value_grows(const mg_model_list *l, const mg_value *v) {
   return n > 1 ? -1 : at;
 }
 
-static mgi_binding *mgi_find(mgi_lister *L, const char *name) {
+MGI_FN mgi_binding *mgi_find(mgi_lister *L, const char *name) {
   for (uint32_t k = L->n; k > L->frame; k--)
     if (!strcmp(L->b[k - 1].name, name)) return &L->b[k - 1];
   return NULL;
 }
-static mgi_binding *mgi_bind(mgi_lister *L, const char *name, int line, int column) {
+MGI_FN mgi_binding *mgi_bind(mgi_lister *L, const char *name, int line, int column) {
   static const mgi_binding none = {NULL, 0, 0, 0, 0, 0, 0};
   if (!mgi_listing(L)) return NULL;
   if (L->n == MGI_NAMES) {
@@ -1858,7 +1858,7 @@ static mgi_binding *mgi_bind(mgi_lister *L, const char *name, int line, int colu
   return b;
 }
 
-static mg_size mgi_extent_size(mgi_lister *L, const mg_extent *x) {
+MGI_FN mg_size mgi_extent_size(mgi_lister *L, const mg_extent *x) {
   mg_sizes *S = L->l->sizes;
   mg_size a, b;
   if (!mgi_listing(L)) return 0;
@@ -1889,7 +1889,7 @@ static mg_size mgi_extent_size(mgi_lister *L, const mg_extent *x) {
   }
 }
 /* A number that may not hang on symbols. */
-static int64_t mgi_extent_number(mgi_lister *L, const mg_extent *x, const char *what) {
+MGI_FN int64_t mgi_extent_number(mgi_lister *L, const mg_extent *x, const char *what) {
   char text[64];
   int64_t n = 0;
   const mg_size s = mgi_extent_size(L, x);
@@ -1900,7 +1900,7 @@ static int64_t mgi_extent_number(mgi_lister *L, const mg_extent *x, const char *
 }
 
 /* Room for one more in an array of the list. */
-static void *mgi_list_grow(mgi_lister *L, void *p, uint32_t n, uint32_t *cap, size_t bytes) {
+MGI_FN void *mgi_list_grow(mgi_lister *L, void *p, uint32_t n, uint32_t *cap, size_t bytes) {
   if (n < *cap) return p;
   const uint32_t want = *cap ? 2 * *cap : 16;
   void *q = mgi_listing(L) ? mgi_arena(L->l->arena, want * bytes, &L->err) : NULL;
@@ -1926,7 +1926,7 @@ mg_status mg_value_shape(const mg_model_list *l, const mg_value *v, const int64_
     return mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' has more than 2^40 elements", v->name ? v->name : "a result");
   return MG_OK;
 }
-static uint32_t mgi_value_new(mgi_lister *L, const mg_value *like, int line, int column) {
+MGI_FN uint32_t mgi_value_new(mgi_lister *L, const mg_value *like, int line, int column) {
   mg_shape s;
   mg_error e;
   mg_value *p = (mg_value *)mgi_list_grow(L, L->l->value, L->l->n_values, &L->l->cap_values, sizeof *p);
@@ -1947,13 +1947,13 @@ static uint32_t mgi_value_new(mgi_lister *L, const mg_value *like, int line, int
   return L->l->n_values++;
 }
 /* Type and shape of a signature, in sight of the names there are now. */
-static int mgi_value_signed(mgi_lister *L, const mg_signature *s, mg_value *out) {
+MGI_FN int mgi_value_signed(mgi_lister *L, const mg_signature *s, mg_value *out) {
   memset(out, 0, sizeof *out);
   out->name = s->name, out->type = s->type, out->rank = s->rank, out->layer = -1, out->kind = MG_VALUE_MADE;
   for (int d = 0; d < s->rank && mgi_listing(L); d++) out->dim[d] = mgi_extent_size(L, s->dim[d]);
   return mgi_listing(L);
 }
-static mg_launch *mgi_launch_new(mgi_lister *L, mg_launch_kind kind, const mg_step *from) {
+MGI_FN mg_launch *mgi_launch_new(mgi_lister *L, mg_launch_kind kind, const mg_step *from) {
   mg_launch *p = (mg_launch *)mgi_list_grow(L, L->l->launch, L->l->n_launches, &L->l->cap_launches, sizeof *p);
   if (!p || !mgi_listing(L)) return NULL;
   L->l->launch = p;
@@ -1964,7 +1964,7 @@ static mg_launch *mgi_launch_new(mgi_lister *L, mg_launch_kind kind, const mg_st
 }
 
 /* The value that a name stands for, and, if `bound` is not NULL, what binds it. */
-static uint32_t mgi_resolve(mgi_lister *L, const mg_expr *x, const mgi_binding **bound) {
+MGI_FN uint32_t mgi_resolve(mgi_lister *L, const mg_expr *x, const mgi_binding **bound) {
   int64_t which = 0;
   const mgi_binding *b = mgi_find(L, x->name);
   if (!b || b->size) {
@@ -2007,7 +2007,7 @@ enum {
   MGI_RULE_ARGMAX,
   MGI_RULE_USER
 };
-static int mgi_rule(mg_opcode op) {
+MGI_FN int mgi_rule(mg_opcode op) {
   if (op == MG_OP_NONE || mg_op_row(op)->elementwise) return MGI_RULE_SAME; /* a cast is no row */
   switch (op) {
 #define MGI_E(id, name, n, lv, attr, abs, field, real, ...)
@@ -2018,12 +2018,12 @@ static int mgi_rule(mg_opcode op) {
     default: return MGI_RULE_USER;
   }
 }
-static int mgi_is_one(const mgi_lister *L, mg_size s) {
+MGI_FN int mgi_is_one(const mgi_lister *L, mg_size s) {
   int64_t n;
   return mgi_size_number(L->l->sizes, s, &n) && n == 1;
 }
 /* NumPy broadcasting of all dimensions but the last `tail`. */
-static int mgi_broadcast_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *a, const mgi_dims *b, int tail,
+MGI_FN int mgi_broadcast_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *a, const mgi_dims *b, int tail,
                                mgi_dims *out) {
   char ta[120], tb[120];
   const int ra = a->rank - tail, rb = b->rank - tail, r = ra > rb ? ra : rb;
@@ -2044,7 +2044,7 @@ static int mgi_broadcast_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *
   *out = o;
   return 1;
 }
-static int mgi_matmul_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *a, const mgi_dims *b, mgi_dims *out) {
+MGI_FN int mgi_matmul_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *a, const mgi_dims *b, mgi_dims *out) {
   char ta[120], tb[120];
   if (a->rank < 2 || b->rank < 2) return L->vague = 1, 0;
   if (a->dim[a->rank - 1] != b->dim[b->rank - 2]) {
@@ -2059,14 +2059,14 @@ static int mgi_matmul_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *a, 
   out->dim[out->rank++] = b->dim[b->rank - 1];
   return 1;
 }
-static mg_size mgi_elements(mgi_lister *L, const mgi_dims *a) {
+MGI_FN mg_size mgi_elements(mgi_lister *L, const mgi_dims *a) {
   mg_size n = mg_size_int(L->l->sizes, 1);
   for (int d = 0; d < a->rank; d++) n = mg_size_mul(L->l->sizes, n, a->dim[d]);
   return n;
 }
 
 /* The shape of operator x over operands in[0..n), with its attributes dim, count `times`, and list. */
-static int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *in, int64_t dim, mg_size times,
+MGI_FN int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *in, int64_t dim, mg_size times,
                         const mgi_dims *list, mgi_dims *out) {
   char ta[120], tb[120];
   const mg_opcode op = mg_op_find(x->name, strlen(x->name));
@@ -2140,14 +2140,14 @@ static int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *
   return 1;
 }
 /* A statement's operators, operands and attributes are so many. */
-static int mgi_node_counts(mgi_lister *L, const mg_expr *x) {
+MGI_FN int mgi_node_counts(mgi_lister *L, const mg_expr *x) {
   if (++L->nodes <= MGI_PIECE_NODES) return 1;
   mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement has at most %d operators, operands and attributes",
                MGI_PIECE_NODES);
   return 0;
 }
 /* The input of the piece at hand that a value is; MG_MAX_IN on an error. */
-static int mgi_piece_input(mgi_lister *L, const mg_expr *x) {
+MGI_FN int mgi_piece_input(mgi_lister *L, const mg_expr *x) {
   const uint32_t v = mgi_resolve(L, x, NULL);
   int k = 0;
   if (!v) return MG_MAX_IN;
@@ -2159,7 +2159,7 @@ static int mgi_piece_input(mgi_lister *L, const mg_expr *x) {
 }
 /* The shape of an expression, whose operators become nodes of the piece at hand, operands first; *is is what it is, as
    an operand.  0: it is not known, and the nodes are there for mirage.h to say why. */
-static int mgi_infer(mgi_lister *L, const mg_expr *x, mgi_dims *out, uint16_t *is) {
+MGI_FN int mgi_infer(mgi_lister *L, const mg_expr *x, mgi_dims *out, uint16_t *is) {
   enum { MOST = 4 };
   mgi_dims in[MOST], list;
   mg_size times = 0;
@@ -2224,7 +2224,7 @@ typedef struct mgi_piece_writer {
   mg_status s;
   mg_error *e;
 } mgi_piece_writer;
-static void mgi_piece_size(mgi_piece_writer *W, mg_size size) {
+MGI_FN void mgi_piece_size(mgi_piece_writer *W, mg_size size) {
   int64_t n = 0;
   char *text = NULL;
   if (W->s != MG_OK) return;
@@ -2238,7 +2238,7 @@ static void mgi_piece_size(mgi_piece_writer *W, mg_size size) {
   mg_string_free(text);
 }
 /* "bf16[n, 8, p, 128] @ [2, 0, 1, 3]", and the line's end */
-static void mgi_piece_input_text(mgi_piece_writer *W, const mg_value *v) {
+MGI_FN void mgi_piece_input_text(mgi_piece_writer *W, const mg_value *v) {
   mgi_puts(&W->t, mg_dtype_name(v->type));
   for (int d = 0; d < v->rank; d++) mgi_puts(&W->t, d ? ", " : "["), mgi_piece_size(W, v->dim[d]);
   mgi_puts(&W->t, "]");
@@ -2247,10 +2247,10 @@ static void mgi_piece_input_text(mgi_piece_writer *W, const mg_value *v) {
     if (d != v->outer) mgi_putf(&W->t, ", %d", d);
   mgi_puts(&W->t, v->outer ? "]\n" : "\n");
 }
-static void mgi_piece_operand(mgi_piece_writer *W, uint16_t is) {
+MGI_FN void mgi_piece_operand(mgi_piece_writer *W, uint16_t is) {
   mgi_putf(&W->t, is < MG_MAX_IN ? "i%d" : "t%d", is < MG_MAX_IN ? is : is - MG_MAX_IN);
 }
-static void mgi_piece_call(mgi_piece_writer *W, const mg_piece_node *p) {
+MGI_FN void mgi_piece_call(mgi_piece_writer *W, const mg_piece_node *p) {
   uint32_t operand = 0, size = 0;
   mgi_putf(&W->t, "%s(", p->op->name);
   for (const mg_expr *a = p->op->arg; a; a = a->next) {
@@ -2268,14 +2268,14 @@ static void mgi_piece_call(mgi_piece_writer *W, const mg_piece_node *p) {
   mgi_puts(&W->t, ")");
 }
 /* 1 if symbol s is in a size of the piece's inputs. */
-static int mgi_piece_has(const mg_model_list *l, const mg_piece *p, int s) {
+MGI_FN int mgi_piece_has(const mg_model_list *l, const mg_piece *p, int s) {
   int has = 0;
   for (int k = 0; k < p->n_in; k++)
     for (int d = 0; d < p->in[k].rank && !has; d++) has = mgi_size_has(l, p->in[k].dim[d], s);
   return has;
 }
 /* sym NULL: a family. */
-static mg_status mgi_piece_build(const mg_model_list *l, const mg_piece *p, const int64_t *sym, mg_graph **out,
+MGI_FN mg_status mgi_piece_build(const mg_model_list *l, const mg_piece *p, const int64_t *sym, mg_graph **out,
                                  mg_error *e) {
   mgi_piece_writer W;
   mg_shape shape;
@@ -2330,7 +2330,7 @@ mg_status mg_piece_family(const mg_model_list *l, uint32_t k, mg_graph **out, mg
 }
 
 /* Lowers bound[v] of every value v that launch a, of a piece, picks rows by (mg_index_bound). */
-static mg_status mgi_launch_bounds(const mg_model_list *l, const mg_launch *a, const int64_t *sym, int64_t *bound,
+MGI_FN mg_status mgi_launch_bounds(const mg_model_list *l, const mg_launch *a, const int64_t *sym, int64_t *bound,
                                    mg_error *e) {
   const mg_piece *p = &l->piece[a->piece];
   mg_status s = MG_OK;
@@ -2360,14 +2360,14 @@ mg_status mg_value_bound(const mg_model_list *l, uint32_t v, const int64_t *sym,
   return s;
 }
 
-static uint64_t mgi_piece_mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x100000001b3u ^ (h >> 29); }
-static uint64_t mgi_expr_hash(const mg_expr *x, uint64_t h) {
+MGI_FN uint64_t mgi_piece_mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x100000001b3u ^ (h >> 29); }
+MGI_FN uint64_t mgi_expr_hash(const mg_expr *x, uint64_t h) {
   h = mgi_piece_mix(h, (uint64_t)x->kind);
   for (const char *s = x->kind == 'v' || !x->name ? "" : x->name; *s; s++) h = mgi_piece_mix(h, (uint64_t)*s);
   return h;
 }
 /* The same operator, constants and attributes; which operands and sizes is the nodes'. */
-static int mgi_call_equal(const mg_expr *a, const mg_expr *b) {
+MGI_FN int mgi_call_equal(const mg_expr *a, const mg_expr *b) {
   const mg_expr *p = a->arg, *q = b->arg;
   if (strcmp(a->name, b->name)) return 0;
   for (; p && q; p = p->next, q = q->next) {
@@ -2380,13 +2380,13 @@ static int mgi_call_equal(const mg_expr *a, const mg_expr *b) {
   }
   return !p && !q;
 }
-static int mgi_node_equal(const mg_piece_node *a, const mg_piece_node *b) {
+MGI_FN int mgi_node_equal(const mg_piece_node *a, const mg_piece_node *b) {
   return a->n_operands == b->n_operands && a->n_sizes == b->n_sizes && mgi_call_equal(a->op, b->op) &&
          (!a->n_operands || !memcmp(a->operand, b->operand, a->n_operands * sizeof *a->operand)) &&
          (!a->n_sizes || !memcmp(a->size, b->size, a->n_sizes * sizeof *a->size));
 }
 /* Of what makes two pieces one (mgi_piece_equal). */
-static uint64_t mgi_piece_hash(const mg_piece *p) {
+MGI_FN uint64_t mgi_piece_hash(const mg_piece *p) {
   uint64_t h = 0xcbf29ce484222325u;
   for (uint32_t k = 0; k < p->n_nodes; k++) {
     h = mgi_expr_hash(p->node[k].op, h);
@@ -2396,11 +2396,11 @@ static uint64_t mgi_piece_hash(const mg_piece *p) {
   for (int k = 0; k < p->n_out; k++) h = mgi_piece_mix(h, p->made[k]);
   return h;
 }
-static int mgi_value_alike(const mg_value *a, const mg_value *b) {
+MGI_FN int mgi_value_alike(const mg_value *a, const mg_value *b) {
   return a->type == b->type && a->rank == b->rank && a->outer == b->outer &&
          !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
-static int mgi_piece_equal(const mg_piece *a, const mg_piece *b) {
+MGI_FN int mgi_piece_equal(const mg_piece *a, const mg_piece *b) {
   int same = a->hash == b->hash && a->n_in == b->n_in && a->n_out == b->n_out && a->n_nodes == b->n_nodes;
   for (int k = 0; same && k < a->n_out; k++) same = a->made[k] == b->made[k];
   for (int k = 0; same && k < a->n_in; k++) same = mgi_value_alike(&a->in[k], &b->in[k]);
@@ -2408,7 +2408,7 @@ static int mgi_piece_equal(const mg_piece *a, const mg_piece *b) {
   return same;
 }
 /* Puts a copy of piece p, its hash included, behind those of the list; NULL on an error. */
-static mg_piece *mgi_piece_keep(mgi_lister *L, const mg_piece *p) {
+MGI_FN mg_piece *mgi_piece_keep(mgi_lister *L, const mg_piece *p) {
   mg_model_list *l = L->l;
   mg_piece_node *node = (mg_piece_node *)mgi_arena(l->arena, (p->n_nodes + 1) * sizeof *node, &L->err);
   mg_piece *to = node ? (mg_piece *)mgi_list_grow(L, l->piece, l->n_pieces, &l->cap_pieces, sizeof *to) : NULL;
@@ -2428,7 +2428,7 @@ static mg_piece *mgi_piece_keep(mgi_lister *L, const mg_piece *p) {
   return to;
 }
 /* The type that node k of a piece has in g, which the piece was built as. */
-static mg_dtype mgi_node_type(const mg_graph *g, uint32_t k) {
+MGI_FN mg_dtype mgi_node_type(const mg_graph *g, uint32_t k) {
   char name[16];
   snprintf(name, sizeof name, "t%u", k);
   for (uint32_t t = g->n_tensors; t-- > 1;)
@@ -2436,7 +2436,7 @@ static mg_dtype mgi_node_type(const mg_graph *g, uint32_t k) {
   return MG_DTYPE_COUNT;
 }
 /* The piece at hand, as one of the list: its index, and n_pieces on an error. */
-static uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x) {
+MGI_FN uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x) {
   mg_model_list *l = L->l;
   mg_piece *p = &L->piece;
   mg_graph *g = NULL;
@@ -2484,7 +2484,7 @@ static uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x) {
   return l->n_pieces++;
 }
 /* The value of an expression: a launch, where it has operators. */
-static uint32_t mgi_value_of(mgi_lister *L, const mg_expr *x, const mg_step *from, const char *name) {
+MGI_FN uint32_t mgi_value_of(mgi_lister *L, const mg_expr *x, const mg_step *from, const char *name) {
   mgi_dims dims;
   uint16_t is = 0;
   mg_value v;
@@ -2524,7 +2524,7 @@ static uint32_t mgi_value_of(mgi_lister *L, const mg_expr *x, const mg_step *fro
    Each is run through as often as it would be executed. */
 
 /* Names a value; within a loop, a name from outside keeps type and shape. */
-static void mgi_assign(mgi_lister *L, const char *name, uint32_t value, int line, int column) {
+MGI_FN void mgi_assign(mgi_lister *L, const char *name, uint32_t value, int line, int column) {
   char ta[120], tb[120];
   mgi_binding *b = mgi_find(L, name);
   if (!mgi_listing(L) || !value) return;
@@ -2547,7 +2547,7 @@ static void mgi_assign(mgi_lister *L, const char *name, uint32_t value, int line
 
 /* Dimension d of value v is `want`: shown, refused, or, where neither can be, checked at every launch if `from` is
    given. */
-static void mgi_same_size(mgi_lister *L, const char *what, const char *name, uint32_t v, int d, mg_size want, int line,
+MGI_FN void mgi_same_size(mgi_lister *L, const char *what, const char *name, uint32_t v, int d, mg_size want, int line,
                           int column, const mg_step *from) {
   char ta[64], tb[64];
   int64_t bounds[2];
@@ -2571,7 +2571,7 @@ static void mgi_same_size(mgi_lister *L, const char *what, const char *name, uin
   p->name = L->l->value[v].name, p->dim = d, p->have = have, p->want = want, p->from = from;
 }
 /* 1 if a value has that type, and so many dimensions. */
-static int mgi_same_kind(mgi_lister *L, const char *subject, mg_dtype type, int rank, const mg_value *is, int line,
+MGI_FN int mgi_same_kind(mgi_lister *L, const char *subject, mg_dtype type, int rank, const mg_value *is, int line,
                          int column) {
   if (is->rank != rank)
     mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: expected %d dimensions, found %d", subject, rank, is->rank);
@@ -2581,7 +2581,7 @@ static int mgi_same_kind(mgi_lister *L, const char *subject, mg_dtype type, int 
   return mgi_listing(L);
 }
 /* Value v has the type and shape that a signature says; a name that is nothing yet is bound to the size there. */
-static void mgi_fits(mgi_lister *L, const char *what, const char *name, const mg_signature *s, uint32_t v, int line,
+MGI_FN void mgi_fits(mgi_lister *L, const char *what, const char *name, const mg_signature *s, uint32_t v, int line,
                      int column, const mg_step *from) {
   const mg_value *is = &L->l->value[v];
   char subject[160];
@@ -2597,8 +2597,8 @@ static void mgi_fits(mgi_lister *L, const char *what, const char *name, const mg
   }
 }
 
-static void mgi_list_steps(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result);
-static void mgi_list_call(mgi_lister *L, const mg_step *s) {
+MGI_FN void mgi_list_steps(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result);
+MGI_FN void mgi_list_call(mgi_lister *L, const mg_step *s) {
   const mg_function *f = s->fn;
   uint32_t arg[MG_MODEL_MAX_PARAMS];
   mg_value result[MG_MAX_OUT];
@@ -2645,7 +2645,7 @@ static void mgi_list_call(mgi_lister *L, const mg_step *s) {
   for (int k = 0; k < s->n_names; k++) mgi_assign(L, s->name[k], L->result[k], s->line, s->column);
 }
 /* The results of `call` are to be as `result` says. */
-static void mgi_list_return(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result) {
+MGI_FN void mgi_list_return(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result) {
   char ta[120], tb[120];
   const int n = call->fn->n_results;
   if (s->n_args != n)
@@ -2662,7 +2662,7 @@ static void mgi_list_return(mgi_lister *L, const mg_step *s, const mg_step *call
   }
   L->returned = 1;
 }
-static void mgi_list_update(mgi_lister *L, const mg_step *s) {
+MGI_FN void mgi_list_update(mgi_lister *L, const mg_step *s) {
   const mgi_binding *b = NULL;
   const uint32_t state = mgi_resolve(L, s->target, &b), v = mgi_value_of(L, s->value, s, s->target->name);
   if (!mgi_listing(L)) return;
@@ -2686,7 +2686,7 @@ static void mgi_list_update(mgi_lister *L, const mg_step *s) {
   if (a) a->n_in = a->n_out = 1, a->in[0] = v, a->out[0] = state, a->dim = dim, a->at = at;
 }
 /* Bytes that a foreign kernel may write over: a value of so many words, which no one reads. */
-static uint32_t mgi_scratch_new(mgi_lister *L, const mg_step *s) {
+MGI_FN uint32_t mgi_scratch_new(mgi_lister *L, const mg_step *s) {
   mg_value v;
   const mg_size bytes = mgi_extent_size(L, s->at);
   memset(&v, 0, sizeof v);
@@ -2696,7 +2696,7 @@ static uint32_t mgi_scratch_new(mgi_lister *L, const mg_step *s) {
             : 0;
   return v.dim[0] ? mgi_value_new(L, &v, s->at->line, s->at->column) : 0;
 }
-static void mgi_list_foreign(mgi_lister *L, const mg_step *s) {
+MGI_FN void mgi_list_foreign(mgi_lister *L, const mg_step *s) {
   uint32_t in[MG_MODEL_MAX_PARAMS], out[MG_MAX_OUT];
   mg_value v;
   for (int k = 0; k < s->n_args && mgi_listing(L); k++) in[k] = mgi_value_of(L, s->arg[k], s, NULL);
@@ -2734,7 +2734,7 @@ static void mgi_list_foreign(mgi_lister *L, const mg_step *s) {
   for (int k = 0; k < s->n_sizes; k++) a->size[k] = mgi_extent_size(L, s->size[k]);
   for (int k = 0; k < s->n_names; k++) mgi_assign(L, s->name[k], out[k], s->line, s->column);
 }
-static void mgi_list_loop(mgi_lister *L, const mg_step *s) {
+MGI_FN void mgi_list_loop(mgi_lister *L, const mg_step *s) {
   const int64_t turns = mgi_extent_number(L, s->at, "the turns of a loop");
   if (!mgi_listing(L)) return;
   if (turns < 1 || turns > MG_MODEL_MAX_LAYERS) {
@@ -2757,7 +2757,7 @@ static void mgi_list_loop(mgi_lister *L, const mg_step *s) {
   }
   L->loops--;
 }
-static void mgi_list_steps(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result) {
+MGI_FN void mgi_list_steps(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result) {
   for (; s && mgi_listing(L); s = s->next) {
     if (++L->steps > MG_MODEL_MAX_STEPS)
       mgi_list_err(L, MG_LIMIT, s->line, s->column, "a model runs through at most %d statements", MG_MODEL_MAX_STEPS);
@@ -2780,7 +2780,7 @@ static void mgi_list_steps(mgi_lister *L, const mg_step *s, const mg_step *call,
   }
 }
 
-static void mgi_list_decls(mgi_lister *L) {
+MGI_FN void mgi_list_decls(mgi_lister *L) {
   for (const mg_model_decl *d = L->m->decls; d && mgi_listing(L); d = d->next) {
     mg_value v;
     if (!mgi_value_signed(L, &d->as, &v)) return;
@@ -2895,7 +2895,7 @@ typedef struct mgi_parting {
 } mgi_parting;
 
 /* Room for one more of an array that is malloc'ed. */
-static int mgi_parting_room(mgi_parting *P, void **p, uint32_t n, uint32_t *cap, size_t bytes) {
+MGI_FN int mgi_parting_room(mgi_parting *P, void **p, uint32_t n, uint32_t *cap, size_t bytes) {
   if (n < *cap) return 1;
   const uint32_t want = *cap ? 2 * *cap : 256;
   void *q = realloc(*p, want * bytes);
@@ -2904,7 +2904,7 @@ static int mgi_parting_room(mgi_parting *P, void **p, uint32_t n, uint32_t *cap,
   return 1;
 }
 /* An atom of these operands. */
-static mgi_atom *mgi_atom_new(mgi_parting *P, uint32_t launch, uint32_t node, const uint32_t *in, uint32_t n_in) {
+MGI_FN mgi_atom *mgi_atom_new(mgi_parting *P, uint32_t launch, uint32_t node, const uint32_t *in, uint32_t n_in) {
   if (P->n_atoms == MGI_ATOMS) {
     mg_fail(P->e, MG_LIMIT, P->l->m->name, "a model of more than %d operators is not cut", MGI_ATOMS);
     return NULL;
@@ -2920,7 +2920,7 @@ static mgi_atom *mgi_atom_new(mgi_parting *P, uint32_t launch, uint32_t node, co
   return a;
 }
 /* A value like another; 0: no memory. */
-static uint32_t mgi_parting_value(mgi_parting *P, const mg_value *like, const char *name) {
+MGI_FN uint32_t mgi_parting_value(mgi_parting *P, const mg_value *like, const char *name) {
   if (!mgi_parting_room(P, (void **)&P->value, P->n_values, &P->cap_values, sizeof *P->value)) return 0;
   if (!mgi_parting_room(P, (void **)&P->moved, P->n_values, &P->cap_moved, sizeof *P->moved)) return 0;
   memset(&P->moved[P->n_values], 0, sizeof *P->moved);
@@ -2930,7 +2930,7 @@ static uint32_t mgi_parting_value(mgi_parting *P, const mg_value *like, const ch
 }
 /* What to read in the place of value v: itself, or, of a reshape that has no atom yet, one of its own for an operator,
    or the one for all others; 0 on an error. */
-static uint32_t mgi_parting_read(mgi_parting *P, uint32_t v, int own) {
+MGI_FN uint32_t mgi_parting_read(mgi_parting *P, uint32_t v, int own) {
   if (!P->moved[v].is || (!own && P->moved[v].placed)) return v;
   const mgi_moved m = P->moved[v];
   const uint32_t from = mgi_parting_read(P, m.from, 1);
@@ -2943,7 +2943,7 @@ static uint32_t mgi_parting_read(mgi_parting *P, uint32_t v, int own) {
   return a->out = to;
 }
 /* 1 if a reshape does more than to add or drop sizes of 1. */
-static int mgi_parting_splits(const mgi_parting *P, const mg_value *a, const mg_value *b) {
+MGI_FN int mgi_parting_splits(const mgi_parting *P, const mg_value *a, const mg_value *b) {
   int64_t n;
   int i = 0, j = 0;
   for (;; i++, j++) {
@@ -2954,7 +2954,7 @@ static int mgi_parting_splits(const mgi_parting *P, const mg_value *a, const mg_
   }
 }
 /* The atoms of a launch of a piece: every node makes a value, the last one the launch's own. */
-static int mgi_atoms_of_piece(mgi_parting *P, uint32_t launch) {
+MGI_FN int mgi_atoms_of_piece(mgi_parting *P, uint32_t launch) {
   const mg_launch *run = &P->l->launch[launch];
   const mg_piece *p = &P->l->piece[run->piece];
   uint32_t in[MGI_PIECE_NODES], made[MGI_PIECE_NODES];
@@ -2979,7 +2979,7 @@ static int mgi_atoms_of_piece(mgi_parting *P, uint32_t launch) {
   }
   return 1;
 }
-static int mgi_atoms_of(mgi_parting *P) {
+MGI_FN int mgi_atoms_of(mgi_parting *P) {
   const mg_model_list *l = P->l;
   uint32_t in[MG_MODEL_MAX_PARAMS];
   for (uint32_t k = 0; k < l->n_launches; k++) {
@@ -2999,31 +2999,31 @@ static int mgi_atoms_of(mgi_parting *P) {
 }
 
 /* Atom `to` waits for `from`; what weights alone decide is placed with its first reader, and nobody waits for it. */
-static int mgi_edge_add(mgi_parting *P, uint32_t from, uint32_t to) {
+MGI_FN int mgi_edge_add(mgi_parting *P, uint32_t from, uint32_t to) {
   if (P->atom[from].lazy) return 1;
   if (!mgi_parting_room(P, (void **)&P->edge, P->n_edges, &P->cap_edges, sizeof *P->edge)) return 0;
   P->edge[P->n_edges].from = from, P->edge[P->n_edges++].to = to;
   P->atom[to].waits++;
   return 1;
 }
-static int mgi_edge_order(const void *a, const void *b) {
+MGI_FN int mgi_edge_order(const void *a, const void *b) {
   const mgi_edge *x = (const mgi_edge *)a, *y = (const mgi_edge *)b;
   return x->from != y->from ? (x->from < y->from ? -1 : 1) : x->to < y->to ? -1 : x->to > y->to;
 }
 /* What an atom makes or changes: its k-th, 0 if there are fewer. */
-static uint32_t mgi_atom_out(const mgi_parting *P, uint32_t a, int k) {
+MGI_FN uint32_t mgi_atom_out(const mgi_parting *P, uint32_t a, int k) {
   const mg_launch *run = &P->l->launch[P->atom[a].launch];
   if (P->atom[a].node != UINT32_MAX) return k ? 0 : P->atom[a].out;
   return k < run->n_out ? run->out[k] : 0;
 }
 /* Atom `to` waits for what makes value v, or, where that is a reshape of its own, what that reads. */
-static int mgi_edge_of_value(mgi_parting *P, uint32_t v, uint32_t to) {
+MGI_FN int mgi_edge_of_value(mgi_parting *P, uint32_t v, uint32_t to) {
   while (P->maker[v] && P->atom[P->maker[v] - 1].own) v = P->operand[P->atom[P->maker[v] - 1].in];
   return !P->maker[v] || mgi_edge_add(P, P->maker[v] - 1, to);
 }
 /* A value waits for its maker; a reader of a state for its last writer, a writer for all readers since; so does what is
    made in a value's place. */
-static int mgi_edges(mgi_parting *P) {
+MGI_FN int mgi_edges(mgi_parting *P) {
   uint32_t *writer = (uint32_t *)calloc(P->n_values, sizeof *writer), *reader = NULL, n_readers = 0, cap = 0;
   int good = writer != NULL;
   if (!good) mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for a partition");
@@ -3063,12 +3063,12 @@ static int mgi_edges(mgi_parting *P) {
   return 1;
 }
 /* A heap of atoms, the least first. */
-static void mgi_heap_put(uint32_t *heap, uint32_t *n, uint32_t a) {
+MGI_FN void mgi_heap_put(uint32_t *heap, uint32_t *n, uint32_t a) {
   uint32_t k = (*n)++;
   for (; k && heap[(k - 1) / 2] > a; k = (k - 1) / 2) heap[k] = heap[(k - 1) / 2];
   heap[k] = a;
 }
-static uint32_t mgi_heap_take(uint32_t *heap, uint32_t *n) {
+MGI_FN uint32_t mgi_heap_take(uint32_t *heap, uint32_t *n) {
   const uint32_t top = heap[0], end = heap[--*n];
   uint32_t k = 0;
   for (uint32_t c = 1; c < *n; k = c, c = 2 * k + 1) {
@@ -3080,12 +3080,12 @@ static uint32_t mgi_heap_take(uint32_t *heap, uint32_t *n) {
   return top;
 }
 /* 1 if an atom stands between regions. */
-static int mgi_atom_apart(const mgi_parting *P, uint32_t a) {
+MGI_FN int mgi_atom_apart(const mgi_parting *P, uint32_t a) {
   return P->atom[a].node == UINT32_MAX && P->l->launch[P->atom[a].launch].kind != MG_LAUNCH_PIECE;
 }
 /* Places atom a, after its own reshapes and what weights alone decide and it reads, by their numbers, as makers have
    less; who waits for nothing more goes on a heap: 0 of operators, 1 of what stands between regions. */
-static void mgi_place(mgi_parting *P, uint32_t a, uint32_t *n, uint32_t *heap[2], uint32_t count[2]) {
+MGI_FN void mgi_place(mgi_parting *P, uint32_t a, uint32_t *n, uint32_t *heap[2], uint32_t count[2]) {
   const uint32_t from = *n;
   P->place[a] = 1, P->order[(*n)++] = a;
   for (uint32_t k = from; k < *n; k++)
@@ -3109,7 +3109,7 @@ static void mgi_place(mgi_parting *P, uint32_t a, uint32_t *n, uint32_t *heap[2]
     }
   }
 }
-static int mgi_order_of(mgi_parting *P) {
+MGI_FN int mgi_order_of(mgi_parting *P) {
   uint32_t *heap[2], count[2] = {0, 0}, n = 0;
   heap[0] = (uint32_t *)malloc((P->n_atoms + 1) * sizeof **heap);
   heap[1] = (uint32_t *)malloc((P->n_atoms + 1) * sizeof **heap);
@@ -3135,7 +3135,7 @@ typedef struct mgi_interval {
   uint16_t operand[4 * MGI_MOST_OPS];
   uint32_t n_operands, n_in, in[MG_MAX_IN], out[MG_MAX_OUT];
 } mgi_interval;
-static int mgi_cut_operand(const mgi_parting *P, mgi_interval *C, uint32_t v, uint32_t from, uint16_t *is) {
+MGI_FN int mgi_cut_operand(const mgi_parting *P, mgi_interval *C, uint32_t v, uint32_t from, uint16_t *is) {
   const uint32_t m = P->maker[v];
   uint32_t k = 0;
   if (m && P->place[m - 1] > from) { /* by the operator there */
@@ -3148,7 +3148,7 @@ static int mgi_cut_operand(const mgi_parting *P, mgi_interval *C, uint32_t v, ui
   *is = (uint16_t)k;
   return 1;
 }
-static int mgi_cut_of(const mgi_parting *P, uint32_t from, uint32_t to, mgi_interval *C) {
+MGI_FN int mgi_cut_of(const mgi_parting *P, uint32_t from, uint32_t to, mgi_interval *C) {
   memset(&C->p, 0, sizeof C->p);
   C->n_operands = C->n_in = 0;
   if (to - from > (uint32_t)P->cfg.max_ops) return 0;
@@ -3184,14 +3184,14 @@ typedef struct mgi_kernels {
   int *at, *held; /* by tensor: the level of the kernel that makes it; what of it is to be finished */
   int *need;      /* by tensor: of the kernel at hand */
 } mgi_kernels;
-static int mgi_batched(const mg_graph *g, mg_tensor t) {
+MGI_FN int mgi_batched(const mg_graph *g, mg_tensor t) {
   const mg_shape *s = &g->tensors[t.id].shape;
   for (int d = 0; d + 2 < s->rank; d++)
     if (s->dim[d] > 1) return 1;
   return 0;
 }
 /* 1 if both have the same extents but for ones. */
-static int mgi_same_rows(const mg_shape *a, const mg_shape *b) {
+MGI_FN int mgi_same_rows(const mg_shape *a, const mg_shape *b) {
   int i = 0, j = 0;
   for (;; i++, j++) {
     while (i < a->rank && a->dim[i] == 1) i++;
@@ -3200,7 +3200,7 @@ static int mgi_same_rows(const mg_shape *a, const mg_shape *b) {
     if (a->dim[i] != b->dim[j]) return 0;
   }
 }
-static void mgi_kernels_op(mgi_kernels *K, const mg_op_node *o) {
+MGI_FN void mgi_kernels_op(mgi_kernels *K, const mg_op_node *o) {
   const mg_graph *g = K->g;
   const int product = o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL;
   const int joins = product || o->code == MG_OP_SUM || o->code == MG_OP_MAX || o->code == MG_OP_ARGMAX;
@@ -3219,7 +3219,7 @@ static void mgi_kernels_op(mgi_kernels *K, const mg_op_node *o) {
   for (int j = 0; j < o->n_out; j++) K->at[o->out[j].id] = at, K->held[o->out[j].id] = has;
 }
 /* 1 if tensor t is stored: an output, or read by kernels of another level. */
-static int mgi_kernels_store(const mgi_kernels *K, uint32_t t) {
+MGI_FN int mgi_kernels_store(const mgi_kernels *K, uint32_t t) {
   const mg_graph *g = K->g;
   int stored = 0;
   for (uint32_t j = 0; j < g->n_out; j++) stored |= g->out[j].id == t;
@@ -3228,7 +3228,7 @@ static int mgi_kernels_store(const mgi_kernels *K, uint32_t t) {
   return stored && g->tensors[t].op;
 }
 /* The kernel that stores t and what else of its level has its rows; 0 if it is another such one's.  Microseconds. */
-static double mgi_kernel_price(const mgi_kernels *K, uint32_t t, const mg_machine *m) {
+MGI_FN double mgi_kernel_price(const mgi_kernels *K, uint32_t t, const mg_machine *m) {
   const mg_graph *g = K->g;
   const int level = K->at[t];
   double bytes = 0, flops = 0;
@@ -3258,7 +3258,7 @@ static double mgi_kernel_price(const mgi_kernels *K, uint32_t t, const mg_machin
   return m->launch_us + (moved > computed ? moved : computed);
 }
 /* Microseconds of a program's kernels, and in *kernels how many; negative: no memory. */
-static double mgi_program_price(const mg_graph *g, const mg_machine *m, int *kernels) {
+MGI_FN double mgi_program_price(const mg_graph *g, const mg_machine *m, int *kernels) {
   mgi_kernels K;
   double us = 0;
   memset(&K, 0, sizeof K);
@@ -3275,7 +3275,7 @@ static double mgi_program_price(const mg_graph *g, const mg_machine *m, int *ker
   return us;
 }
 /* What an interval costs; MGI_NO_PRICE where it is no piece. */
-static double mgi_cut_price(mgi_parting *P, const mgi_interval *C, int alone) {
+MGI_FN double mgi_cut_price(mgi_parting *P, const mgi_interval *C, int alone) {
   const mg_model_list *l = P->l;
   int64_t at[2][MG_MODEL_MAX_SYMBOLS];
   double us = 0;
@@ -3311,14 +3311,14 @@ typedef struct mgi_regroup_state {
   mgi_lister L;
   uint32_t *is; /* by value of the partitioner: the new list's */
 } mgi_regroup_state;
-static uint32_t mgi_regroup_value(mgi_regroup_state *G, const mgi_parting *P, uint32_t v, const mg_step *from) {
+MGI_FN uint32_t mgi_regroup_value(mgi_regroup_state *G, const mgi_parting *P, uint32_t v, const mg_step *from) {
   if (G->is[v]) return G->is[v];
   mg_value like = P->value[v];
   if (like.alias) like.alias = mgi_regroup_value(G, P, like.alias, from);
   return G->is[v] = mgi_value_new(&G->L, &like, from->line, from->column);
 }
 /* A launch that stands for itself. */
-static void mgi_regroup_launch(mgi_regroup_state *G, const mgi_parting *P, uint32_t launch) {
+MGI_FN void mgi_regroup_launch(mgi_regroup_state *G, const mgi_parting *P, uint32_t launch) {
   const mg_launch *run = &P->l->launch[launch];
   uint32_t piece = 0;
   if (run->kind == MG_LAUNCH_PIECE) {
@@ -3334,7 +3334,7 @@ static void mgi_regroup_launch(mgi_regroup_state *G, const mgi_parting *P, uint3
   for (int k = 0; k < run->n_out; k++) to->out[k] = mgi_regroup_value(G, P, run->out[k], run->from);
   if (run->scratch) to->scratch = mgi_regroup_value(G, P, run->scratch, run->from);
 }
-static void mgi_regroup_cut(mgi_regroup_state *G, const mgi_parting *P, uint32_t from, uint32_t to, mgi_interval *C) {
+MGI_FN void mgi_regroup_cut(mgi_regroup_state *G, const mgi_parting *P, uint32_t from, uint32_t to, mgi_interval *C) {
   mg_model_list *l = G->L.l;
   const mg_step *step = P->l->launch[P->atom[P->order[to - 1]].launch].from;
   uint32_t piece = 0;
@@ -3351,7 +3351,7 @@ static void mgi_regroup_cut(mgi_regroup_state *G, const mgi_parting *P, uint32_t
 }
 /* The cuts of places a..b - 1, a region, of which the piece up to place k begins at cut[k]; best[b] is what they cost.
    Where costs are the same, the last piece is the shorter one. */
-static void mgi_parting_cuts(mgi_parting *P, uint32_t a, uint32_t b, mgi_interval *C, double *best, uint32_t *cut) {
+MGI_FN void mgi_parting_cuts(mgi_parting *P, uint32_t a, uint32_t b, mgi_interval *C, double *best, uint32_t *cut) {
   for (uint32_t k = a; k <= b; k++) best[k] = k == a ? 0 : 2 * MGI_NO_PRICE, cut[k] = a;
   for (uint32_t from = a; from < b; from++)
     for (uint32_t to = from + 1; to <= b && mgi_cut_of(P, from, to, C) && P->e->status == MG_OK; to++) {
@@ -3360,7 +3360,7 @@ static void mgi_parting_cuts(mgi_parting *P, uint32_t a, uint32_t b, mgi_interva
     }
 }
 /* Regions, cuts, launches. */
-static void mgi_regroup_all(mgi_regroup_state *G, mgi_parting *P) {
+MGI_FN void mgi_regroup_all(mgi_regroup_state *G, mgi_parting *P) {
   double *best = (double *)malloc((P->n_atoms + 1) * sizeof *best);
   uint32_t *cut = (uint32_t *)malloc((P->n_atoms + 1) * sizeof *cut);
   uint32_t *at = (uint32_t *)malloc((P->n_atoms + 1) * sizeof *at);
@@ -3377,12 +3377,12 @@ static void mgi_regroup_all(mgi_regroup_state *G, mgi_parting *P) {
   }
   free(best), free(cut), free(at), free(C);
 }
-static void mgi_parting_close(mgi_parting *P) {
+MGI_FN void mgi_parting_close(mgi_parting *P) {
   free(P->value), free(P->moved), free(P->atom), free(P->operand), free(P->maker), free(P->last), free(P->order);
   free(P->place), free(P->edge), free(P->first_edge), free(P->known), free(P->price);
 }
 /* Atoms in their order; *e is the partitioner's, and clear. */
-static mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const mg_partition_config *cfg, mg_error *e) {
+MGI_FN mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const mg_partition_config *cfg, mg_error *e) {
   memset(P, 0, sizeof *P), memset(e, 0, sizeof *e);
   P->l = l, P->e = e;
   if (cfg) P->cfg = *cfg;
@@ -3419,7 +3419,7 @@ static mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const 
   return MG_OK;
 }
 /* The list of P's pieces, in an empty one. */
-static void mgi_regroup(mgi_parting *P, mg_model_list *to, mg_graph *arena) {
+MGI_FN void mgi_regroup(mgi_parting *P, mg_model_list *to, mg_graph *arena) {
   const mg_model_list *l = P->l;
   mgi_regroup_state *G = (mgi_regroup_state *)calloc(1, sizeof *G);
   if (G) G->is = (uint32_t *)calloc(P->n_values + 1, sizeof *G->is);
@@ -3473,7 +3473,7 @@ typedef struct mgi_terms {
   mgi_term_node *term;
   uint32_t *operand, *slot, n, n_operands, slots;
 } mgi_terms;
-static int mgi_terms_equal(const mgi_terms *T, const mgi_term_node *a, const mgi_term_node *b) {
+MGI_FN int mgi_terms_equal(const mgi_terms *T, const mgi_term_node *a, const mgi_term_node *b) {
   if (a->hash != b->hash || a->kind != b->kind || a->k != b->k || a->n != b->n || a->at != b->at) return 0;
   if (a->n && memcmp(T->operand + a->first, T->operand + b->first, a->n * sizeof *T->operand)) return 0;
   if (a->kind != 'o') return a->of == b->of;
@@ -3482,7 +3482,7 @@ static int mgi_terms_equal(const mgi_terms *T, const mgi_term_node *a, const mgi
          (!x->n_sizes || !memcmp(x->size, y->size, x->n_sizes * sizeof *x->size));
 }
 /* The number, from 1 on, of a term whose operands are the last n of T. */
-static uint32_t mgi_term_number(mgi_terms *T, char kind, const void *of, uint32_t k, mg_size at, uint32_t n) {
+MGI_FN uint32_t mgi_term_number(mgi_terms *T, char kind, const void *of, uint32_t k, mg_size at, uint32_t n) {
   mgi_term_node *t = &T->term[T->n + 1];
   t->kind = kind, t->of = of, t->k = k, t->at = at, t->n = n, t->first = T->n_operands - n;
   t->hash = mgi_piece_mix(mgi_piece_mix(0xcbf29ce484222325u, (uint64_t)kind), k);
@@ -3497,7 +3497,7 @@ static uint32_t mgi_term_number(mgi_terms *T, char kind, const void *of, uint32_
   return T->slot[s] = ++T->n;
 }
 /* The terms of all of a list's values, in is[]; node: room for a piece's. */
-static void mgi_terms_of(mgi_terms *T, const mg_model_list *l, uint32_t *is, uint32_t *node) {
+MGI_FN void mgi_terms_of(mgi_terms *T, const mg_model_list *l, uint32_t *is, uint32_t *node) {
   for (uint32_t v = 1; v < l->n_values; v++)
     if (l->value[v].kind != MG_VALUE_MADE) is[v] = mgi_term_number(T, 'v', NULL, v, 0, 0);
   for (uint32_t k = 0; k < l->n_launches; k++) {
@@ -3588,7 +3588,7 @@ typedef struct mgi_json {
 } mgi_json;
 
 /* The first error, at the byte that comes next. */
-static int mgi_json_fail(mgi_json *J, mg_status s, const char *fmt, ...) {
+MGI_FN int mgi_json_fail(mgi_json *J, mg_status s, const char *fmt, ...) {
   char msg[sizeof J->e->msg];
   va_list ap;
   if (J->s != MG_OK) return 0;
@@ -3598,27 +3598,27 @@ static int mgi_json_fail(mgi_json *J, mg_status s, const char *fmt, ...) {
   J->s = mg_fail(J->e, s, J->where, "byte %zu: %s", (size_t)(J->p - J->from), msg);
   return 0;
 }
-static int mgi_json_expected(mgi_json *J, const char *what) {
+MGI_FN int mgi_json_expected(mgi_json *J, const char *what) {
   if (J->p == J->end) return mgi_json_fail(J, MG_BAD_INPUT, "expected %s, found the end", what);
   if (*J->p < ' ' || *J->p > '~') return mgi_json_fail(J, MG_BAD_INPUT, "expected %s, found byte 0x%02x", what,
                                                        (unsigned char)*J->p);
   return mgi_json_fail(J, MG_BAD_INPUT, "expected %s, found '%c'", what, *J->p);
 }
-static void mgi_json_space(mgi_json *J) {
+MGI_FN void mgi_json_space(mgi_json *J) {
   while (J->p < J->end && (*J->p == ' ' || *J->p == '\t' || *J->p == '\n' || *J->p == '\r')) J->p++;
 }
-static int mgi_json_is(mgi_json *J, char c) { /* 1 if c comes next, which is read then */
+MGI_FN int mgi_json_is(mgi_json *J, char c) { /* 1 if c comes next, which is read then */
   mgi_json_space(J);
   if (J->s != MG_OK || J->p == J->end || *J->p != c) return 0;
   J->p++;
   return 1;
 }
-static int mgi_json_need(mgi_json *J, char c) {
+MGI_FN int mgi_json_need(mgi_json *J, char c) {
   const char what[] = {'\'', c, '\'', 0};
   return mgi_json_is(J, c) || mgi_json_expected(J, what);
 }
 /* One of a list or an object comes next; `first` is 1 before the first. */
-static int mgi_json_more(mgi_json *J, char close, int *first) {
+MGI_FN int mgi_json_more(mgi_json *J, char close, int *first) {
   if (J->s != MG_OK) return 0;
   if (mgi_json_is(J, close)) return 0;
   if (!*first && !mgi_json_need(J, ',')) return 0;
@@ -3626,7 +3626,7 @@ static int mgi_json_more(mgi_json *J, char close, int *first) {
   return 1;
 }
 /* A copy of the string that comes next; "" and an error where there is none.  keep 0: it is skipped. */
-static const char *mgi_json_string(mgi_json *J, int keep) {
+MGI_FN const char *mgi_json_string(mgi_json *J, int keep) {
   if (!mgi_json_need(J, '"')) return "";
   const char *from = J->p;
   size_t n = 0;
@@ -3647,7 +3647,7 @@ static const char *mgi_json_string(mgi_json *J, int keep) {
   J->p++;
   return to ? to : "";
 }
-static int64_t mgi_json_count(mgi_json *J) { /* 0 to 2^62 */
+MGI_FN int64_t mgi_json_count(mgi_json *J) { /* 0 to 2^62 */
   int64_t n = 0;
   mgi_json_space(J);
   if (J->s != MG_OK) return 0;
@@ -3658,7 +3658,7 @@ static int64_t mgi_json_count(mgi_json *J) { /* 0 to 2^62 */
   }
   return n;
 }
-static void mgi_json_skip(mgi_json *J, int depth) {
+MGI_FN void mgi_json_skip(mgi_json *J, int depth) {
   int first = 1;
   if (depth > MGI_MAX_NEST) mgi_json_fail(J, MG_LIMIT, "values nest at most %d deep", MGI_MAX_NEST);
   if (mgi_json_is(J, '{'))
@@ -3674,7 +3674,7 @@ static void mgi_json_skip(mgi_json *J, int depth) {
 }
 
 /* The types that files have, by name, and the one of a weight that is the same. */
-static int mgi_stored_bits(const char *type, mg_dtype *is) {
+MGI_FN int mgi_stored_bits(const char *type, mg_dtype *is) {
   static const struct { const char *name; int bits; int is; } rows[] = {
       {"BF16", 16, MG_BF16}, {"F16", 16, MG_F16}, {"F32", 32, MG_F32}, {"I32", 32, MG_I32}, {"F64", 64, -1},
       {"BOOL", 8, -1},       {"U8", 8, -1},       {"I8", 8, -1},       {"I16", 16, -1},     {"U16", 16, -1},
@@ -3687,27 +3687,27 @@ static int mgi_stored_bits(const char *type, mg_dtype *is) {
     }
   return 0;
 }
-static int mgi_stored_by_name(const void *a, const void *b) {
+MGI_FN int mgi_stored_by_name(const void *a, const void *b) {
   return strcmp(((const mg_stored *)a)->name, ((const mg_stored *)b)->name);
 }
-static int mgi_stored_by_place(const void *a, const void *b) {
+MGI_FN int mgi_stored_by_place(const void *a, const void *b) {
   const mg_stored *x = (const mg_stored *)a, *y = (const mg_stored *)b;
   if (x->data != y->data) return x->data < y->data ? -1 : 1;
   return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
-static mg_status mgi_weights_new(const char *where, mg_weights **out, mg_error *e) {
+MGI_FN mg_status mgi_weights_new(const char *where, mg_weights **out, mg_error *e) {
   mg_graph *arena = mg_program_new("weights", NULL);
   *out = arena ? (mg_weights *)mgi_alloc(arena->root, sizeof **out) : NULL;
   if (*out) return (*out)->arena = arena, MG_OK;
   mg_graph_free(arena);
   return mg_fail(e, MG_NO_MEMORY, where, "no memory for the list of tensors");
 }
-static void mgi_json_open(mgi_json *J, mg_weights *w, const char *text, size_t n, const char *where, mg_error *e) {
+MGI_FN void mgi_json_open(mgi_json *J, mg_weights *w, const char *text, size_t n, const char *where, mg_error *e) {
   memset(e, 0, sizeof *e);
   J->p = J->from = text, J->end = text + n, J->w = w, J->where = where, J->e = e, J->s = MG_OK;
 }
 /* What comes behind a tensor's name; its place is counted from `data` on. */
-static void mgi_read_stored(mgi_json *J, mg_stored *t, const unsigned char *data, uint64_t n) {
+MGI_FN void mgi_read_stored(mgi_json *J, mg_stored *t, const unsigned char *data, uint64_t n) {
   int first = 1, seen = 0;
   int64_t elements = 1, from = 0, to = 0;
   mg_dtype is;
@@ -3749,7 +3749,7 @@ static void mgi_read_stored(mgi_json *J, mg_stored *t, const unsigned char *data
   else t->data = data + from, t->bytes = (uint64_t)(to - from);
 }
 /* Adds the tensors of a file. */
-static mg_status mgi_weights_add(mg_weights *w, const void *bytes, size_t n, const char *where, mg_error *e) {
+MGI_FN mg_status mgi_weights_add(mg_weights *w, const void *bytes, size_t n, const char *where, mg_error *e) {
   const unsigned char *b = (const unsigned char *)bytes;
   uint64_t header = 0;
   const uint32_t before = w->n;
@@ -3799,7 +3799,7 @@ static mg_status mgi_weights_add(mg_weights *w, const void *bytes, size_t n, con
   return MG_OK;
 }
 /* All files are added: tensors by name. */
-static mg_status mgi_weights_sort(mg_weights *w, const char *where, mg_error *e) {
+MGI_FN mg_status mgi_weights_sort(mg_weights *w, const char *where, mg_error *e) {
   if (w->n) qsort(w->stored, w->n, sizeof *w->stored, mgi_stored_by_name);
   for (uint32_t k = 1; k < w->n; k++)
     if (!strcmp(w->stored[k].name, w->stored[k - 1].name))
@@ -3819,7 +3819,7 @@ mg_status mg_weights_of(const void *bytes, size_t n, const char *where, mg_weigh
   return s;
 }
 /* Maps a file, which is the last then; its name is DIR/NAME, or NAME where dir is empty. */
-static mg_status mgi_weights_map(mg_weights *w, const char *dir, const char *name, mg_error *e) {
+MGI_FN mg_status mgi_weights_map(mg_weights *w, const char *dir, const char *name, mg_error *e) {
   char path[4096];
   struct stat st;
   const int fits = snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/" : "", name) < (int)sizeof path;
@@ -3839,7 +3839,7 @@ static mg_status mgi_weights_map(mg_weights *w, const char *dir, const char *nam
   return MG_OK;
 }
 /* An index, which is mapped as the last file: {"metadata": .., "weight_map": {"a name": "a file", ..}}. */
-static mg_status mgi_weights_index(mg_weights *w, const char *dir, mg_error *e) {
+MGI_FN mg_status mgi_weights_index(mg_weights *w, const char *dir, mg_error *e) {
   const uint32_t index = w->n_files - 1;
   const char *where = w->file[index].name;
   mg_status s = w->file[index].bytes <= MGI_HEADER_BYTES
@@ -3894,7 +3894,7 @@ static mg_status mgi_weights_index(mg_weights *w, const char *dir, mg_error *e) 
   }
   return s;
 }
-static mg_status mgi_weights_path(mg_weights *w, const char *path, mg_error *e) {
+MGI_FN mg_status mgi_weights_path(mg_weights *w, const char *path, mg_error *e) {
   static const char *const names[] = {"model.safetensors.index.json", "model.safetensors"};
   struct stat st;
   char dir[4096];
@@ -3945,8 +3945,8 @@ const mg_stored *mg_weights_find(const mg_weights *w, const char *name) {
 }
 
 /* How many tensors weight v is made of, and the k-th one's name. */
-static int mgi_weight_parts(const mg_value *v) { return v->decl->n_from ? v->decl->n_from : 1; }
-static const char *mgi_weight_part(const mg_value *v, int k, char name[240]) {
+MGI_FN int mgi_weight_parts(const mg_value *v) { return v->decl->n_from ? v->decl->n_from : 1; }
+MGI_FN const char *mgi_weight_part(const mg_value *v, int k, char name[240]) {
   const char *from = v->decl->n_from ? v->decl->from[k] : NULL, *layer = from ? strstr(from, "{l}") : NULL;
   if (layer) snprintf(name, 240, "%.*s%lld%s", (int)(layer - from), from, (long long)v->layer, layer + 3);
   else if (from) snprintf(name, 240, "%s", from);
@@ -3955,13 +3955,13 @@ static const char *mgi_weight_part(const mg_value *v, int k, char name[240]) {
   return name;
 }
 /* Weight v of this shape, as files have it: its last two sizes swapped where it is transposed. */
-static mg_shape mgi_weight_stored(const mg_value *v, const mg_shape *shape) {
+MGI_FN mg_shape mgi_weight_stored(const mg_value *v, const mg_shape *shape) {
   mg_shape want = *shape;
   const int r = want.rank;
   if (v->decl->transposed) want.dim[r - 1] = shape->dim[r - 2], want.dim[r - 2] = shape->dim[r - 1];
   return want;
 }
-static mg_status mgi_weight_fits(const mg_weights *w, const mg_model_list *l, const mg_value *v, const mg_shape *shape,
+MGI_FN mg_status mgi_weight_fits(const mg_weights *w, const mg_model_list *l, const mg_value *v, const mg_shape *shape,
                                  int *rounded, mg_error *e) {
   const mg_shape want = mgi_weight_stored(v, shape);
   char name[240], where[96];
@@ -4005,7 +4005,7 @@ mg_status mg_weights_fit(const mg_weights *w, const mg_model_list *l, const int6
   }
   return s;
 }
-static double mgi_stored_value(const mg_stored *t, mg_dtype is, mg_dtype as, int64_t k) {
+MGI_FN double mgi_stored_value(const mg_stored *t, mg_dtype is, mg_dtype as, int64_t k) {
   const unsigned char *p = t->data + k * mg_dtype_bytes(is);
   uint32_t bits = (uint32_t)p[0] | (uint32_t)p[1] << 8;
   if (mg_dtype_bytes(is) == 4) bits |= (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
@@ -4049,7 +4049,7 @@ void mg_weights_read(const mg_weights *w, const mg_model_list *l, uint32_t v, do
 enum { MGI_ORDERED = 4096 }; /* launches that an order is drawn for: each is compared with each */
 
 /* In -1..1, as the type holds it; of i32, 0 to bound - 1. */
-static void mgi_draw_all(double *to, int64_t n, uint64_t seed, uint32_t value, mg_dtype type, int64_t bound) {
+MGI_FN void mgi_draw_all(double *to, int64_t n, uint64_t seed, uint32_t value, mg_dtype type, int64_t bound) {
   uint64_t state = seed * 0x2545f4914f6cdd1du + value;
   for (int64_t k = 0; k < n; k++) {
     const uint64_t r = mgi_random(&state);
@@ -4057,16 +4057,16 @@ static void mgi_draw_all(double *to, int64_t n, uint64_t seed, uint32_t value, m
                            : mg_round_to(type, (float)((double)(r >> 11) / 4503599627370496.0 - 1));
   }
 }
-static double mgi_poison(void) {
+MGI_FN double mgi_poison(void) {
   const uint64_t bits = 0x7ff8dead0000beefu; /* a NaN that no computation makes */
   double d;
   memcpy(&d, &bits, sizeof d);
   return d;
 }
-static int mgi_same_bits(double a, double b) { return !memcmp(&a, &b, sizeof a); }
+MGI_FN int mgi_same_bits(double a, double b) { return !memcmp(&a, &b, sizeof a); }
 
 /* Symbols have values within their bounds. */
-static mg_status mgi_symbols_fit(const mg_model *m, const int64_t *sym, mg_error *e) {
+MGI_FN mg_status mgi_symbols_fit(const mg_model *m, const int64_t *sym, mg_error *e) {
   for (int k = 0; k < m->n_symbols; k++) {
     const mg_model_symbol *y = &m->symbol[k];
     if (sym[k] < y->least || sym[k] > y->most)
@@ -4076,10 +4076,10 @@ static mg_status mgi_symbols_fit(const mg_model *m, const int64_t *sym, mg_error
   return MG_OK;
 }
 /* 1 if the data holds the value itself. */
-static int mgi_data_holds(const mg_value *v, const mg_weights *w) {
+MGI_FN int mgi_data_holds(const mg_value *v, const mg_weights *w) {
   return v->kind == MG_VALUE_STATE || (v->kind == MG_VALUE_WEIGHT && !w);
 }
-static mg_status mgi_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, const mg_weights *w,
+MGI_FN mg_status mgi_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, const mg_weights *w,
                               mg_model_data **out, mg_error *e) {
   mg_model_data *d = (mg_model_data *)calloc(1, sizeof *d);
   mg_status s = MG_OK;
@@ -4147,7 +4147,7 @@ typedef struct mgi_running {
   mg_error *e;
 } mgi_running;
 
-static mg_status mgi_step_fail(const mgi_running *S, const mg_launch *a, mg_status s, const char *what) {
+MGI_FN mg_status mgi_step_fail(const mgi_running *S, const mg_launch *a, mg_status s, const char *what) {
   char where[96];
   snprintf(where, sizeof where, "%.60s:%d:%d", S->l->m->where ? S->l->m->where : S->l->m->name, a->from->line,
            a->from->column);
@@ -4155,28 +4155,28 @@ static mg_status mgi_step_fail(const mgi_running *S, const mg_launch *a, mg_stat
 }
 
 /* What a launch has: operands, results, scratch. */
-static int mgi_launch_count(const mg_launch *a) { return a->n_in + a->n_out + (a->scratch != 0); }
-static uint32_t mgi_launch_value(const mg_launch *a, int k) {
+MGI_FN int mgi_launch_count(const mg_launch *a) { return a->n_in + a->n_out + (a->scratch != 0); }
+MGI_FN uint32_t mgi_launch_value(const mg_launch *a, int k) {
   return k < a->n_in ? a->in[k] : k < a->n_in + a->n_out ? a->out[k - a->n_in] : a->scratch;
 }
 /* 1 if it is the k-th's first appearance among them. */
-static int mgi_launch_first(const mg_launch *a, int k) {
+MGI_FN int mgi_launch_first(const mg_launch *a, int k) {
   for (int j = 0; j < k; j++)
     if (mgi_launch_value(a, j) == mgi_launch_value(a, k)) return 0;
   return 1;
 }
 /* 1 if v is a state that launch a writes. */
-static int mgi_launch_writes(const mg_model_list *l, const mg_launch *a, uint32_t v) {
+MGI_FN int mgi_launch_writes(const mg_model_list *l, const mg_launch *a, uint32_t v) {
   for (int k = 0; k < a->n_out; k++)
     if (a->out[k] == v && l->value[v].kind == MG_VALUE_STATE) return 1;
   return 0;
 }
 
 /* Element k of a value in the arena. */
-static double *mgi_arena_at(const mgi_running *S, uint32_t v, int64_t k) {
+MGI_FN double *mgi_arena_at(const mgi_running *S, uint32_t v, int64_t k) {
   return S->arena + S->offset[S->cfg->plan->storage[v] - 1] + k * mg_dtype_bytes(S->l->value[v].type);
 }
-static void mgi_write_value(mgi_running *S, uint32_t v, const double *from) {
+MGI_FN void mgi_write_value(mgi_running *S, uint32_t v, const double *from) {
   const int64_t n = mg_shape_elements(&S->shape[v]);
   if (!S->arena && from) memcpy(S->made[v], from, (size_t)n * sizeof *from);
   if (!S->arena) return;
@@ -4185,7 +4185,7 @@ static void mgi_write_value(mgi_running *S, uint32_t v, const double *from) {
     for (int j = 0; j < b; j++) mgi_arena_at(S, v, k)[j] = from ? from[k] : mgi_poison();
 }
 /* A dense copy of a value as it stands; of states, what is within the step's sizes. */
-static mg_status mgi_read_value_of(mgi_running *S, const mg_launch *a, uint32_t v, double *to) {
+MGI_FN mg_status mgi_read_value_of(mgi_running *S, const mg_launch *a, uint32_t v, double *to) {
   const mg_value *is = &S->l->value[v];
   const int64_t n = mg_shape_elements(&S->shape[v]);
   char what[200];
@@ -4222,7 +4222,7 @@ static mg_status mgi_read_value_of(mgi_running *S, const mg_launch *a, uint32_t 
 }
 
 /* Where an update goes: from `at` on along its dimension. */
-static mg_status mgi_update_fits(const mgi_running *S, const mg_launch *a, int64_t *at) {
+MGI_FN mg_status mgi_update_fits(const mgi_running *S, const mg_launch *a, int64_t *at) {
   char what[200];
   const mg_status s = mg_size_at(S->l->sizes, a->at, S->sym, at, S->e);
   const int64_t have = S->shape[a->out[0]].dim[a->dim], n = S->shape[a->in[0]].dim[a->dim];
@@ -4232,7 +4232,7 @@ static mg_status mgi_update_fits(const mgi_running *S, const mg_launch *a, int64
   return mgi_step_fail(S, a, MG_BAD_INPUT, what);
 }
 /* Writes dense x of shape `from` to state v, from `at` on along dimension `dim`. */
-static void mgi_write_state(mgi_running *S, uint32_t v, const double *x, const mg_shape *from, int dim, int64_t at) {
+MGI_FN void mgi_write_state(mgi_running *S, uint32_t v, const double *x, const mg_shape *from, int dim, int64_t at) {
   int64_t i[MG_MAX_RANK] = {0, 0, 0, 0, 0};
   const int64_t n = mg_shape_elements(from);
   for (int64_t k = 0; k < n; k++) {
@@ -4242,7 +4242,7 @@ static void mgi_write_state(mgi_running *S, uint32_t v, const double *x, const m
     for (int d = from->rank - 1; d >= 0 && ++i[d] == from->dim[d]; d--) i[d] = 0;
   }
 }
-static mg_status mgi_launch_update(mgi_running *S, const mg_launch *a) {
+MGI_FN mg_status mgi_launch_update(mgi_running *S, const mg_launch *a) {
   const uint32_t v = a->out[0], from = a->in[0];
   const int64_t n = mg_shape_elements(&S->shape[from]);
   int64_t at = 0;
@@ -4253,7 +4253,7 @@ static mg_status mgi_launch_update(mgi_running *S, const mg_launch *a) {
   free(x);
   return s;
 }
-static mg_status mgi_launch_piece(mgi_running *S, const mg_launch *a) {
+MGI_FN mg_status mgi_launch_piece(mgi_running *S, const mg_launch *a) {
   const mg_graph *g = S->piece[a->piece];
   const mg_domain d = mg_domain_real();
   const void *in[MG_MAX_IN];
@@ -4297,7 +4297,7 @@ static mg_status mgi_launch_piece(mgi_running *S, const mg_launch *a) {
   for (int k = 0; k < a->n_out; k++) free(out[k]);
   return s;
 }
-static mg_status mgi_launch_foreign(mgi_running *S, const mg_launch *a) {
+MGI_FN mg_status mgi_launch_foreign(mgi_running *S, const mg_launch *a) {
   mg_foreign_call c;
   mg_status s = MG_OK;
   double *in[MG_MODEL_MAX_PARAMS];
@@ -4330,7 +4330,7 @@ static mg_status mgi_launch_foreign(mgi_running *S, const mg_launch *a) {
 
 /* 1 if launch b, listed after a, may not run before it: it reads what a makes, one of them writes a state that the
    other has, or it makes what stands where a's values stand. */
-static int mgi_launch_before(const mg_model_plan *p, const mg_launch *a, const mg_launch *b) {
+MGI_FN int mgi_launch_before(const mg_model_plan *p, const mg_launch *a, const mg_launch *b) {
   const mg_model_list *l = p->l;
   for (int k = 0; k < mgi_launch_count(b); k++) {
     const uint32_t v = mgi_launch_value(b, k);
@@ -4343,7 +4343,7 @@ static int mgi_launch_before(const mg_model_plan *p, const mg_launch *a, const m
   }
   return 0;
 }
-static mg_status mgi_launch_run(mgi_running *S, uint32_t k) {
+MGI_FN mg_status mgi_launch_run(mgi_running *S, uint32_t k) {
   const mg_launch *a = &S->launch[k];
   const mg_model_plan *p = S->cfg->plan;
   if (S->cfg->progress) S->cfg->progress(S->cfg->user, k, S->n_launches);
@@ -4358,7 +4358,7 @@ static mg_status mgi_launch_run(mgi_running *S, uint32_t k) {
   return s;
 }
 /* All launches, in order or in another that the plan's dependences allow. */
-static mg_status mgi_step_launches(mgi_running *S) {
+MGI_FN mg_status mgi_step_launches(mgi_running *S) {
   const uint32_t n = S->n_launches;
   mg_status s = MG_OK;
   if (!S->cfg->plan || !S->cfg->order) {
@@ -4389,7 +4389,7 @@ static mg_status mgi_step_launches(mgi_running *S) {
 }
 
 /* The shapes of a step, and what can be wrong with its sizes. */
-static mg_status mgi_step_sizes(mgi_running *S) {
+MGI_FN mg_status mgi_step_sizes(mgi_running *S) {
   const mg_model_list *l = S->l;
   mg_status s = mgi_symbols_fit(l->m, S->sym, S->e);
   char text[64];
@@ -4426,7 +4426,7 @@ static mg_status mgi_step_sizes(mgi_running *S) {
   return s;
 }
 /* Everything that can be wrong with a step before it begins. */
-static mg_status mgi_step_prepare(mgi_running *S) {
+MGI_FN mg_status mgi_step_prepare(mgi_running *S) {
   const mg_model_list *l = S->l;
   double total = 0, work = 0;
   const double room = S->cfg->elements > 0 ? S->cfg->elements : (double)MG_MODEL_MAX_ELEMENTS;
@@ -4466,7 +4466,7 @@ static mg_status mgi_step_prepare(mgi_running *S) {
   return s;
 }
 /* What mg_model_table says of input v. */
-static mg_status mgi_table_fill(const mgi_running *S, uint32_t v, double *to) {
+MGI_FN mg_status mgi_table_fill(const mgi_running *S, uint32_t v, double *to) {
   const mg_value *is = &S->l->value[v];
   const int64_t rows = S->shape[v].dim[0], width = S->shape[v].dim[1];
   int64_t at = 0;
@@ -4479,7 +4479,7 @@ static mg_status mgi_table_fill(const mgi_running *S, uint32_t v, double *to) {
   return s;
 }
 /* Memory of a step: inputs, and what is made. */
-static mg_status mgi_step_memory(mgi_running *S) {
+MGI_FN mg_status mgi_step_memory(mgi_running *S) {
   const mg_model_list *l = S->l;
   const mg_model_plan *p = S->cfg->plan;
   mg_status s = MG_OK;
@@ -4577,7 +4577,7 @@ mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_con
 }
 
 /* Distance of one value of two runs, of n elements. */
-static void mgi_model_off(const double *a, const double *b, int64_t n, const mg_value *v, mg_model_distance *d) {
+MGI_FN void mgi_model_off(const double *a, const double *b, int64_t n, const mg_value *v, mg_model_distance *d) {
   double square = 0, off = 0;
   if (!memcmp(a, b, (size_t)n * sizeof *a)) return;
   for (int64_t i = 0; i < n && v->type == MG_I32; i++) d->indices += a[i] != b[i];
@@ -4592,7 +4592,7 @@ static void mgi_model_off(const double *a, const double *b, int64_t n, const mg_
   if (off > d->off) d->off = off, d->of = v->name;
 }
 /* The index of the output whose argmax output k is, by a statement of its own; -1: none.  *launch: that statement's. */
-static int mgi_output_argmax(const mg_model_list *l, int k, const mg_launch **launch) {
+MGI_FN int mgi_output_argmax(const mg_model_list *l, int k, const mg_launch **launch) {
   for (uint32_t j = 0; j < l->n_launches; j++) {
     const mg_launch *a = &l->launch[j];
     if (a->kind != MG_LAUNCH_PIECE || a->out[0] != l->output[k]) continue;
@@ -4606,7 +4606,7 @@ static int mgi_output_argmax(const mg_model_list *l, int k, const mg_launch **la
 }
 /* Of x[k], the outputs of one step of list l, adds to *n the indices that do not say where the first of the largest
    elements is. */
-static mg_status mgi_model_misplaced(const mg_model_list *l, const int64_t *sym, const double *const *x, int64_t *n,
+MGI_FN mg_status mgi_model_misplaced(const mg_model_list *l, const int64_t *sym, const double *const *x, int64_t *n,
                                      mg_error *e) {
   mg_status s = MG_OK;
   for (int k = 0; k < l->m->n_outputs && s == MG_OK; k++) {
@@ -4684,7 +4684,7 @@ mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const
 enum { MGI_STORAGES = 1024 };
 
 /* By value: the launch that makes it, and the last that reads it; of outputs n.  Both arrays start at 0. */
-static void mgi_lifetimes(const mg_model_list *l, const mg_launch *launch, uint32_t n, uint32_t *first,
+MGI_FN void mgi_lifetimes(const mg_model_list *l, const mg_launch *launch, uint32_t n, uint32_t *first,
                           uint32_t *last) {
   for (uint32_t k = 0; k < n; k++) {
     for (int j = 0; j < mgi_launch_count(&launch[k]); j++) {
@@ -4696,18 +4696,18 @@ static void mgi_lifetimes(const mg_model_list *l, const mg_launch *launch, uint3
   for (int k = 0; k < l->m->n_outputs; k++) last[l->output[k]] = n;
 }
 /* At the symbols' greatest values; INT64_MAX: beyond int64. */
-static int64_t mgi_size_at_most(const mg_model_list *l, mg_size s) {
+MGI_FN int64_t mgi_size_at_most(const mg_model_list *l, mg_size s) {
   int64_t most[MG_MODEL_MAX_SYMBOLS], n;
   for (int k = 0; k < l->m->n_symbols; k++) most[k] = l->m->symbol[k].most;
   return mg_size_at(l->sizes, s, most, &n, NULL) == MG_OK ? n : INT64_MAX;
 }
 /* a <= b for all values of the symbols. */
-static int mgi_size_within(const mg_model_list *l, mg_size a, mg_size b) {
+MGI_FN int mgi_size_within(const mg_model_list *l, mg_size a, mg_size b) {
   const mg_order o = a == b ? MG_ORDER_EQUAL : mg_size_order(l->sizes, a, b);
   return o == MG_ORDER_EQUAL || o == MG_ORDER_AT_MOST;
 }
 /* The sum of all storages, each rounded up; 0: it passes the limits of sizes. */
-static mg_size mgi_plan_total(const mg_model_plan *p) {
+MGI_FN mg_size mgi_plan_total(const mg_model_plan *p) {
   mg_sizes *S = p->l->sizes;
   mg_size total = mg_size_int(S, 0);
   for (uint32_t k = 0; k < p->n_storages; k++)
@@ -4716,7 +4716,7 @@ static mg_size mgi_plan_total(const mg_model_plan *p) {
   return total;
 }
 /* Which storage value v, made by launch k, takes; MGI_STORAGES: there are too many.  busy: by storage, until when. */
-static uint32_t mgi_plan_take(mg_model_plan *p, uint32_t k, uint32_t v, const uint32_t *busy) {
+MGI_FN uint32_t mgi_plan_take(mg_model_plan *p, uint32_t k, uint32_t v, const uint32_t *busy) {
   const mg_size bytes = p->l->value[v].bytes;
   uint32_t fits = MGI_STORAGES, grows = MGI_STORAGES;
   for (uint32_t s = 0; s < p->n_storages; s++) {
@@ -4776,7 +4776,7 @@ void mg_model_plan_free(mg_model_plan *p) {
 }
 
 /* 1 if both launch the same. */
-static int mgi_launch_same(const mg_launch *a, const mg_launch *b) {
+MGI_FN int mgi_launch_same(const mg_launch *a, const mg_launch *b) {
   return a->kind == b->kind && a->from == b->from && a->piece == b->piece && a->n_in == b->n_in &&
          a->n_out == b->n_out && a->dim == b->dim && a->at == b->at && a->scratch == b->scratch &&
          !memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) &&
@@ -4830,16 +4830,16 @@ mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
 }
 
 /* "K[3]" */
-static void mgi_write_value_name(mgi_text *t, const mg_value *v) {
+MGI_FN void mgi_write_value_name(mgi_text *t, const mg_value *v) {
   mgi_puts(t, v->name);
   if (v->layer >= 0) mgi_putf(t, "[%lld]", (long long)v->layer);
 }
 /* A statement, or the names of a piece's operators, in order. */
-static void mgi_write_piece(mgi_text *t, const mg_piece *p) {
+MGI_FN void mgi_write_piece(mgi_text *t, const mg_piece *p) {
   if (p->expr) mgi_write_expr(t, p->expr);
   for (uint32_t k = 0; k < p->n_nodes && !p->expr; k++) mgi_putf(t, "%s%s", k ? ", " : "", p->node[k].op->name);
 }
-static void mgi_write_bytes(mgi_text *t, const mg_model_list *l, mg_size s) {
+MGI_FN void mgi_write_bytes(mgi_text *t, const mg_model_list *l, mg_size s) {
   char *text = NULL;
   if (mg_size_print(l->sizes, s, &text, NULL) != MG_OK) t->bad = 1;
   else mgi_puts(t, text);
@@ -4887,10 +4887,10 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
    what it says is verified against the piece at hand. */
 
 enum { MGI_KEPT_S = 300 }; /* in which what is kept is verified, where there is no limit */
-static double mgi_found_seconds(void) { return mgi_seconds(); }
+MGI_FN double mgi_found_seconds(void) { return mgi_seconds(); }
 /* The caller's hooks that measure, and what they took: the limit is put off by it. */
 typedef struct mgi_found_timer { const mg_search_config *search; double seconds; } mgi_found_timer;
-static mg_status mgi_found_measure(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us,
+MGI_FN mg_status mgi_found_measure(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us,
                                    mg_error *e) {
   mgi_found_timer *t = (mgi_found_timer *)user;
   const double began = mgi_found_seconds();
@@ -4898,14 +4898,14 @@ static mg_status mgi_found_measure(void *user, const mg_graph *program, const mg
   t->seconds += mgi_found_seconds() - began;
   return s;
 }
-static mg_status mgi_found_measure_all(void *user, const mg_measure_job *job, int n, mg_error *e) {
+MGI_FN mg_status mgi_found_measure_all(void *user, const mg_measure_job *job, int n, mg_error *e) {
   mgi_found_timer *t = (mgi_found_timer *)user;
   const double began = mgi_found_seconds();
   const mg_status s = t->search->measure_all(t->search->measure_user, job, n, e);
   t->seconds += mgi_found_seconds() - began;
   return s;
 }
-static int mgi_found_stopped(const mg_search_config *c) { return c->stop && *c->stop; }
+MGI_FN int mgi_found_stopped(const mg_search_config *c) { return c->stop && *c->stop; }
 mg_model_search_config mg_model_search_config_default(void) {
   mg_model_search_config c;
   memset(&c, 0, sizeof c);
@@ -4921,16 +4921,16 @@ void mg_model_found_free(mg_model_found *f) {
   free(f->piece);
   f->piece = NULL;
 }
-static void mgi_found_drop(mg_found_piece *p) {
+MGI_FN void mgi_found_drop(mg_found_piece *p) {
   memset(p->timed_us, 0, sizeof p->timed_us);
   while (p->n > 0) mg_graph_free(p->graph[--p->n]);
 }
 /* The values of a program's symbols, by name, out of the model's. */
-static void mgi_found_values(const mg_model_list *l, const mg_graph *g, const int64_t *sym, int64_t *value) {
+MGI_FN void mgi_found_values(const mg_model_list *l, const mg_graph *g, const int64_t *sym, int64_t *value) {
   for (uint32_t k = 0; k < g->n_symbols; k++) value[k] = sym[mgi_model_symbol_find(l->m, g->symbol[k].name)];
 }
 /* What was searched at sizes that were given is for these alone. */
-static mg_status mgi_found_takes(const mg_model_found *f, const int64_t *sym, mg_error *e) {
+MGI_FN mg_status mgi_found_takes(const mg_model_found *f, const int64_t *sym, mg_error *e) {
   for (int s = 0; s < f->l->m->n_symbols && f->sized; s++)
     if (sym[s] != f->at[0][s])
       return mg_fail(e, MG_BAD_INPUT, f->l->m->name, "it was searched for %s = %lld, found %lld",
@@ -4959,7 +4959,7 @@ mg_status mg_model_found_run(void *user, uint32_t piece, const mg_graph *g, cons
 }
 
 /* 1 if the ranges are for all sizes of the program's symbols. */
-static int mgi_found_whole(const mg_found_piece *p) {
+MGI_FN int mgi_found_whole(const mg_found_piece *p) {
   const mg_graph *const *g = (const mg_graph *const *)p->graph;
   const mg_graph *of = p->program;
   for (int k = 0; k < p->n; k++) {
@@ -4974,18 +4974,18 @@ static int mgi_found_whole(const mg_found_piece *p) {
   return p->n > 0;
 }
 /* The verdict of range k: against the program of its bounds. */
-static mg_status mgi_found_verify(mg_found_piece *p, int k, const mg_verify_config *v, mg_error *e) {
+MGI_FN mg_status mgi_found_verify(mg_found_piece *p, int k, const mg_verify_config *v, mg_error *e) {
   mg_graph *of = NULL;
   mg_status s = p->program->n_symbols ? mg_within_of(p->program, p->graph[k], &of, e) : MG_OK;
   if (s == MG_OK) s = mg_verify(of ? of : p->program, p->graph[k], v, &p->report[k], e);
   mg_graph_free(of);
   return s;
 }
-static void mgi_found_path(const char *keep, const mg_graph *program, const char *end, char *path, size_t n) {
+MGI_FN void mgi_found_path(const char *keep, const mg_graph *program, const char *end, char *path, size_t n) {
   snprintf(path, n, "%.900s/%016llx.mg%s", keep, (unsigned long long)mg_hash(program), end);
 }
 /* Takes what is kept; 1 if it stands. */
-static int mgi_found_take(mg_found_piece *p, const mg_model_search_config *c, const mg_verify_config *v) {
+MGI_FN int mgi_found_take(mg_found_piece *p, const mg_model_search_config *c, const mg_verify_config *v) {
   enum { MOST = 1 << 22 };
   char path[1024];
   mg_error e;
@@ -5011,7 +5011,7 @@ static int mgi_found_take(mg_found_piece *p, const mg_model_search_config *c, co
   return 0;
 }
 /* Writes what was found; an error is in p->why. */
-static void mgi_found_keep(mg_found_piece *p, const mg_model_search_config *c) {
+MGI_FN void mgi_found_keep(mg_found_piece *p, const mg_model_search_config *c) {
   char path[1024], whole[1024];
   mgi_text t;
   memset(&t, 0, sizeof t);
@@ -5033,7 +5033,7 @@ static void mgi_found_keep(mg_found_piece *p, const mg_model_search_config *c) {
   free(t.p);
 }
 /* Searches; MG_OK: it has results, all EQUAL. */
-static mg_status mgi_found_search(mg_found_piece *p, const mg_search_config *c, const mg_verify_config *v,
+MGI_FN mg_status mgi_found_search(mg_found_piece *p, const mg_search_config *c, const mg_verify_config *v,
                                   mg_error *e) {
   mg_search_result r;
   mg_family_result family;
@@ -5069,7 +5069,7 @@ static mg_status mgi_found_search(mg_found_piece *p, const mg_search_config *c, 
   return mgi_found_whole(p) ? MG_OK : mg_fail(e, MG_UNSUPPORTED, "search", "its ranges leave out sizes");
 }
 /* The piece as it is written, for all sizes: by identity. */
-static mg_status mgi_found_written(mg_found_piece *p, const mg_verify_config *v, mg_error *e) {
+MGI_FN mg_status mgi_found_written(mg_found_piece *p, const mg_verify_config *v, mg_error *e) {
   mgi_found_drop(p);
   p->written = 1;
   if (!p->program) return MG_OK;
@@ -5078,7 +5078,7 @@ static mg_status mgi_found_written(mg_found_piece *p, const mg_verify_config *v,
   p->n = 1;
   return mgi_found_verify(p, 0, v, e);
 }
-static mg_status mgi_found_price(mg_model_found *f, uint32_t k, const mg_machine *m, mg_error *e) {
+MGI_FN mg_status mgi_found_price(mg_model_found *f, uint32_t k, const mg_machine *m, mg_error *e) {
   mg_found_piece *p = &f->piece[k];
   for (int j = 0; j < f->n_at; j++) {
     mg_graph *g = NULL;
@@ -5091,7 +5091,7 @@ static mg_status mgi_found_price(mg_model_found *f, uint32_t k, const mg_machine
   return MG_OK;
 }
 /* A piece within `seconds`, 0: without limit. */
-static mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_search_config *c, double seconds,
+MGI_FN mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_search_config *c, double seconds,
                                  mg_error *e) {
   mg_found_piece *p = &f->piece[k];
   mg_search_config search = c->search;
@@ -5122,7 +5122,7 @@ static mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_s
 }
 /* Those of few symbols and operators first, as they leave time to the others; then, while there is time, once more
    those that stand as they are written. */
-static mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *c, double end,
+MGI_FN mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *c, double end,
                                const mgi_found_timer *timer, mg_error *e) {
   const uint32_t n = f->l->n_pieces;
   uint32_t *order = (uint32_t *)malloc((n + 1) * sizeof *order), *effort = (uint32_t *)malloc((n + 1) * sizeof *effort);
@@ -5177,13 +5177,13 @@ mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *
 }
 
 /* "n=1 p=32" */
-static void mgi_found_put_at(mgi_text *t, const mg_model_found *f, int j) {
+MGI_FN void mgi_found_put_at(mgi_text *t, const mg_model_found *f, int j) {
   for (int k = 0; k < f->l->m->n_symbols; k++)
     mgi_putf(t, "%s%s=%lld", k ? " " : "", f->l->m->symbol[k].name, (long long)f->at[j][k]);
   if (!f->l->m->n_symbols) mgi_puts(t, "its sizes");
 }
 /* For which sizes a report speaks: "for all n", "at p = 1, 63", "at n=1 p=32". */
-static void mgi_found_put_sizes(mgi_text *t, const mg_model_found *f, const mg_found_piece *p,
+MGI_FN void mgi_found_put_sizes(mgi_text *t, const mg_model_found *f, const mg_found_piece *p,
                                 const mg_verify_report *r) {
   if (f->sized) mgi_puts(t, "at "), mgi_found_put_at(t, f, 0);
   else if (!p->program) mgi_puts(t, "at each size");
@@ -5193,7 +5193,7 @@ static void mgi_found_put_sizes(mgi_text *t, const mg_model_found *f, const mg_f
   for (uint32_t k = 0; !f->sized && p->program && !r->values && k < p->program->n_symbols; k++)
     mgi_putf(t, "%s%s", k ? ", " : "", p->program->symbol[k].name);
 }
-static void mgi_found_put_verdict(mgi_text *t, const mg_model_found *f, const mg_found_piece *p) {
+MGI_FN void mgi_found_put_verdict(mgi_text *t, const mg_model_found *f, const mg_found_piece *p) {
   double worst = -1e300;
   for (int k = 0; k < p->n; k++)
     if (p->report[k].log2_delta < 0 && p->report[k].log2_delta > worst) worst = p->report[k].log2_delta;
@@ -5203,7 +5203,7 @@ static void mgi_found_put_verdict(mgi_text *t, const mg_model_found *f, const mg
   else mgi_puts(t, "EQUAL by proof, ");
   mgi_found_put_sizes(t, f, p, &p->report[0]);
 }
-static void mgi_found_put_ops(mgi_text *t, const mg_piece *p) {
+MGI_FN void mgi_found_put_ops(mgi_text *t, const mg_piece *p) {
   for (uint32_t k = 0; k < p->n_nodes && k < 8; k++) mgi_putf(t, "%s%s", k ? " " : "", p->node[k].op->name);
   if (p->n_nodes > 8) mgi_putf(t, " .. %u operators", p->n_nodes);
 }
@@ -5339,7 +5339,7 @@ typedef struct mgi_emulating {
 typedef struct mgi_emulation_record { mg_status status; mg_error error; mg_model_emulation r; } mgi_emulation_record;
 
 /* A model_config's hook `piece`: operands and results as their types hold them. */
-static mg_status mgi_eager_piece(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym,
+MGI_FN mg_status mgi_eager_piece(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym,
                                  const void *const *in, void *const *out, mg_error *e) {
   const mg_domain d = mg_domain_real();
   (void)user, (void)piece, (void)sym;
@@ -5365,7 +5365,7 @@ static mg_status mgi_eager_piece(void *user, uint32_t piece, const mg_graph *g, 
   for (uint32_t k = 0; k < g->n_in; k++) free(rounded[k]);
   return s;
 }
-static mg_status mgi_emulated_piece(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym,
+MGI_FN mg_status mgi_emulated_piece(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym,
                                     const void *const *in, void *const *out, mg_error *e) {
   const mgi_emulating *E = (const mgi_emulating *)user;
   int64_t value[MG_MAX_SYMBOLS];
@@ -5374,7 +5374,7 @@ static mg_status mgi_emulated_piece(void *user, uint32_t piece, const mg_graph *
   mgi_found_values(E->f->l, program, sym, value);
   return mg_emulated_launch(E->files, (int)piece, g, program->n_symbols ? value : NULL, in, out, e);
 }
-static mg_status mgi_emulation_verdict(const mg_model_list *l, const mg_model_emulation *r, mg_error *e) {
+MGI_FN mg_status mgi_emulation_verdict(const mg_model_list *l, const mg_model_emulation *r, mg_error *e) {
   const mg_model_distance *d = &r->emulated;
   if (d->misplaced)
     return mg_fail(e, MG_NOT_FOUND, l->m->name, "%lld indices do not say where the largest element is",
@@ -5385,7 +5385,7 @@ static mg_status mgi_emulation_verdict(const mg_model_list *l, const mg_model_em
                  d->off, r->eager.off);
 }
 /* Adds draw number `draw` to what came before it: distances are root mean squares, counts are sums. */
-static void mgi_distance_draw(mg_model_distance *of, const mg_model_distance *one, int draw) {
+MGI_FN void mgi_distance_draw(mg_model_distance *of, const mg_model_distance *one, int draw) {
   const double square = of->off * of->off * draw + one->off * one->off;
   if (one->off > of->off) of->of = one->of;
   of->off = sqrt(square / (draw + 1));
@@ -5395,7 +5395,7 @@ static void mgi_distance_draw(mg_model_distance *of, const mg_model_distance *on
 /* One draw, or, where that is not near enough, four: one large element can decide over a single one. */
 enum { MGI_EMULATION_DRAWS = 4 };
 typedef mg_status (*mgi_emulation_draw)(void *task, uint64_t seed, mg_model_emulation *r, mg_error *e);
-static mg_status mgi_emulation_draws(const mg_model_list *l, mgi_emulation_draw draw, void *task, uint64_t seed,
+MGI_FN mg_status mgi_emulation_draws(const mg_model_list *l, mgi_emulation_draw draw, void *task, uint64_t seed,
                                      mg_model_emulation *r, mg_error *e) {
   mg_error far;
   for (int k = 0; k < MGI_EMULATION_DRAWS; k++) {
@@ -5410,7 +5410,7 @@ static mg_status mgi_emulation_draws(const mg_model_list *l, mgi_emulation_draw 
   }
   return MG_OK;
 }
-static mg_status mgi_emulated_draw(void *task, uint64_t seed, mg_model_emulation *r, mg_error *e) {
+MGI_FN mg_status mgi_emulated_draw(void *task, uint64_t seed, mg_model_emulation *r, mg_error *e) {
   const mgi_emulating *E = (const mgi_emulating *)task;
   const mg_model_list *whole = E->f->l->whole;
   mg_model_config c;
@@ -5422,13 +5422,13 @@ static mg_status mgi_emulated_draw(void *task, uint64_t seed, mg_model_emulation
   return s;
 }
 /* In a process of its own. */
-static void mgi_emulate_body(const void *task, void *record) {
+MGI_FN void mgi_emulate_body(const void *task, void *record) {
   const mgi_emulating *E = (const mgi_emulating *)task;
   mgi_emulation_record *r = (mgi_emulation_record *)record;
   r->status = mgi_emulation_draws(E->f->l, mgi_emulated_draw, (void *)(uintptr_t)E, E->seed, &r->r, &r->error);
 }
 /* The files of all pieces, compiled. */
-static mg_status mgi_emulate_build(mgi_emulating *E, const mg_check_config *cfg, mg_error *e) {
+MGI_FN mg_status mgi_emulate_build(mgi_emulating *E, const mg_check_config *cfg, mg_error *e) {
   const mg_model_list *l = E->f->l;
   char(*name)[100] = (char(*)[100])calloc(l->n_pieces + 1, sizeof *name);
   const char **entry = (const char **)calloc(l->n_pieces + 1, sizeof *entry);
@@ -5526,7 +5526,7 @@ struct mg_model_loaded {
   mg_model_loaded_info is;
 };
 
-static mg_status mgi_loaded_fail(const mg_model_loaded *g, mg_error *e, mg_status s, const mg_launch *a,
+MGI_FN mg_status mgi_loaded_fail(const mg_model_loaded *g, mg_error *e, mg_status s, const mg_launch *a,
                                  const char *fmt, ...) {
   char where[96], what[220];
   va_list ap;
@@ -5538,7 +5538,7 @@ static mg_status mgi_loaded_fail(const mg_model_loaded *g, mg_error *e, mg_statu
   return mg_fail(e, s, where, "%s", what);
 }
 /* The text of a file beside the model's, or as it is named; NULL: it is not there. */
-static char *mgi_loaded_read(const mg_model *m, const char *name) {
+MGI_FN char *mgi_loaded_read(const mg_model *m, const char *name) {
   const char *slash = m->where ? strrchr(m->where, '/') : NULL;
   char path[1200];
   for (int beside = slash && name[0] != '/'; beside >= 0; beside--) {
@@ -5554,7 +5554,7 @@ static char *mgi_loaded_read(const mg_model *m, const char *name) {
   return NULL;
 }
 /* The file of a product by the library: a program of one operator. */
-static mg_status mgi_loaded_product(const mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
+MGI_FN mg_status mgi_loaded_product(const mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
   const mg_model_list *l = g->l;
   mg_emit_config c;
   mgi_piece_writer W;
@@ -5583,7 +5583,7 @@ static mg_status mgi_loaded_product(const mg_model_loaded *g, const mg_launch *a
   return W.s;
 }
 /* What a library has, and what it takes: asked of each launch, as launches of one file differ in it. */
-static mg_status mgi_loaded_library(const mg_model_loaded *g, const mg_launch *a, mg_error *e) {
+MGI_FN mg_status mgi_loaded_library(const mg_model_loaded *g, const mg_launch *a, mg_error *e) {
   const mg_step *x = a->from;
   if (strcmp(x->symbol, "cublas.matmul"))
     return mgi_loaded_fail(g, e, MG_UNSUPPORTED, a, "no library has '%.60s': expected cublas.matmul", x->symbol);
@@ -5591,7 +5591,7 @@ static mg_status mgi_loaded_library(const mg_model_loaded *g, const mg_launch *a
     return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "cublas.matmul takes two operands, and makes one result of its own");
   return MG_OK;
 }
-static mg_status mgi_loaded_foreign(mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
+MGI_FN mg_status mgi_loaded_foreign(mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
   const mg_step *x = a->from;
   if (a->n_in > MG_MAX_IN || a->n_out > MG_MAX_OUT)
     return mgi_loaded_fail(g, e, MG_LIMIT, a, "%.60s: at most %d operands and %d results", x->symbol, MG_MAX_IN,
@@ -5614,7 +5614,7 @@ static mg_status mgi_loaded_foreign(mg_model_loaded *g, const mg_launch *a, mgi_
                  : mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s: cannot read its file '%.100s'", x->symbol, x->file);
 }
 /* A library's product hangs on its operands' shapes. */
-static int mgi_loaded_alike(const mg_model_loaded *g, const mgi_loaded_file *f, const mg_launch *first,
+MGI_FN int mgi_loaded_alike(const mg_model_loaded *g, const mgi_loaded_file *f, const mg_launch *first,
                             const mg_launch *a) {
   if (f->piece != UINT32_MAX || strcmp(f->foreign->symbol, a->from->symbol) || f->library != a->from->library) return 0;
   if (!f->library) return !strcmp(f->foreign->file ? f->foreign->file : "", a->from->file ? a->from->file : "");
@@ -5623,7 +5623,7 @@ static int mgi_loaded_alike(const mg_model_loaded *g, const mgi_loaded_file *f, 
   return 1;
 }
 /* The files, as text, and which is each launch's. */
-static mg_status mgi_loaded_texts(mg_model_loaded *g, mg_error *e) {
+MGI_FN mg_status mgi_loaded_texts(mg_model_loaded *g, mg_error *e) {
   const mg_model_list *l = g->l;
   mg_emit_config c;
   mg_status s = MG_OK;
@@ -5653,7 +5653,7 @@ static mg_status mgi_loaded_texts(mg_model_loaded *g, mg_error *e) {
   return s;
 }
 /* What a loaded file says of itself has to be the launch's. */
-static mg_status mgi_loaded_fits(mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
+MGI_FN mg_status mgi_loaded_fits(mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
   const mg_emitted_info *is = mg_device_info(g->d, f->is);
   const mg_model *m = g->l->m;
   f->n_symbols = 0;
@@ -5679,7 +5679,7 @@ static mg_status mgi_loaded_fits(mg_model_loaded *g, const mg_launch *a, mgi_loa
   }
   return MG_OK;
 }
-static mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
+MGI_FN mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
   const char **text = (const char **)calloc(2 * (size_t)g->n_files + 2, sizeof *text),
              **name = text ? text + g->n_files + 1 : NULL;
   if (!text) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for the files");
@@ -5713,7 +5713,7 @@ static mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
 }
 
 /* The bytes of a state's row, one index of the dimension that is outermost. */
-static size_t mgi_loaded_row(const mg_model_loaded *g, uint32_t v) {
+MGI_FN size_t mgi_loaded_row(const mg_model_loaded *g, uint32_t v) {
   const mg_shape *shape = &g->S.room[v];
   size_t n = (size_t)mg_dtype_bytes(g->l->value[v].type);
   for (int d = 0; d < shape->rank; d++)
@@ -5722,7 +5722,7 @@ static size_t mgi_loaded_row(const mg_model_loaded *g, uint32_t v) {
 }
 /* What is made by launch k may be made in the state's row where only launch u, an update, reads it: one row lies in
    one, and nobody has to do with the state between both.  Rows begin where a kernel may write. */
-static int mgi_loaded_place(const mg_model_loaded *g, uint32_t u) {
+MGI_FN int mgi_loaded_place(const mg_model_loaded *g, uint32_t u) {
   const mg_model_list *l = g->l;
   const mg_launch *a = &g->plan->launch[u];
   const uint32_t v = a->in[0], state = a->out[0];
@@ -5745,7 +5745,7 @@ static int mgi_loaded_place(const mg_model_loaded *g, uint32_t u) {
   return 1;
 }
 /* Which updates are made in place; the others are copies of what lies row-major. */
-static mg_status mgi_loaded_updates(mg_model_loaded *g, mg_error *e) {
+MGI_FN mg_status mgi_loaded_updates(mg_model_loaded *g, mg_error *e) {
   for (uint32_t k = 0; k < g->plan->n_launches; k++) {
     const mg_launch *a = &g->plan->launch[k];
     if (a->kind != MG_LAUNCH_UPDATE) continue;
@@ -5764,13 +5764,13 @@ static mg_status mgi_loaded_updates(mg_model_loaded *g, mg_error *e) {
   return MG_OK;
 }
 /* Bytes of a value where the symbols have these values. */
-static mg_status mgi_loaded_bytes(const mg_model_list *l, uint32_t v, const int64_t *sym, size_t *bytes, mg_error *e) {
+MGI_FN mg_status mgi_loaded_bytes(const mg_model_list *l, uint32_t v, const int64_t *sym, size_t *bytes, mg_error *e) {
   mg_shape shape;
   const mg_status s = mg_value_shape(l, &l->value[v], sym, &shape, e);
   if (s == MG_OK) *bytes = (size_t)mg_shape_elements(&shape) * (size_t)mg_dtype_bytes(l->value[v].type);
   return s;
 }
-static mg_status mgi_loaded_memory(mg_model_loaded *g, mg_error *e) {
+MGI_FN mg_status mgi_loaded_memory(mg_model_loaded *g, mg_error *e) {
   const mg_model_list *l = g->l;
   mg_status s = MG_OK;
   size_t arena = 0;
@@ -5802,20 +5802,20 @@ static mg_status mgi_loaded_memory(mg_model_loaded *g, mg_error *e) {
   return s;
 }
 
-static void mgi_loaded_put(unsigned char *to, mg_dtype type, int64_t k, double x) {
+MGI_FN void mgi_loaded_put(unsigned char *to, mg_dtype type, int64_t k, double x) {
   const uint32_t bits = type == MG_I32 ? (uint32_t)(x >= 0 && x <= INT32_MAX ? (int32_t)x : MG_NO_INDEX)
                                        : mg_to_bits(type, (float)x);
   const int n = mg_dtype_bytes(type);
   for (int j = 0; j < n; j++) to[k * n + j] = (unsigned char)(bits >> 8 * j);
 }
-static double mgi_loaded_get(const unsigned char *from, mg_dtype type, int64_t k) {
+MGI_FN double mgi_loaded_get(const unsigned char *from, mg_dtype type, int64_t k) {
   const int n = mg_dtype_bytes(type);
   uint32_t bits = 0;
   for (int j = 0; j < n; j++) bits |= (uint32_t)from[k * n + j] << 8 * j;
   return type == MG_I32 ? (double)(int32_t)bits : mg_from_bits(type, bits);
 }
 /* Where element k, row-major, of a value of this shape stands, `outer` outermost. */
-static int64_t mgi_loaded_index(const mg_shape *s, int outer, int64_t k) {
+MGI_FN int64_t mgi_loaded_index(const mg_shape *s, int outer, int64_t k) {
   int64_t at = 0, stride = 1, mine = 0;
   if (!outer) return k;
   for (int d = s->rank - 1; d >= 0; k /= s->dim[d], d--)
@@ -5824,7 +5824,7 @@ static int64_t mgi_loaded_index(const mg_shape *s, int outer, int64_t k) {
   return at + mine * stride;
 }
 /* Doubles, dense row-major, to or from the memory of value v, of shape `shape`. */
-static mg_status mgi_loaded_move(mg_model_loaded *g, uint32_t v, const mg_shape *shape, const double *put, double *get,
+MGI_FN mg_status mgi_loaded_move(mg_model_loaded *g, uint32_t v, const mg_shape *shape, const double *put, double *get,
                                  mg_error *e) {
   const mg_value *is = &g->l->value[v];
   const int64_t n = mg_shape_elements(shape);
@@ -5843,7 +5843,7 @@ static mg_status mgi_loaded_move(mg_model_loaded *g, uint32_t v, const mg_shape 
   return s;
 }
 /* A weight of files: as it is stored, where its type is the value's. */
-static mg_status mgi_loaded_weight(mg_model_loaded *g, uint32_t v, mg_error *e) {
+MGI_FN mg_status mgi_loaded_weight(mg_model_loaded *g, uint32_t v, mg_error *e) {
   const mg_weights *w = g->cfg.weights;
   const mg_value *is = &g->l->value[v];
   const size_t size = (size_t)mg_dtype_bytes(is->type);
@@ -5890,7 +5890,7 @@ static mg_status mgi_loaded_weight(mg_model_loaded *g, uint32_t v, mg_error *e) 
   return s;
 }
 /* Weights and states at random: matrices near +-0.035, vectors near 1, by copies of a pool on the device. */
-static mg_status mgi_loaded_random(mg_model_loaded *g, mg_error *e) {
+MGI_FN mg_status mgi_loaded_random(mg_model_loaded *g, mg_error *e) {
   enum { POOL = 1 << 22 };
   const mg_model_list *l = g->l;
   uint64_t state = g->cfg.seed * 0x2545f4914f6cdd1du + 1;
@@ -5927,7 +5927,7 @@ static mg_status mgi_loaded_random(mg_model_loaded *g, mg_error *e) {
     }
   return s;
 }
-static mg_status mgi_loaded_fill(mg_model_loaded *g, mg_error *e) {
+MGI_FN mg_status mgi_loaded_fill(mg_model_loaded *g, mg_error *e) {
   const mg_model_list *l = g->l;
   mg_status s = MG_OK;
   if (!g->cfg.weights && !g->cfg.data) s = mgi_loaded_random(g, e);
@@ -6007,7 +6007,7 @@ mg_status mg_model_load(const mg_model_found *f, mg_device *d, const int64_t *ro
 }
 void mg_model_loaded_say(const mg_model_loaded *g, mg_model_loaded_info *i) { *i = g->is; }
 
-static mg_status mgi_loaded_shape(mg_model_loaded *g, uint32_t v, const int64_t *sym, mg_shape *shape, mg_error *e) {
+MGI_FN mg_status mgi_loaded_shape(mg_model_loaded *g, uint32_t v, const int64_t *sym, mg_shape *shape, mg_error *e) {
   const mg_value *is = &g->l->value[v];
   mg_status s = mgi_symbols_fit(g->l->m, sym, e);
   if (s == MG_OK) s = mg_value_shape(g->l, is, sym, shape, e);
@@ -6055,12 +6055,12 @@ mg_status mg_model_get(mg_model_loaded *g, uint32_t v, const int64_t *sym, doubl
 }
 
 /* Where value v stands at this step's sizes. */
-static unsigned char *mgi_loaded_at(const mg_model_loaded *g, uint32_t v) {
+MGI_FN unsigned char *mgi_loaded_at(const mg_model_loaded *g, uint32_t v) {
   const uint32_t u = g->into[v];
   return u ? g->at[g->plan->launch[u - 1].out[0]] + g->row[u - 1] : g->at[v];
 }
 /* An update that is a copy: lines of what lies in one in both. */
-static mg_status mgi_loaded_update(mg_model_loaded *g, const mg_launch *a, mg_error *e) {
+MGI_FN mg_status mgi_loaded_update(mg_model_loaded *g, const mg_launch *a, mg_error *e) {
   const uint32_t v = a->in[0], to = a->out[0];
   const mg_shape *from = &g->S.shape[v], *whole = &g->S.room[to];
   int64_t at = 0;
@@ -6082,7 +6082,7 @@ static mg_status mgi_loaded_update(mg_model_loaded *g, const mg_launch *a, mg_er
   const size_t have = (size_t)whole->dim[a->dim] * line;
   return mg_device_copy(g->d, MG_ON_DEVICE, g->at[to] + (size_t)at * line, have, x, n * line, n * line, lines, e);
 }
-static mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e) {
+MGI_FN mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e) {
   const mg_launch *a = &g->plan->launch[k];
   const mgi_loaded_launch *x = &g->launch[k];
   const void *in[MG_MAX_IN];
@@ -6118,13 +6118,13 @@ static mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e) {
   c.sym = c.n_sym ? sym : NULL;
   return s == MG_OK ? mg_device_launch(g->d, f->is, &c, e) : s;
 }
-static mg_status mgi_loaded_all(mg_model_loaded *g, mg_error *e) {
+MGI_FN mg_status mgi_loaded_all(mg_model_loaded *g, mg_error *e) {
   mg_status s = MG_OK;
   for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) s = mgi_loaded_start(g, k, e);
   return s;
 }
 /* Sizes, rows of placed updates, tables. */
-static mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
+MGI_FN mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
   const mg_model_list *l = g->l;
   char text[64];
   mg_status s = mgi_found_takes(g->f, g->S.sym, e);
@@ -6207,7 +6207,7 @@ typedef struct mgi_loaded_checking {
   int steps;
   const mg_model_load_config *cfg;
 } mgi_loaded_checking;
-static mg_status mgi_loaded_draw(void *task, uint64_t seed, mg_model_emulation *r, mg_error *e) {
+MGI_FN mg_status mgi_loaded_draw(void *task, uint64_t seed, mg_model_emulation *r, mg_error *e) {
   const mgi_loaded_checking *C = (const mgi_loaded_checking *)task;
   const mg_model_found *f = C->f;
   const mg_model_list *l = f->l, *whole = l->whole;

@@ -517,24 +517,24 @@ extern "C" {
 #endif
 
 /* The caller's flag: another thread, or a signal's handler, may set it at any time. */
-static int mgi_se_flag(volatile int *stop) {
+MGI_FN int mgi_se_flag(volatile int *stop) {
 #if defined(__GNUC__) || defined(__clang__)
   return stop && __atomic_load_n(stop, __ATOMIC_RELAXED);
 #else
   return stop && *stop;
 #endif
 }
-static int mgi_se_stopped(const mg_search_config *c) { return mgi_se_flag(c->stop); }
+MGI_FN int mgi_se_stopped(const mg_search_config *c) { return mgi_se_flag(c->stop); }
 
-static double mgi_se_seconds(void) { return mgi_seconds(); }
+MGI_FN double mgi_se_seconds(void) { return mgi_seconds(); }
 
-static int64_t mgi_se_ns(void) {
+MGI_FN int64_t mgi_se_ns(void) {
   struct timespec t;
   timespec_get(&t, TIME_UTC);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static uint64_t mgi_se_mix(uint64_t h, uint64_t v) {
+MGI_FN uint64_t mgi_se_mix(uint64_t h, uint64_t v) {
   h ^= v + 0x9E3779B97F4A7C15ull + (h << 6) + (h >> 2);
   h *= 0xFF51AFD7ED558CCDull;
   return h ^ h >> 32;
@@ -564,7 +564,7 @@ struct mg_egraph {
   int frozen, oom;
 };
 
-static void *mgi_se_grow(void *p, uint32_t *cap, uint32_t need, size_t elem) {
+MGI_FN void *mgi_se_grow(void *p, uint32_t *cap, uint32_t need, size_t elem) {
   if (need <= *cap) return p;
   uint32_t c = *cap ? *cap : 64;
   while (c < need) c *= 2;
@@ -574,7 +574,7 @@ static void *mgi_se_grow(void *p, uint32_t *cap, uint32_t need, size_t elem) {
 }
 
 /* The attribute's index + 1; 0 if it is not there and add is 0, or memory is out. */
-static uint32_t mgi_se_eattr_id(mg_egraph *eg, mg_eattr at, int add) {
+MGI_FN uint32_t mgi_se_eattr_id(mg_egraph *eg, mg_eattr at, int add) {
   if (!at.a && !at.b && eg->n_attr) return 1; /* the first of all: none */
   uint32_t mask = eg->attr_memo_cap - 1, h = (uint32_t)mgi_se_mix(mgi_se_mix(7, (uint64_t)at.a), (uint64_t)at.b) & mask;
   for (; eg->attr_memo[h]; h = (h + 1) & mask) {
@@ -628,14 +628,14 @@ uint32_t mg_egraph_find(const mg_egraph *eg, uint32_t id) {
   return id;
 }
 
-static uint32_t mgi_se_ehash(uint32_t op, uint32_t attr, uint32_t a, uint32_t b) {
+MGI_FN uint32_t mgi_se_ehash(uint32_t op, uint32_t attr, uint32_t a, uint32_t b) {
   uint64_t h = ((uint64_t)op << 56 ^ (uint64_t)attr << 40) + ((uint64_t)a << 20 ^ b);
   h = (h ^ h >> 31) * 0x9E3779B97F4A7C15ull;
   return (uint32_t)(h >> 29 ^ h >> 47);
 }
 
 /* The slot of the memo where the node is or would be. */
-static uint32_t mgi_se_eslot(const mg_egraph *eg, uint32_t op, uint32_t attr, uint32_t a, uint32_t b) {
+MGI_FN uint32_t mgi_se_eslot(const mg_egraph *eg, uint32_t op, uint32_t attr, uint32_t a, uint32_t b) {
   uint32_t mask = eg->memo_cap - 1, h = mgi_se_ehash(op, attr, a, b) & mask;
   for (; eg->memo[h]; h = (h + 1) & mask) {
     const mgi_se_enode *k = &eg->node[eg->memo[h] - 1];
@@ -644,7 +644,7 @@ static uint32_t mgi_se_eslot(const mg_egraph *eg, uint32_t op, uint32_t attr, ui
   return h;
 }
 
-static int mgi_se_ememo(mg_egraph *eg, uint32_t want) {
+MGI_FN int mgi_se_ememo(mg_egraph *eg, uint32_t want) {
   uint32_t cap = eg->memo_cap;
   while (cap < want * 2 + 16) cap *= 2;
   uint32_t *m = (uint32_t *)calloc(cap, sizeof *m);
@@ -658,7 +658,7 @@ static int mgi_se_ememo(mg_egraph *eg, uint32_t want) {
   return 1;
 }
 
-static uint32_t mgi_se_eadd(mg_egraph *eg, uint32_t op, uint32_t attr, uint32_t a, uint32_t b) {
+MGI_FN uint32_t mgi_se_eadd(mg_egraph *eg, uint32_t op, uint32_t attr, uint32_t a, uint32_t b) {
   a = mg_egraph_find(eg, a), b = mg_egraph_find(eg, b);
   uint32_t h = mgi_se_eslot(eg, op, attr, a, b);
   if (eg->memo[h]) return mg_egraph_find(eg, eg->node[eg->memo[h] - 1].cls);
@@ -733,7 +733,7 @@ void mg_egraph_rebuild(mg_egraph *eg) {
 }
 
 /* Most candidates are no subexpressions, and the table of the nodes outgrows a core's cache: one bit says so of 7 in 8. */
-static void mgi_se_efreeze(mg_egraph *eg) {
+MGI_FN void mgi_se_efreeze(mg_egraph *eg) {
   uint32_t bits = 1024;
   eg->frozen = 1;
   free(eg->filter);
@@ -803,19 +803,19 @@ typedef struct mgi_se_pnode {
 } mgi_se_pnode;
 typedef struct mgi_se_pattern { mgi_se_pnode n[MGI_SE_PAT_MAX]; int count, root; } mgi_se_pattern;
 
-static uint64_t mgi_se_name_key(const char *s, size_t n) {
+MGI_FN uint64_t mgi_se_name_key(const char *s, size_t n) {
   uint64_t h = 1469598103934665603ull;
   for (size_t k = 0; k < n; k++) h = (h ^ (unsigned char)s[k]) * 1099511628211ull;
   return h;
 }
-static mg_eattr mgi_se_opaque_attr(mg_opcode op, uint64_t extra) {
+MGI_FN mg_eattr mgi_se_opaque_attr(mg_opcode op, uint64_t extra) {
   const char *name = mg_op_row(op)->name;
   mg_eattr a = { (int64_t)mgi_se_mix(mgi_se_name_key(name, strlen(name)), extra), 1 };
   return a;
 }
 
 /* Returns the node's index, or -1 and sets *e. */
-static int mgi_se_pattern_parse(mg_egraph *eg, mgi_se_pattern *p, const char **s, mg_error *e) {
+MGI_FN int mgi_se_pattern_parse(mg_egraph *eg, mgi_se_pattern *p, const char **s, mg_error *e) {
   static const char *const names[MG_E_COUNT] = { "", "add", "mul", "div", "exp", "scale", "add_scalar", "sum", "max", "" };
   const char *b = *s;
   size_t n = 0;
@@ -870,7 +870,7 @@ typedef struct mgi_se_bind { uint32_t term[MGI_SE_PAT_VARS], attr[MGI_SE_PAT_VAR
 typedef struct mgi_se_rule { mgi_se_pattern from, to; int axiom, copies, deep; uint64_t applied; } mgi_se_rule; /* deep: of more than two levels */
 
 /* How often each variable occurs; term variables in t, attribute variables in a; sets whether attributes are computed. */
-static int mgi_se_pattern_vars(const mgi_se_pattern *p, int *t, int *a) {
+MGI_FN int mgi_se_pattern_vars(const mgi_se_pattern *p, int *t, int *a) {
   int computed = 0;
   memset(t, 0, MGI_SE_PAT_VARS * sizeof *t), memset(a, 0, MGI_SE_PAT_VARS * sizeof *a);
   for (int k = 0; k < p->count; k++) {
@@ -909,7 +909,7 @@ enum { MGI_SE_HIT = 14 }; /* words a match: rule, class, 8 terms, 4 attributes *
 static const char mgi_se_hit_vars[] = "wxyzabuv";
 static const char mgi_se_hit_attrs[] = "ijcd";
 
-static void mgi_se_emit_match(mgi_se_matcher *M) {
+MGI_FN void mgi_se_emit_match(mgi_se_matcher *M) {
   uint32_t *p = (uint32_t *)mgi_se_grow(M->hit, &M->cap_hit, M->n_hit + MGI_SE_HIT, sizeof *p);
   if (!p) { M->oom = 1; return; }
   M->hit = p;
@@ -921,14 +921,14 @@ static void mgi_se_emit_match(mgi_se_matcher *M) {
 }
 
 /* 1: it is over.  The clock is read every so many steps. */
-static int mgi_se_ematch_over(mgi_se_matcher *M) {
+MGI_FN int mgi_se_ematch_over(mgi_se_matcher *M) {
   if (++M->steps & 1023 || M->outcome != MG_SATURATED) return M->outcome != MG_SATURATED;
   if (mgi_se_seconds() > M->end) M->outcome = MG_TIME;
   else if (mgi_se_flag(M->stop)) M->outcome = MG_STOPPED;
   return M->outcome != MG_SATURATED;
 }
 
-static void mgi_se_ematch(mgi_se_matcher *M, int depth) {
+MGI_FN void mgi_se_ematch(mgi_se_matcher *M, int depth) {
   if (M->oom || mgi_se_ematch_over(M)) return;
   if (!depth) { mgi_se_emit_match(M); return; }
   int k = M->todo[depth - 1].pnode;
@@ -959,7 +959,7 @@ static void mgi_se_ematch(mgi_se_matcher *M, int depth) {
 }
 
 /* The class of the pattern under the binding, built where it is not there; 0 if an attribute overflows. */
-static uint32_t mgi_se_instantiate(mg_egraph *eg, const mgi_se_pattern *p, int k, const mgi_se_bind *b) {
+MGI_FN uint32_t mgi_se_instantiate(mg_egraph *eg, const mgi_se_pattern *p, int k, const mgi_se_bind *b) {
   const mgi_se_pnode *q = &p->n[k];
   if (q->var >= 0) return b->term[q->var];
   uint32_t attr = q->key;
@@ -986,7 +986,7 @@ const char *mg_saturation_name(mg_saturation s) {
   return s == MG_SATURATED ? "SATURATED" : s == MG_NODES ? "NODES" : s == MG_TIME ? "TIME" : "STOPPED";
 }
 
-static int mgi_se_rules(mg_egraph *eg, mgi_se_rule *rule, mg_error *e) {
+MGI_FN int mgi_se_rules(mg_egraph *eg, mgi_se_rule *rule, mg_error *e) {
   int n = 0;
   for (const mg_axiom *a = mgi_se_axioms; a->name; a++) {
     mgi_se_pattern side[2];
@@ -1145,14 +1145,14 @@ typedef struct mgi_se_pl {
 } mgi_se_pl;
 
 /* 1: it is over.  The clock is read every so many steps, as mgi_se_ematch_over does; a step takes microseconds at most. */
-static int mgi_se_pl_over(mgi_se_pl *L) {
+MGI_FN int mgi_se_pl_over(mgi_se_pl *L) {
   if (L->fail || ++L->steps & 1023) return L->fail != MGI_SE_PL_OK;
   if (mgi_se_seconds() > L->end) L->fail = MGI_SE_PL_TIME;
   else if (mgi_se_flag(L->stop)) L->fail = MGI_SE_PL_STOPPED;
   return L->fail != MGI_SE_PL_OK;
 }
 
-static uint32_t mgi_se_pl_atom(mgi_se_pl *L, int kind, uint32_t op, mg_eattr at, uint32_t x, uint32_t y) {
+MGI_FN uint32_t mgi_se_pl_atom(mgi_se_pl *L, int kind, uint32_t op, mg_eattr at, uint32_t x, uint32_t y) {
   for (uint32_t k = 0; k < L->n_atom; k++) {
     const mgi_se_patom *p = &L->atom[k];
     if (p->kind == kind && p->op == op && p->at.a == at.a && p->at.b == at.b && p->x == x && p->y == y) return k;
@@ -1163,7 +1163,7 @@ static uint32_t mgi_se_pl_atom(mgi_se_pl *L, int kind, uint32_t op, mg_eattr at,
   return L->n_atom++;
 }
 
-static uint32_t mgi_se_pl_hash(const void *p, size_t n) { /* of words */
+MGI_FN uint32_t mgi_se_pl_hash(const void *p, size_t n) { /* of words */
   uint64_t h = n;
   const uint32_t *w = (const uint32_t *)p;
   for (size_t k = 0; k < n; k++) h = (h ^ w[k]) * 0x9E3779B97F4A7C15ull, h ^= h >> 29;
@@ -1171,7 +1171,7 @@ static uint32_t mgi_se_pl_hash(const void *p, size_t n) { /* of words */
 }
 
 /* The monomial's number; 0 if it is not there and add is 0. */
-static uint32_t mgi_se_pl_mono(mgi_se_pl *L, const mgi_se_mono *m, int add) {
+MGI_FN uint32_t mgi_se_pl_mono(mgi_se_pl *L, const mgi_se_mono *m, int add) {
   uint32_t w[sizeof *m / 4];
   memcpy(w, m, sizeof *m);
   uint32_t h = mgi_se_pl_hash(w, sizeof *m / 4) & (L->mcap - 1);
@@ -1200,7 +1200,7 @@ static uint32_t mgi_se_pl_mono(mgi_se_pl *L, const mgi_se_mono *m, int add) {
 }
 
 /* The polynomial of n monomials, which are sorted on the way; 0 if it is not there and add is 0. */
-static uint32_t mgi_se_pl_poly(mgi_se_pl *L, uint32_t *t, uint32_t n, int add) {
+MGI_FN uint32_t mgi_se_pl_poly(mgi_se_pl *L, uint32_t *t, uint32_t n, int add) {
   for (uint32_t i = 1; i < n; i++) {
     uint32_t x = t[i], j = i;
     for (; j && t[j - 1] > x; j--) t[j] = t[j - 1];
@@ -1236,7 +1236,7 @@ static uint32_t mgi_se_pl_poly(mgi_se_pl *L, uint32_t *t, uint32_t n, int add) {
   return L->n_poly - 1;
 }
 
-static int mgi_se_pl_mul(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono *y) {
+MGI_FN int mgi_se_pl_mul(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono *y) {
   mgi_se_mono o;
   memset(&o, 0, sizeof o);
   if (x->n + y->n > MGI_SE_PL_DEG) return 0;
@@ -1244,7 +1244,7 @@ static int mgi_se_pl_mul(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono
   *r = o;
   return 1;
 }
-static int mgi_se_pl_quo(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono *y) { /* r = x / y; 0 if y is no part of x */
+MGI_FN int mgi_se_pl_quo(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono *y) { /* r = x / y; 0 if y is no part of x */
   mgi_se_mono o;
   int j = 0;
   memset(&o, 0, sizeof o);
@@ -1254,7 +1254,7 @@ static int mgi_se_pl_quo(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono
   *r = o;
   return j == y->n;
 }
-static void mgi_se_pl_gcd(mgi_se_mono *g, const mgi_se_mono *x) {
+MGI_FN void mgi_se_pl_gcd(mgi_se_mono *g, const mgi_se_mono *x) {
   mgi_se_mono o;
   memset(&o, 0, sizeof o);
   for (int i = 0, j = 0; i < g->n && j < x->n;)
@@ -1263,13 +1263,13 @@ static void mgi_se_pl_gcd(mgi_se_mono *g, const mgi_se_mono *x) {
     else j++;
   *g = o;
 }
-static int mgi_se_pl_is_k(const mgi_se_pl *L, const mgi_se_mono *m) { return m->n == 1 && L->atom[m->a[0]].kind == MGI_SE_PL_SHIFT; }
-static int mgi_se_pl_has_k(const mgi_se_pl *L, uint32_t p) {
+MGI_FN int mgi_se_pl_is_k(const mgi_se_pl *L, const mgi_se_mono *m) { return m->n == 1 && L->atom[m->a[0]].kind == MGI_SE_PL_SHIFT; }
+MGI_FN int mgi_se_pl_has_k(const mgi_se_pl *L, uint32_t p) {
   for (uint32_t i = 0; i < L->poly[p].n; i++) if (mgi_se_pl_is_k(L, &L->mono[L->term[L->poly[p].at + i]])) return 1;
   return 0;
 }
 /* Requirement 1, of a class's monomial or, with whole 0, of what surrounds one. */
-static int mgi_se_pl_valid(const mgi_se_pl *L, const mgi_se_mono *m, int whole) {
+MGI_FN int mgi_se_pl_valid(const mgi_se_pl *L, const mgi_se_mono *m, int whole) {
   int up = 0, down = 0, odd = 0;
   for (int i = 0; i < m->n; i++) {
     const mgi_se_patom *a = &L->atom[m->a[i]];
@@ -1282,7 +1282,7 @@ static int mgi_se_pl_valid(const mgi_se_pl *L, const mgi_se_mono *m, int whole) 
 }
 
 /* The monomial that dividing by p joins. */
-static void mgi_se_pl_inverse(mgi_se_pl *L, uint32_t p, mgi_se_mono *r) {
+MGI_FN void mgi_se_pl_inverse(mgi_se_pl *L, uint32_t p, mgi_se_mono *r) {
   mg_eattr none = { 0, 0 };
   mgi_se_mono g = L->mono[L->term[L->poly[p].at]], t;
   uint32_t n = L->poly[p].n, rest[MGI_SE_PL_TERMS];
@@ -1318,7 +1318,7 @@ static void mgi_se_pl_inverse(mgi_se_pl *L, uint32_t p, mgi_se_mono *r) {
 }
 
 /* x y for polynomials without K; 0 and a failure if it is too large. */
-static uint32_t mgi_se_pl_times(mgi_se_pl *L, uint32_t x, uint32_t y, int add) {
+MGI_FN uint32_t mgi_se_pl_times(mgi_se_pl *L, uint32_t x, uint32_t y, int add) {
   uint32_t t[MGI_SE_PL_TERMS], n = 0;
   if (L->poly[x].n * L->poly[y].n > MGI_SE_PL_TERMS) { if (add) L->fail = MGI_SE_PL_NONE; return 0; }
   for (uint32_t i = 0; i < L->poly[x].n; i++)
@@ -1330,7 +1330,7 @@ static uint32_t mgi_se_pl_times(mgi_se_pl *L, uint32_t x, uint32_t y, int add) {
   return mgi_se_pl_poly(L, t, n, add);
 }
 /* x m; K_d by a constant. */
-static uint32_t mgi_se_pl_join(mgi_se_pl *L, uint32_t x, const mgi_se_mono *m, int add) {
+MGI_FN uint32_t mgi_se_pl_join(mgi_se_pl *L, uint32_t x, const mgi_se_mono *m, int add) {
   uint32_t t[MGI_SE_PL_TERMS], n = L->poly[x].n;
   for (uint32_t i = 0; i < n; i++) {
     mgi_se_mono r;
@@ -1339,10 +1339,10 @@ static uint32_t mgi_se_pl_join(mgi_se_pl *L, uint32_t x, const mgi_se_mono *m, i
   }
   return mgi_se_pl_poly(L, t, n, add);
 }
-static void mgi_se_pl_one(mgi_se_mono *m, uint32_t a) { memset(m, 0, sizeof *m), m->n = 1, m->a[0] = (uint8_t)a; }
+MGI_FN void mgi_se_pl_one(mgi_se_mono *m, uint32_t a) { memset(m, 0, sizeof *m), m->n = 1, m->a[0] = (uint8_t)a; }
 
 /* x c, or with inverse set x / c, for a constant; K_d becomes K_(c d). */
-static uint32_t mgi_se_pl_scaled(mgi_se_pl *L, uint32_t x, mg_eattr c) {
+MGI_FN uint32_t mgi_se_pl_scaled(mgi_se_pl *L, uint32_t x, mg_eattr c) {
   uint32_t t[MGI_SE_PL_TERMS], n = L->poly[x].n;
   mgi_se_mono m, r;
   mgi_se_pl_one(&m, mgi_se_pl_atom(L, MGI_SE_PL_CONST, 0, c, 0, 0));
@@ -1363,7 +1363,7 @@ static uint32_t mgi_se_pl_scaled(mgi_se_pl *L, uint32_t x, mg_eattr c) {
 static const mg_eattr mgi_se_pl_sealed = { INT64_MIN, 0 }; /* of an opaque term: a sum that is an atom */
 
 /* The normal form of node k, children's in of. */
-static uint32_t mgi_se_pl_term(mgi_se_pl *L, mg_eop op, mg_eattr at, uint32_t x, uint32_t y) {
+MGI_FN uint32_t mgi_se_pl_term(mgi_se_pl *L, mg_eop op, mg_eattr at, uint32_t x, uint32_t y) {
   mgi_se_mono m;
   uint32_t t[MGI_SE_PL_TERMS], n = 0;
   switch (op) {
@@ -1399,7 +1399,7 @@ static uint32_t mgi_se_pl_term(mgi_se_pl *L, mg_eop op, mg_eattr at, uint32_t x,
 }
 
 /* The product of the inverses in m, upside down; 0 if there is none. */
-static uint32_t mgi_se_pl_denominator(mgi_se_pl *L, const mgi_se_mono *m, int add) {
+MGI_FN uint32_t mgi_se_pl_denominator(mgi_se_pl *L, const mgi_se_mono *m, int add) {
   mgi_se_mono d;
   uint32_t p = 0, k = 0;
   memset(&d, 0, sizeof d);
@@ -1418,7 +1418,7 @@ static uint32_t mgi_se_pl_denominator(mgi_se_pl *L, const mgi_se_mono *m, int ad
   return t ? mgi_se_pl_poly(L, &t, 1, add) : 0;
 }
 
-static void mgi_se_pl_goal(mgi_se_pl *L, uint32_t p) {
+MGI_FN void mgi_se_pl_goal(mgi_se_pl *L, uint32_t p) {
   if (!p || L->fail) return;
   for (uint32_t i = 0; i < L->n_goal; i++) if (L->goal[i] == p) return;
   if (L->n_goal == MGI_SE_PL_GOALS) { L->fail = MGI_SE_PL_NODES; return; }
@@ -1433,7 +1433,7 @@ static void mgi_se_pl_goal(mgi_se_pl *L, uint32_t p) {
 
 /* Sub-multisets of g's atoms whose kinds are in the set, the empty one first: for (start; ; ) { .. if (!next) break; } */
 typedef struct mgi_se_psub { int n; uint8_t a[MGI_SE_PL_DEG], most[MGI_SE_PL_DEG], now[MGI_SE_PL_DEG]; } mgi_se_psub;
-static void mgi_se_pl_sub_start(const mgi_se_pl *L, mgi_se_psub *s, const mgi_se_mono *g, int kinds) {
+MGI_FN void mgi_se_pl_sub_start(const mgi_se_pl *L, mgi_se_psub *s, const mgi_se_mono *g, int kinds) {
   memset(s, 0, sizeof *s);
   for (int i = 0; i < g->n; i++) {
     if (!(kinds >> L->atom[g->a[i]].kind & 1)) continue;
@@ -1441,20 +1441,20 @@ static void mgi_se_pl_sub_start(const mgi_se_pl *L, mgi_se_psub *s, const mgi_se
     else s->a[s->n] = g->a[i], s->most[s->n++] = 1;
   }
 }
-static int mgi_se_pl_sub_next(mgi_se_psub *s) {
+MGI_FN int mgi_se_pl_sub_next(mgi_se_psub *s) {
   for (int i = 0; i < s->n; i++) {
     if (s->now[i] < s->most[i]) { s->now[i]++; return 1; }
     s->now[i] = 0;
   }
   return 0;
 }
-static void mgi_se_pl_sub_mono(const mgi_se_psub *s, mgi_se_mono *m) {
+MGI_FN void mgi_se_pl_sub_mono(const mgi_se_psub *s, mgi_se_mono *m) {
   memset(m, 0, sizeof *m);
   for (int i = 0; i < s->n; i++) for (int k = 0; k < s->now[i]; k++) m->a[m->n++] = s->a[i];
 }
 
 /* The value of a product of constants; 0 if it overflows. */
-static int mgi_se_pl_value(const mgi_se_pl *L, const mgi_se_mono *m, mg_eattr *v) {
+MGI_FN int mgi_se_pl_value(const mgi_se_pl *L, const mgi_se_mono *m, mg_eattr *v) {
   mg_rational r = { 1, 1 };
   for (int i = 0; i < m->n; i++) {
     mg_rational c = { L->atom[m->a[i]].at.a, L->atom[m->a[i]].at.b };
@@ -1464,7 +1464,7 @@ static int mgi_se_pl_value(const mgi_se_pl *L, const mgi_se_mono *m, mg_eattr *v
   return 1;
 }
 
-static void mgi_se_pl_class(mgi_se_pl *L, uint32_t p, uint32_t lattice, uint32_t place) {
+MGI_FN void mgi_se_pl_class(mgi_se_pl *L, uint32_t p, uint32_t lattice, uint32_t place) {
   if (!p || L->fail || L->poly[p].cls) return;
   mgi_se_pclass *c = (mgi_se_pclass *)mgi_se_grow(L->cls, &L->cap_cls, L->n_cls + 2, sizeof *c), x = { p, 0, 0, lattice, place };
   if (!c) { L->fail = MGI_SE_PL_MEMORY; return; }
@@ -1475,7 +1475,7 @@ static void mgi_se_pl_class(mgi_se_pl *L, uint32_t p, uint32_t lattice, uint32_t
 
 /* The sub-multisets of t[0 .. n), sorted, as classes: all but those of K alone.  They are counted with a digit for each different
    monomial, the first one fastest: what is left of a when b is taken off stands at a - b. */
-static void mgi_se_pl_lattice(mgi_se_pl *L, uint32_t *t, uint32_t n) {
+MGI_FN void mgi_se_pl_lattice(mgi_se_pl *L, uint32_t *t, uint32_t n) {
   uint32_t most[MGI_SE_PL_TERMS], now[MGI_SE_PL_TERMS], v[MGI_SE_PL_TERMS], k[MGI_SE_PL_TERMS], g = 0, at = L->n_lattice, all = mgi_se_pl_poly(L, t, n, 0);
   uint64_t size = 1;
   if (all && L->poly[all].cls) return; /* so are its parts */
@@ -1507,7 +1507,7 @@ static void mgi_se_pl_lattice(mgi_se_pl *L, uint32_t *t, uint32_t n) {
 }
 
 /* The size classes over which m has one sum, as bits; in *any, those over which it has some part of one. */
-static uint32_t mgi_se_pl_sums(const mgi_se_pl *L, const mgi_se_mono *m, uint32_t *any) {
+MGI_FN uint32_t mgi_se_pl_sums(const mgi_se_pl *L, const mgi_se_mono *m, uint32_t *any) {
   uint32_t part[3] = { 0, 0, 0 }, twice = 0;
   for (int i = 0; i < m->n; i++) {
     const mgi_se_patom *a = &L->atom[m->a[i]];
@@ -1519,7 +1519,7 @@ static uint32_t mgi_se_pl_sums(const mgi_se_pl *L, const mgi_se_mono *m, uint32_
 }
 
 /* Whether two monomials of T differ in constants alone. */
-static int mgi_se_pl_cancels(const mgi_se_pl *L, uint32_t T) {
+MGI_FN int mgi_se_pl_cancels(const mgi_se_pl *L, uint32_t T) {
   for (uint32_t i = 0; i < L->poly[T].n; i++)
     for (uint32_t j = 0; j < i; j++) {
       const mgi_se_mono *x = &L->mono[L->term[L->poly[T].at + i]], *y = &L->mono[L->term[L->poly[T].at + j]];
@@ -1537,7 +1537,7 @@ static int mgi_se_pl_cancels(const mgi_se_pl *L, uint32_t T) {
 }
 
 /* The lemma: every class of goal T, whose tensors have dimensions of the size classes in `dims`. */
-static void mgi_se_pl_classes(mgi_se_pl *L, uint32_t T, uint32_t dims) {
+MGI_FN void mgi_se_pl_classes(mgi_se_pl *L, uint32_t T, uint32_t dims) {
   if (mgi_se_pl_cancels(L, T)) dims = ~(uint32_t)0;
   L->round++;
   for (uint32_t i = 0; i < L->poly[T].n && !L->fail; i++) {
@@ -1581,19 +1581,19 @@ static void mgi_se_pl_classes(mgi_se_pl *L, uint32_t T, uint32_t dims) {
   }
 }
 
-static uint32_t mgi_se_pl_dims(const mgi_se_pl *L, const mgi_se_mono *m) {
+MGI_FN uint32_t mgi_se_pl_dims(const mgi_se_pl *L, const mgi_se_mono *m) {
   uint32_t h = 0;
   for (int i = 0; i < m->n; i++) h |= L->has[m->a[i]];
   return h;
 }
 /* Whether a sum in g, or in what goes with it, would have to reach over to m, or the other way round: no node. */
-static int mgi_se_pl_apart(const mgi_se_pl *L, const mgi_se_mono *g, const mgi_se_mono *m) {
+MGI_FN int mgi_se_pl_apart(const mgi_se_pl *L, const mgi_se_mono *g, const mgi_se_mono *m) {
   uint32_t x, y;
   mgi_se_pl_sums(L, g, &x), mgi_se_pl_sums(L, m, &y);
   return ((x & mgi_se_pl_dims(L, m)) | (y & mgi_se_pl_dims(L, g))) & ~L->loose ? 1 : 0;
 }
 
-static int mgi_se_pl_joins(const mgi_se_pl *L, uint32_t x, uint32_t y) { /* of all monomials */
+MGI_FN int mgi_se_pl_joins(const mgi_se_pl *L, uint32_t x, uint32_t y) { /* of all monomials */
   for (uint32_t i = 0; i < L->poly[x].n; i++)
     for (uint32_t j = 0; j < L->poly[y].n; j++)
       if (mgi_se_pl_apart(L, &L->mono[L->term[L->poly[x].at + i]], &L->mono[L->term[L->poly[y].at + j]])) return 0;
@@ -1601,7 +1601,7 @@ static int mgi_se_pl_joins(const mgi_se_pl *L, uint32_t x, uint32_t y) { /* of a
 }
 
 /* One node of class cls.  No other is like it, but for a scale: see mgi_se_pl_memo. */
-static void mgi_se_pl_put(mgi_se_pl *L, mg_egraph *eg, mg_eop op, mg_eattr at, uint32_t a, uint32_t b, uint32_t cls) {
+MGI_FN void mgi_se_pl_put(mgi_se_pl *L, mg_egraph *eg, mg_eop op, mg_eattr at, uint32_t a, uint32_t b, uint32_t cls) {
   uint32_t attr = mgi_se_eattr_id(eg, at, 1);
   mgi_se_enode *p = (mgi_se_enode *)mgi_se_grow(eg->node, &eg->cap, eg->n + 1, sizeof *p), x = { (uint32_t)op, attr, a, b, cls, 0 };
   if (p) eg->node = p;
@@ -1610,7 +1610,7 @@ static void mgi_se_pl_put(mgi_se_pl *L, mg_egraph *eg, mg_eop op, mg_eattr at, u
   if (eg->n > L->max_nodes) L->fail = MGI_SE_PL_NODES;
 }
 /* The splits of class c in two. */
-static void mgi_se_pl_splits(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
+MGI_FN void mgi_se_pl_splits(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
   const uint32_t *cls = L->lattice + L->cls[c].lattice, *most = cls + 1;
   uint32_t n = 0, place = L->cls[c].place, have[MGI_SE_PL_TERMS], now[MGI_SE_PL_TERMS], step[MGI_SE_PL_TERMS], left = place, stride = 1, part = 0;
   mg_eattr none = { 0, 0 };
@@ -1625,13 +1625,13 @@ static void mgi_se_pl_splits(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
   }
 }
 /* What the monomials of p share. */
-static void mgi_se_pl_content(const mgi_se_pl *L, uint32_t p, mgi_se_mono *g) {
+MGI_FN void mgi_se_pl_content(const mgi_se_pl *L, uint32_t p, mgi_se_mono *g) {
   *g = L->mono[L->term[L->poly[p].at]];
   for (uint32_t i = 1; i < L->poly[p].n; i++) mgi_se_pl_gcd(g, &L->mono[L->term[L->poly[p].at + i]]);
 }
 
 /* Classes without K by primitive and content: the slot where it is or would be. */
-static uint32_t mgi_se_pl_cslot(const mgi_se_pl *L, uint32_t primitive, uint32_t content) {
+MGI_FN uint32_t mgi_se_pl_cslot(const mgi_se_pl *L, uint32_t primitive, uint32_t content) {
   uint32_t h = (uint32_t)(((uint64_t)primitive << 32 | content) * 0x9E3779B97F4A7C15ull >> 32) & (L->ccap - 1);
   for (; L->cslot[h]; h = (h + 1) & (L->ccap - 1)) {
     const mgi_se_pclass *x = &L->cls[L->cslot[h]];
@@ -1641,7 +1641,7 @@ static uint32_t mgi_se_pl_cslot(const mgi_se_pl *L, uint32_t primitive, uint32_t
 }
 
 /* Each class's content and primitive, and which of the primitives are products of two of them. */
-static void mgi_se_pl_factors(mgi_se_pl *L) {
+MGI_FN void mgi_se_pl_factors(mgi_se_pl *L) {
   uint32_t *prim = NULL, n = 0, cap = 0, most = 0;
   for (L->ccap = 64; L->ccap < 2 * L->n_cls;) L->ccap *= 2;
   L->cslot = (uint32_t *)calloc(L->ccap, sizeof *L->cslot);
@@ -1684,10 +1684,10 @@ static void mgi_se_pl_factors(mgi_se_pl *L) {
 }
 
 /* The class of q g, q 0 standing for one; 0 if it is none. */
-static uint32_t mgi_se_pl_find(const mgi_se_pl *L, uint32_t q, uint32_t g) { return g ? L->cslot[mgi_se_pl_cslot(L, q, g)] : 0; }
+MGI_FN uint32_t mgi_se_pl_find(const mgi_se_pl *L, uint32_t q, uint32_t g) { return g ? L->cslot[mgi_se_pl_cslot(L, q, g)] : 0; }
 
 /* All nodes of class c. */
-static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
+MGI_FN void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
   uint32_t p = L->cls[c].poly, n = L->poly[p].n, t[MGI_SE_PL_TERMS], q = 0, primitive = L->cls[c].primitive;
   mg_eattr none = { 0, 0 }, v;
   mgi_se_mono g, m, rest;
@@ -1793,7 +1793,7 @@ static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
 
 /* The table of the nodes.  Where products of constants have one value (-1 -1 is 1), two classes are that multiple of one: the first is
    found.  All other nodes differ, so that the table is filled in without a look at them. */
-static void mgi_se_pl_memo(mgi_se_pl *L, mg_egraph *eg) {
+MGI_FN void mgi_se_pl_memo(mgi_se_pl *L, mg_egraph *eg) {
   uint32_t cap = eg->memo_cap, n = 0;
   while (cap < eg->n + eg->n / 2) cap *= 2;
   uint32_t *m = (uint32_t *)calloc(cap, sizeof *m);
@@ -1813,7 +1813,7 @@ static void mgi_se_pl_memo(mgi_se_pl *L, mg_egraph *eg) {
 /* The closure of eg's terms, of which `out` are the outputs; dims[k] are the size classes of the dimensions of tensor k, of
    class of_tensor[k], 0 < k < n_tensors; NULL: without `Indices`, what rewriting finds.  As a frozen e-graph in *closed; map[c], for c below eg's
    number of classes, becomes the class in it.  MG_UNSUPPORTED: requirement 2.  *outcome: not MG_SATURATED: over a limit, or stopped. */
-static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n_out, const uint32_t *of_tensor, const uint32_t *dims,
+MGI_FN mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n_out, const uint32_t *of_tensor, const uint32_t *dims,
                                  uint32_t n_tensors, const mg_egraph_limits *limits, mg_egraph **closed, uint32_t *map, mg_saturation *outcome) {
   mgi_se_pl *L = (mgi_se_pl *)calloc(1, sizeof *L);
   mg_egraph *g = mg_egraph_new();
@@ -1939,7 +1939,7 @@ typedef struct mgi_ti_place {
 
 /* --- 1. the program --- */
 
-static int mgi_ti_same_dims(const mgi_ti_op *a, const mgi_ti_op *b) {
+MGI_FN int mgi_ti_same_dims(const mgi_ti_op *a, const mgi_ti_op *b) {
   return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
 
@@ -1954,7 +1954,7 @@ static const mgi_ti_move mgi_ti_moves[] = {
 };
 
 /* Whether op i needs a sum that some loop makes, products aside. */
-static int mgi_ti_has_sum(const mgi_ti_program *p, int i) {
+MGI_FN int mgi_ti_has_sum(const mgi_ti_program *p, int i) {
   uint8_t seen[MGI_TI_OPS] = { 0 };
   int todo[MGI_TI_OPS], n = 0;
   todo[n++] = i, seen[i] = 1;
@@ -1967,7 +1967,7 @@ static int mgi_ti_has_sum(const mgi_ti_program *p, int i) {
   return 0;
 }
 /* Whether a product uses op i, directly or through factors and scales. */
-static int mgi_ti_feeds_matmul(const mgi_ti_program *p, int i) {
+MGI_FN int mgi_ti_feeds_matmul(const mgi_ti_program *p, int i) {
   uint8_t seen[MGI_TI_OPS] = { 0 };
   int todo[MGI_TI_OPS], n = 0;
   todo[n++] = i, seen[i] = 1;
@@ -1984,7 +1984,7 @@ static int mgi_ti_feeds_matmul(const mgi_ti_program *p, int i) {
   return 0;
 }
 /* One move, if a row fits.  The user's op becomes the quotient; a new op at the end is the inner one. */
-static int mgi_ti_move_once(mgi_ti_program *p) {
+MGI_FN int mgi_ti_move_once(mgi_ti_program *p) {
   for (int i = 0; i < p->n; i++)
     for (size_t r = 0; r < sizeof mgi_ti_moves / sizeof *mgi_ti_moves; r++) {
       const mgi_ti_move *m = &mgi_ti_moves[r];
@@ -2006,7 +2006,7 @@ static int mgi_ti_move_once(mgi_ti_program *p) {
   return 0;
 }
 
-static int mgi_ti_visit(const mgi_ti_program *p, int i, int *order, int n, int *to) {
+MGI_FN int mgi_ti_visit(const mgi_ti_program *p, int i, int *order, int n, int *to) {
   if (to[i] >= 0) return n;
   for (int j = 0; j < p->op[i].n_in && p->op[i].code != MG_OP_LOAD; j++) n = mgi_ti_visit(p, p->op[i].in[j], order, n, to);
   order[n] = i, to[i] = n;
@@ -2014,7 +2014,7 @@ static int mgi_ti_visit(const mgi_ti_program *p, int i, int *order, int n, int *
 }
 
 /* Topological order, what no output needs dropped. */
-static int mgi_ti_sort(mgi_ti_program *p) {
+MGI_FN int mgi_ti_sort(mgi_ti_program *p) {
   int order[MGI_TI_OPS], to[MGI_TI_OPS], n = 0;
   mgi_ti_op *old = (mgi_ti_op *)malloc(sizeof p->op);
   if (!old) return 0;
@@ -2031,7 +2031,7 @@ static int mgi_ti_sort(mgi_ti_program *p) {
   return 1;
 }
 
-static int mgi_ti_loop_of(mg_tilings *t, int32_t *cls, int32_t c, int64_t extent, int batch) {
+MGI_FN int mgi_ti_loop_of(mg_tilings *t, int32_t *cls, int32_t c, int64_t extent, int batch) {
   int l = 0;
   while (l < t->n_all && cls[l] != c) l++;
   if (l < t->n_all) return l;
@@ -2042,12 +2042,12 @@ static int mgi_ti_loop_of(mg_tilings *t, int32_t *cls, int32_t c, int64_t extent
   return l;
 }
 
-static int mgi_ti_takes(mg_opcode code) {
+MGI_FN int mgi_ti_takes(mg_opcode code) {
   const int moves = code == MG_OP_TRANSPOSE || code == MG_OP_SLICE || code == MG_OP_CONCAT;
   return mg_op_row(code)->elementwise || code == MG_OP_MATMUL || code == MG_OP_SUM || code == MG_OP_MAX || moves;
 }
 /* 1: class c goes along a slice or a concat, or is twice in a tensor (a rotation's matrix): no loop cuts it, a block has all of it. */
-static int mgi_ti_whole(const mg_graph *g, const mg_classes *C, int32_t c) {
+MGI_FN int mgi_ti_whole(const mg_graph *g, const mg_classes *C, int32_t c) {
   for (uint32_t i = 1; i < g->n_ops; i++) {
     const mg_op_node *o = &g->ops[i];
     if (o->code != MG_OP_SLICE && o->code != MG_OP_CONCAT) continue;
@@ -2064,12 +2064,12 @@ static int mgi_ti_whole(const mg_graph *g, const mg_classes *C, int32_t c) {
   return 0;
 }
 /* The class of dimension d of x; -1: no loop is along it. */
-static int32_t mgi_ti_class(const mg_graph *g, const mg_classes *C, mg_tensor x, int d) {
+MGI_FN int32_t mgi_ti_class(const mg_graph *g, const mg_classes *C, mg_tensor x, int d) {
   const int32_t c = C->of[x.id * MG_MAX_RANK + (uint32_t)d];
   return mg_tensor_of(g, x)->shape.dim[d] == 1 || mgi_ti_whole(g, C, c) ? -1 : c;
 }
 
-static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes *C, mg_error *e) {
+MGI_FN mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes *C, mg_error *e) {
   mgi_ti_program *p = t->program;
   int32_t cls[MG_TILING_LOOPS];
   int of[1024];
@@ -2150,7 +2150,7 @@ static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
 
 /* --- 2. the expressions --- */
 
-static uint32_t mgi_ti_component(const mgi_ti_program *p, uint32_t set) { /* that of the lowest loop */
+MGI_FN uint32_t mgi_ti_component(const mgi_ti_program *p, uint32_t set) { /* that of the lowest loop */
   uint32_t c = set & (~set + 1);
   for (uint32_t old = 0; old != c;) {
     old = c;
@@ -2159,7 +2159,7 @@ static uint32_t mgi_ti_component(const mgi_ti_program *p, uint32_t set) { /* tha
   return c;
 }
 
-static int mgi_ti_first(const mgi_ti_program *p, const int8_t *parent, int n, int l) { /* the first product inside of l */
+MGI_FN int mgi_ti_first(const mgi_ti_program *p, const int8_t *parent, int n, int l) { /* the first product inside of l */
   int f = p->first[l];
   for (int k = 0; k < n; k++)
     if (parent[k] == l) { int g = mgi_ti_first(p, parent, n, k); f = g < f ? g : f; }
@@ -2167,7 +2167,7 @@ static int mgi_ti_first(const mgi_ti_program *p, const int8_t *parent, int n, in
 }
 
 /* The loops whose parent is l, in the order of their first product. */
-static int mgi_ti_children(const mgi_ti_program *p, const int8_t *parent, int n, uint32_t live, int l, int *kid) {
+MGI_FN int mgi_ti_children(const mgi_ti_program *p, const int8_t *parent, int n, uint32_t live, int l, int *kid) {
   int c = 0;
   for (int k = 0; k < n; k++) {
     if (parent[k] != l || !(live >> k & 1)) continue;
@@ -2178,7 +2178,7 @@ static int mgi_ti_children(const mgi_ti_program *p, const int8_t *parent, int n,
   return c;
 }
 
-static void mgi_ti_text(const mg_tilings *t, const int8_t *parent, uint32_t live, int l, char *s, size_t *n, size_t cap) {
+MGI_FN void mgi_ti_text(const mg_tilings *t, const int8_t *parent, uint32_t live, int l, char *s, size_t *n, size_t cap) {
   int kid[MG_TILING_LOOPS], c = mgi_ti_children(t->program, parent, t->n_loops, live, l, kid);
 #define MGI_TI_PUT(ch) do { if (*n + 1 < cap) s[(*n)++] = (ch), s[*n] = 0; } while (0)
   if (c > 1) MGI_TI_PUT('(');
@@ -2192,7 +2192,7 @@ static void mgi_ti_text(const mg_tilings *t, const int8_t *parent, uint32_t live
 }
 
 /* parent with the loops that are not in `live` taken out of the tree. */
-static void mgi_ti_without(const int8_t *parent, int n, uint32_t live, int8_t *out) {
+MGI_FN void mgi_ti_without(const int8_t *parent, int n, uint32_t live, int8_t *out) {
   for (int l = 0; l < n; l++) {
     int q = parent[l];
     while (q >= 0 && !(live >> q & 1)) q = parent[q];
@@ -2200,14 +2200,14 @@ static void mgi_ti_without(const int8_t *parent, int n, uint32_t live, int8_t *o
   }
 }
 
-static uint32_t mgi_ti_around(const int8_t *parent, int l) {
+MGI_FN uint32_t mgi_ti_around(const int8_t *parent, int l) {
   uint32_t m = 0;
   for (; l >= 0; l = parent[l]) m |= 1u << l;
   return m;
 }
 
 /* Rule 1's binding: see mg_tiling.bound. */
-static uint32_t mgi_ti_bind(const mg_tilings *t, const int8_t *parent) {
+MGI_FN uint32_t mgi_ti_bind(const mg_tilings *t, const int8_t *parent) {
   const mgi_ti_program *p = t->program;
   uint32_t all = (1u << t->n_loops) - 1, bound = (1u << t->n_all) - 1 - all;
   for (int again = 1; again;) {
@@ -2233,7 +2233,7 @@ static uint32_t mgi_ti_bind(const mg_tilings *t, const int8_t *parent) {
 typedef struct mgi_ti_task { uint32_t set; int parent; } mgi_ti_task;
 typedef struct mgi_ti_gen { mg_tilings *t; int flat, cap, oom; int8_t parent[MG_TILING_LOOPS]; } mgi_ti_gen;
 
-static void mgi_ti_record(mgi_ti_gen *G) {
+MGI_FN void mgi_ti_record(mgi_ti_gen *G) {
   mg_tilings *t = G->t;
   if (t->n == G->cap) {
     G->cap = G->cap ? G->cap * 2 : 32;
@@ -2256,7 +2256,7 @@ static void mgi_ti_record(mgi_ti_gen *G) {
 }
 
 /* Works off tasks: a set of loops that are to stand in one parent.  split: how often loops were put side by side. */
-static void mgi_ti_forests(mgi_ti_gen *G, const mgi_ti_task *task, int n, int split) {
+MGI_FN void mgi_ti_forests(mgi_ti_gen *G, const mgi_ti_task *task, int n, int split) {
   const mgi_ti_program *p = G->t->program;
   if (G->oom) return;
   if (!n) { if ((split > 0) == G->flat) mgi_ti_record(G); return; }
@@ -2283,7 +2283,7 @@ static void mgi_ti_forests(mgi_ti_gen *G, const mgi_ti_task *task, int n, int sp
 
 /* --- 3. placement --- */
 
-static int mgi_ti_deepest(const mgi_ti_place *P, uint32_t set) { /* -1 for none; -2 if they do not nest */
+MGI_FN int mgi_ti_deepest(const mgi_ti_place *P, uint32_t set) { /* -1 for none; -2 if they do not nest */
   int best = -1;
   for (int l = 0; l < MG_TILING_LOOPS; l++)
     if ((set >> l & 1) && (best < 0 || (P->path[1 + l] & ~P->path[1 + best]))) best = l;
@@ -2291,7 +2291,7 @@ static int mgi_ti_deepest(const mgi_ti_place *P, uint32_t set) { /* -1 for none;
 }
 
 /* Where an operator with these operands runs that would best run in the innermost loop of `want`.  -2: nowhere. */
-static int mgi_ti_resolve(const mgi_ti_place *P, const int *in, int n, uint32_t want, uint32_t whole) {
+MGI_FN int mgi_ti_resolve(const mgi_ti_place *P, const int *in, int n, uint32_t want, uint32_t whole) {
   const mgi_ti_program *p = P->p;
   for (int round = 0; round < 4 * MG_TILING_LOOPS; round++) {
     int s = mgi_ti_deepest(P, want), sink = -1;
@@ -2317,7 +2317,7 @@ static int mgi_ti_resolve(const mgi_ti_place *P, const int *in, int n, uint32_t 
   return -2;
 }
 
-static int mgi_ti_item_add(mgi_ti_place *P, mg_opcode code, int op, int scope) {
+MGI_FN int mgi_ti_item_add(mgi_ti_place *P, mg_opcode code, int op, int scope) {
   if (P->n == MGI_TI_ITEMS) return -1;
   mgi_ti_item *x = &P->item[P->n];
   memset(x, 0, sizeof *x);
@@ -2326,7 +2326,7 @@ static int mgi_ti_item_add(mgi_ti_place *P, mg_opcode code, int op, int scope) {
 }
 
 /* The item whose value is operand v in scope s: a load, the operator, or an accumulator. */
-static int mgi_ti_lift(mgi_ti_place *P, int v, int s) {
+MGI_FN int mgi_ti_lift(mgi_ti_place *P, int v, int s) {
   const mgi_ti_op *o = &P->p->op[v];
   mg_opcode code = o->code == MG_OP_LOAD ? MG_OP_LOAD : MG_OP_ACCUM;
   uint32_t leave = 0;
@@ -2347,7 +2347,7 @@ static int mgi_ti_lift(mgi_ti_place *P, int v, int s) {
 }
 
 /* Whether loop l's body has all that it needs from outside, loads aside; 2 if it has nothing to do. */
-static int mgi_ti_ready(const mgi_ti_place *P, const uint8_t *done, int l) {
+MGI_FN int mgi_ti_ready(const mgi_ti_place *P, const uint8_t *done, int l) {
   int any = 0;
   for (int k = 0; k < P->n; k++) {
     if (!(P->path[1 + P->item[k].scope] >> l & 1)) continue;
@@ -2361,7 +2361,7 @@ static int mgi_ti_ready(const mgi_ti_place *P, const uint8_t *done, int l) {
 }
 
 /* The loads of `scope` that item k, or what stands in loop l, needs. */
-static void mgi_ti_loads(mgi_ti_place *P, uint8_t *done, int scope, int item, int l) {
+MGI_FN void mgi_ti_loads(mgi_ti_place *P, uint8_t *done, int scope, int item, int l) {
   for (int k = 0; k < P->n; k++) {
     if (item >= 0 ? k != item : !(P->path[1 + P->item[k].scope] >> l & 1)) continue;
     for (int j = 0; j < P->item[k].n_dep; j++) {
@@ -2372,7 +2372,7 @@ static void mgi_ti_loads(mgi_ti_place *P, uint8_t *done, int scope, int item, in
 }
 
 /* Statements as soon as they can be, then loops; a load right before what needs it. */
-static void mgi_ti_order(mgi_ti_place *P, int scope, uint8_t *done) {
+MGI_FN void mgi_ti_order(mgi_ti_place *P, int scope, uint8_t *done) {
   int kid[MG_TILING_LOOPS], c = mgi_ti_children(P->p, P->parent, MG_TILING_LOOPS, P->live, scope, kid);
   uint32_t opened = 0;
   for (int again = 1; again;) {
@@ -2400,7 +2400,7 @@ static void mgi_ti_order(mgi_ti_place *P, int scope, uint8_t *done) {
 
 /* Places the program under a forest of the live loops.  hoist: stores stand in loops, as the paper writes them; else
    outside of all, as µGraphs have them.  0 if a dependence forbids it. */
-static int mgi_ti_place_all(mgi_ti_place *P, const mg_tilings *t, const int8_t *parent, uint32_t live, int hoist) {
+MGI_FN int mgi_ti_place_all(mgi_ti_place *P, const mg_tilings *t, const int8_t *parent, uint32_t live, int hoist) {
   const mgi_ti_program *p = t->program;
   uint8_t done[MGI_TI_ITEMS] = { 0 };
   P->p = p, P->live = live, P->n = P->n_events = 0, P->path[0] = 0;
@@ -2436,33 +2436,33 @@ static int mgi_ti_place_all(mgi_ti_place *P, const mg_tilings *t, const int8_t *
 }
 
 /* Tiles along l, and elements of one; tile NULL: more than one. */
-static int64_t mgi_ti_trips(const mg_tilings *t, const int64_t *tile, int l) {
+MGI_FN int64_t mgi_ti_trips(const mg_tilings *t, const int64_t *tile, int l) {
   if (l >= t->n_loops) return t->loop[l].extent;
   if (!tile) return 2;
   int64_t s = tile[l] < 1 ? 1 : tile[l];
   return s >= t->loop[l].extent ? 1 : mg_ceil_div(t->loop[l].extent, s);
 }
-static int64_t mgi_ti_chunk(const mg_tilings *t, const int64_t *tile, int l) {
+MGI_FN int64_t mgi_ti_chunk(const mg_tilings *t, const int64_t *tile, int l) {
   int64_t n = mgi_ti_trips(t, tile, l);
   return mg_ceil_div(t->loop[l].extent, n);
 }
-static uint32_t mgi_ti_live(const mg_tilings *t, const int64_t *tile) {
+MGI_FN uint32_t mgi_ti_live(const mg_tilings *t, const int64_t *tile) {
   uint32_t live = 0;
   for (int l = 0; l < t->n_loops; l++) live |= (uint32_t)(mgi_ti_trips(t, tile, l) > 1) << l;
   return live;
 }
-static int mgi_ti_place_of(mgi_ti_place *P, const mg_tilings *t, int which, const int64_t *tile) {
+MGI_FN int mgi_ti_place_of(mgi_ti_place *P, const mg_tilings *t, int which, const int64_t *tile) {
   const mg_tiling *x = &t->tiling[which];
   return mgi_ti_place_all(P, t, x->parent, mgi_ti_live(t, tile) & ~x->bound, 0);
 }
 
 /* --- the rules --- */
 
-static int mgi_ti_rule_DUPLICATE(const mg_tilings *t, int which, const int64_t *tile) {
+MGI_FN int mgi_ti_rule_DUPLICATE(const mg_tilings *t, int which, const int64_t *tile) {
   (void)tile;
   return t->tiling[which].same != which;
 }
-static int mgi_ti_rule_CACHED(const mg_tilings *t, int which, const int64_t *tile) {
+MGI_FN int mgi_ti_rule_CACHED(const mg_tilings *t, int which, const int64_t *tile) {
   const mgi_ti_program *p = t->program;
   const mg_tiling *x = &t->tiling[which];
   uint32_t live = mgi_ti_live(t, tile) & ~x->bound;
@@ -2471,20 +2471,20 @@ static int mgi_ti_rule_CACHED(const mg_tilings *t, int which, const int64_t *til
       if ((p->op[k].idx & live) >> l & 1 && (mgi_ti_around(x->parent, l) & p->op[k].red & live)) return 1;
   return 0;
 }
-static int mgi_ti_rule_DEPENDENCE(const mg_tilings *t, int which, const int64_t *tile) {
+MGI_FN int mgi_ti_rule_DEPENDENCE(const mg_tilings *t, int which, const int64_t *tile) {
   mgi_ti_place P;
   return !mgi_ti_place_of(&P, t, which, tile);
 }
-static int mgi_ti_padded(int64_t extent, int64_t tile) {
+MGI_FN int mgi_ti_padded(int64_t extent, int64_t tile) {
   int64_t s = tile < extent ? tile : extent, over = s < 1 ? extent : mg_round_up(extent, s) - extent;
   return (extent & (extent - 1)) ? over * 20 >= extent : over > 0;
 }
-static int mgi_ti_rule_PADDING(const mg_tilings *t, int which, const int64_t *tile) {
+MGI_FN int mgi_ti_rule_PADDING(const mg_tilings *t, int which, const int64_t *tile) {
   (void)which;
   for (int l = 0; l < t->n_loops && tile; l++) if (mgi_ti_padded(t->loop[l].extent, tile[l])) return 1;
   return 0;
 }
-static int mgi_ti_rule_SHARED(const mg_tilings *t, int which, const int64_t *tile) {
+MGI_FN int mgi_ti_rule_SHARED(const mg_tilings *t, int which, const int64_t *tile) {
   int64_t shared = 0;
   if (!tile) return 0;
   const mg_machine *gpu = t->cfg.machine;
@@ -2563,12 +2563,12 @@ int mg_tilings_find(const mg_tilings *t, const char *text) {
 enum { MGI_TI_LINE = MGI_TI_ITEMS * 72 }; /* a statement is a name of at most 64 characters, and a few more */
 
 /* Appends to s, which has MGI_TI_LINE bytes. */
-static void mgi_ti_puts(char *s, const char *x) {
+MGI_FN void mgi_ti_puts(char *s, const char *x) {
   size_t n = strlen(s);
   snprintf(s + n, MGI_TI_LINE - n, "%s", x);
 }
 
-static void mgi_ti_statement(char *s, const mgi_ti_place *P, int k) {
+MGI_FN void mgi_ti_statement(char *s, const mgi_ti_place *P, int k) {
   const mgi_ti_item *x = &P->item[k];
   const mgi_ti_op *o = &P->p->op[x->op];
   char moved[48];
@@ -2578,7 +2578,7 @@ static void mgi_ti_statement(char *s, const mgi_ti_place *P, int k) {
 }
 
 /* Events up to the close of the scope; returns the index after it. */
-static int mgi_ti_print(char *s, const mg_tilings *t, const mgi_ti_place *P, int at) {
+MGI_FN int mgi_ti_print(char *s, const mg_tilings *t, const mgi_ti_place *P, int at) {
   int n = 0, first = at, only;
   for (int i = at, depth = 0; i < P->n_events && depth >= 0; i++) { /* statements and loops of this scope */
     int v = P->event[i];
@@ -2605,7 +2605,7 @@ static int mgi_ti_print(char *s, const mg_tilings *t, const mgi_ti_place *P, int
   return at + 1;
 }
 
-static mg_status mgi_ti_asked(const mg_tilings *t, int which, const char *where, mg_error *e) {
+MGI_FN mg_status mgi_ti_asked(const mg_tilings *t, int which, const char *where, mg_error *e) {
   if (which >= 0 && which < t->n) return MG_OK;
   return mg_fail(e, MG_BAD_INPUT, where, "expected an expression from 0 to %d, found %d", t->n - 1, which);
 }
@@ -2652,7 +2652,7 @@ double mg_tiling_us(const mg_tilings *t, int which, const int64_t *tile, int64_t
   return (bytes / (gpu->dram_gbps * 1e3) + flops / (gpu->tensor_tflops * 1e6)) * (blocks + gpu->sms) / blocks;
 }
 
-static mg_map mgi_ti_map(const mg_graph *b, mg_map m, const mgi_ti_op *o, uint32_t loops, const mg_axis *axis) {
+MGI_FN mg_map mgi_ti_map(const mg_graph *b, mg_map m, const mgi_ti_op *o, uint32_t loops, const mg_axis *axis) {
   (void)b;
   for (int d = 0; d < o->rank; d++)
     if (o->loop[d] >= 0 && (loops >> o->loop[d] & 1) && axis[o->loop[d]].id) m = mg_map_set(m, axis[o->loop[d]], d);
@@ -2661,7 +2661,7 @@ static mg_map mgi_ti_map(const mg_graph *b, mg_map m, const mgi_ti_op *o, uint32
 
 /* The loop that stands alone around all others and sums up all that leaves it, in tiles of one size, or -1: blocks of the grid
    may share its tiles, `parts` of them, and add up what each makes. */
-static int mgi_ti_shared_loop(const mg_tilings *t, const mgi_ti_place *P, const int64_t *tile, int64_t parts) {
+MGI_FN int mgi_ti_shared_loop(const mg_tilings *t, const mgi_ti_place *P, const int64_t *tile, int64_t parts) {
   int l = -1, roots = 0;
   for (int k = 0; k < t->n_loops; k++) if ((P->live >> k & 1) && P->parent[k] < 0) l = k, roots++;
   if (roots != 1 || mgi_ti_trips(t, tile, l) % parts || t->loop[l].extent % mgi_ti_trips(t, tile, l)) return -1;
@@ -2670,7 +2670,7 @@ static int mgi_ti_shared_loop(const mg_tilings *t, const mgi_ti_place *P, const 
 }
 
 /* The candidate, with the outermost loop's tiles in so many parts that different blocks sum up; MG_UNSUPPORTED: they cannot. */
-static mg_status mgi_ti_graph(const mg_tilings *t, int which, const int64_t *tile, int64_t parts, mg_graph **out, mg_error *e) {
+MGI_FN mg_status mgi_ti_graph(const mg_tilings *t, int which, const int64_t *tile, int64_t parts, mg_graph **out, mg_error *e) {
   mgi_ti_place P;
   *out = NULL;
   if (mgi_ti_asked(t, which, "mg_tiling_graph", e)) return MG_BAD_INPUT;
@@ -2754,7 +2754,7 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
 typedef struct mgi_ti_cand { double us; int which; int64_t tile[MG_TILING_LOOPS]; } mgi_ti_cand;
 
 /* Sizes along l that rule 3 leaves, largest first; past 2^24 those of counts that are powers of two. */
-static int mgi_ti_sizes(const mg_tilings *t, int l, int64_t *size) {
+MGI_FN int mgi_ti_sizes(const mg_tilings *t, int l, int64_t *size) {
   int n = 0;
   int64_t e = t->loop[l].extent, last = 0;
   for (int64_t count = 1; count <= mg_ceil_div(e, t->cfg.step) && n < MGI_TI_SIZES; count += e > 1 << 24 ? count : 1) {
@@ -2767,7 +2767,7 @@ static int mgi_ti_sizes(const mg_tilings *t, int l, int64_t *size) {
 }
 
 /* The candidate in as many parts as are the fastest, and what it takes; NULL: there is none. */
-static double mgi_ti_fastest(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out) {
+MGI_FN double mgi_ti_fastest(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out) {
   double least = 0;
   *out = NULL;
   for (int64_t parts = 1; parts <= MGI_TI_PARTS; parts *= 2) {
@@ -2779,7 +2779,7 @@ static double mgi_ti_fastest(const mg_tilings *t, int which, const int64_t *tile
   }
   return least;
 }
-static int mgi_ti_over(const mg_tilings *t, double end) { return mgi_se_flag(t->cfg.stop) || (t->cfg.seconds > 0 && mgi_se_seconds() > end); }
+MGI_FN int mgi_ti_over(const mg_tilings *t, double end) { return mgi_se_flag(t->cfg.stop) || (t->cfg.seconds > 0 && mgi_se_seconds() > end); }
 
 mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us, int *n, mg_error *e) {
   enum { POOL = 64 };
@@ -2874,7 +2874,7 @@ typedef struct mgi_th_scope {
 } mgi_th_scope;
 
 /* The extents of the largest tensor, from the last dimension on; bit d of *reduced: one reduces it. */
-static int mgi_th_full(const mgi_th_scope *S, int g, int64_t *full, uint32_t *reduced) {
+MGI_FN int mgi_th_full(const mgi_th_scope *S, int g, int64_t *full, uint32_t *reduced) {
   const mg_graph *b = S->b;
   int rank = 0;
   *reduced = 0;
@@ -2892,16 +2892,16 @@ static int mgi_th_full(const mgi_th_scope *S, int g, int64_t *full, uint32_t *re
   return rank;
 }
 
-static int mgi_th_ELEMENTWISE(const mgi_th_scope *S, int k) {
+MGI_FN int mgi_th_ELEMENTWISE(const mgi_th_scope *S, int k) {
   const mg_op_info *row = mg_op_row(S->b->ops[k].code);
   return row->elementwise && (row->levels & MG_LEVEL_T);
 }
-static int mgi_th_REDUCTION(const mgi_th_scope *S, int k) {
+MGI_FN int mgi_th_REDUCTION(const mgi_th_scope *S, int k) {
   const mg_op_node *o = &S->b->ops[k];
   if (o->code != MG_OP_SUM && o->code != MG_OP_MAX) return 0;
   return S->b->tensors[o->in[0].id].shape.dim[o->attr.dim] <= MGI_TH_FRAGMENT;
 }
-static int mgi_th_EVEN(const mgi_th_scope *S, int g) {
+MGI_FN int mgi_th_EVEN(const mgi_th_scope *S, int g) {
   for (uint32_t k = 1; k < S->b->n_ops; k++) {
     const mg_op_node *o = &S->b->ops[k];
     if (S->group[k] != g) continue;
@@ -2910,7 +2910,7 @@ static int mgi_th_EVEN(const mgi_th_scope *S, int g) {
   }
   return 1;
 }
-static int mgi_th_BROADCAST(const mgi_th_scope *S, int g) {
+MGI_FN int mgi_th_BROADCAST(const mgi_th_scope *S, int g) {
   int64_t full[MG_MAX_RANK];
   uint32_t reduced;
   mgi_th_full(S, g, full, &reduced);
@@ -2924,7 +2924,7 @@ static int mgi_th_BROADCAST(const mgi_th_scope *S, int g) {
   }
   return 1;
 }
-static int mgi_th_FRAGMENT(const mgi_th_scope *S, int g) {
+MGI_FN int mgi_th_FRAGMENT(const mgi_th_scope *S, int g) {
   int64_t full[MG_MAX_RANK], held = 1, rest = 1;
   uint32_t reduced;
   int rank = mgi_th_full(S, g, full, &reduced);
@@ -2933,14 +2933,14 @@ static int mgi_th_FRAGMENT(const mgi_th_scope *S, int g) {
 }
 
 /* Whether tensor t is used outside of group g. */
-static int mgi_th_used(const mgi_th_scope *S, uint32_t t, int g) {
+MGI_FN int mgi_th_used(const mgi_th_scope *S, uint32_t t, int g) {
   for (uint32_t k = 1; k < S->b->n_ops; k++)
     for (int j = 0; j < S->b->ops[k].n_in; j++)
       if (S->b->ops[k].in[j].id == t && S->b->ops[k].code != MG_OP_LOAD && S->group[k] != g) return 1;
   return 0;
 }
 /* What comes in, and what goes out; in has room for one more than MG_MAX_IN. */
-static void mgi_th_signature(const mgi_th_scope *S, int g, uint32_t *in, int *n_in, uint32_t *out, int *n_out) {
+MGI_FN void mgi_th_signature(const mgi_th_scope *S, int g, uint32_t *in, int *n_in, uint32_t *out, int *n_out) {
   const mg_graph *b = S->b;
   *n_in = *n_out = 0;
   for (uint32_t k = 1; k < b->n_ops; k++) {
@@ -2954,7 +2954,7 @@ static void mgi_th_signature(const mgi_th_scope *S, int g, uint32_t *in, int *n_
     if (mgi_th_used(S, o->out[0].id, g) && *n_out <= MG_MAX_OUT) out[(*n_out)++] = o->out[0].id;
   }
 }
-static int mgi_th_SIGNATURE(const mgi_th_scope *S, int g) {
+MGI_FN int mgi_th_SIGNATURE(const mgi_th_scope *S, int g) {
   uint32_t in[MG_MAX_IN + 1], out[MG_MAX_OUT + 1];
   int n_in, n_out;
   mgi_th_signature(S, g, in, &n_in, out, &n_out);
@@ -2962,22 +2962,22 @@ static int mgi_th_SIGNATURE(const mgi_th_scope *S, int g) {
 }
 
 /* Whether op k is part of the node that op r stands for in scope s: itself, its group, or the loop around it. */
-static uint32_t mgi_th_child(const mg_graph *b, uint32_t s, uint32_t scope) { /* the loop of s's body around scope; 0: none */
+MGI_FN uint32_t mgi_th_child(const mg_graph *b, uint32_t s, uint32_t scope) { /* the loop of s's body around scope; 0: none */
   while (scope && b->axes[scope].parent != s) scope = b->axes[scope].parent;
   return scope;
 }
-static int mgi_th_inside(const mg_graph *b, uint32_t s, uint32_t scope) { /* scope is s or in it */
+MGI_FN int mgi_th_inside(const mg_graph *b, uint32_t s, uint32_t scope) { /* scope is s or in it */
   while (scope != s && scope) scope = b->axes[scope].parent;
   return scope == s;
 }
-static int mgi_th_same(const mgi_th_scope *S, uint32_t s, uint32_t k, uint32_t r) {
+MGI_FN int mgi_th_same(const mgi_th_scope *S, uint32_t s, uint32_t k, uint32_t r) {
   const mg_graph *b = S->b;
   if (k == r) return 1;
   if (b->ops[k].scope == s && b->ops[r].scope == s) return S->group[k] && S->group[k] == S->group[r];
   return b->ops[k].scope != s && b->ops[r].scope != s && mgi_th_child(b, s, b->ops[k].scope) == mgi_th_child(b, s, b->ops[r].scope);
 }
 /* Whether all that r's node needs in scope s is done. */
-static int mgi_th_ready(const mgi_th_scope *S, uint32_t s, uint32_t r) {
+MGI_FN int mgi_th_ready(const mgi_th_scope *S, uint32_t s, uint32_t r) {
   const mg_graph *b = S->b;
   uint32_t store = 0;
   for (uint32_t k = 1; k < b->n_ops; k++) {
@@ -2995,7 +2995,7 @@ static int mgi_th_ready(const mgi_th_scope *S, uint32_t s, uint32_t r) {
   return 1;
 }
 /* The next node of scope s to emit, as its last op; 0 if none is left, or none is ready. */
-static uint32_t mgi_th_next(const mgi_th_scope *S, uint32_t s) {
+MGI_FN uint32_t mgi_th_next(const mgi_th_scope *S, uint32_t s) {
   const mg_graph *b = S->b;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     int last = !S->done[k] && mgi_th_inside(b, s, b->ops[k].scope);
@@ -3004,11 +3004,11 @@ static uint32_t mgi_th_next(const mgi_th_scope *S, uint32_t s) {
   }
   return 0;
 }
-static void mgi_th_mark(const mgi_th_scope *S, uint32_t s, uint32_t r) {
+MGI_FN void mgi_th_mark(const mgi_th_scope *S, uint32_t s, uint32_t r) {
   for (uint32_t k = 1; k < S->b->n_ops; k++)
     if (mgi_th_inside(S->b, s, S->b->ops[k].scope) && mgi_th_same(S, s, k, r)) S->done[k] = 1;
 }
-static int mgi_th_ORDER(const mgi_th_scope *S, int g) {
+MGI_FN int mgi_th_ORDER(const mgi_th_scope *S, int g) {
   const mg_graph *b = S->b;
   uint32_t s = b->ops[g].scope, k;
   memset(S->done, 0, b->n_ops);
@@ -3028,17 +3028,17 @@ enum { MGI_TH_MEMBER = 2 }; /* rows that let an operator in; the rest judge a gr
 int mg_thread_rule_count(void) { return (int)(sizeof mgi_th_rules / sizeof *mgi_th_rules); }
 const mg_thread_rule *mg_thread_rule_at(int k) { return k >= 0 && k < mg_thread_rule_count() ? &mgi_th_rules[k].rule : NULL; }
 
-static int mgi_th_member(const mgi_th_scope *S, int k) {
+MGI_FN int mgi_th_member(const mgi_th_scope *S, int k) {
   for (int r = 0; r < MGI_TH_MEMBER; r++) if (mgi_th_rules[r].holds(S, k)) return 1;
   return 0;
 }
-static int mgi_th_holds(const mgi_th_scope *S, int g) {
+MGI_FN int mgi_th_holds(const mgi_th_scope *S, int g) {
   for (int r = MGI_TH_MEMBER; r < mg_thread_rule_count(); r++) if (!mgi_th_rules[r].holds(S, g)) return 0;
   return 1;
 }
 
 /* Groups by op; those of one operator are dissolved.  Unions change what later ones find: repeated until none is left. */
-static void mgi_th_groups(const mgi_th_scope *S) {
+MGI_FN void mgi_th_groups(const mgi_th_scope *S) {
   const mg_graph *b = S->b;
   for (uint32_t k = 1; k < b->n_ops; k++) S->group[k] = mgi_th_member(S, (int)k) ? (int)k : 0;
   for (int again = 1; again;) {
@@ -3063,13 +3063,13 @@ static void mgi_th_groups(const mgi_th_scope *S) {
   }
 }
 
-static void mgi_th_name(mg_graph *to, mg_tensor t, const mg_graph *from, mg_tensor was) {
+MGI_FN void mgi_th_name(mg_graph *to, mg_tensor t, const mg_graph *from, mg_tensor was) {
   const char *n = mg_tensor_of(from, was)->name;
   if (n) mg_named(to, t, n);
 }
 
 /* Group g as a thread graph of `to`. */
-static void mgi_th_build(const mgi_th_scope *S, int g, mg_graph *to, mg_tensor *map, mg_tensor *lower) {
+MGI_FN void mgi_th_build(const mgi_th_scope *S, int g, mg_graph *to, mg_tensor *map, mg_tensor *lower) {
   const mg_graph *b = S->b;
   int64_t full[MG_MAX_RANK], grid[3] = { 1, 1, 1 }, left = b->threads < 1 ? 1 : b->threads;
   uint32_t reduced, in[MG_MAX_IN + 1], out[MG_MAX_OUT + 1];
@@ -3120,9 +3120,9 @@ static void mgi_th_build(const mgi_th_scope *S, int g, mg_graph *to, mg_tensor *
 enum { MGI_TH_OPS = 128 }; /* a block graph of more stays as it is */
 typedef struct mgi_th_copy { mg_tensor *map, *lower; const mg_tensor *up; uint32_t axis[MG_MAX_AXES + 1]; int *joined; } mgi_th_copy;
 
-static int mgi_th_graph(const mg_graph *from, mg_graph *to, mg_tensor *map, const mg_tensor *up, int *joined);
+MGI_FN int mgi_th_graph(const mg_graph *from, mg_graph *to, mg_tensor *map, const mg_tensor *up, int *joined);
 
-static int mgi_th_emit(const mgi_th_scope *S, uint32_t scope, mg_graph *to, mgi_th_copy *C) {
+MGI_FN int mgi_th_emit(const mgi_th_scope *S, uint32_t scope, mg_graph *to, mgi_th_copy *C) {
   const mg_graph *b = S->b;
   uint32_t k;
   int ok = 1;
@@ -3167,7 +3167,7 @@ static int mgi_th_emit(const mgi_th_scope *S, uint32_t scope, mg_graph *to, mgi_
 }
 
 /* Copies `from` into `to`, fused if it is a block graph; map[t] becomes the handle of tensor t.  0: no memory. */
-static int mgi_th_graph(const mg_graph *from, mg_graph *to, mg_tensor *map, const mg_tensor *up, int *joined) {
+MGI_FN int mgi_th_graph(const mg_graph *from, mg_graph *to, mg_tensor *map, const mg_tensor *up, int *joined) {
   mgi_th_scope S;
   mgi_th_copy C;
   S.b = from;
@@ -3245,13 +3245,13 @@ typedef struct mgi_se_seg {
   int overflow; /* a table above was too short: not complete */
 } mgi_se_seg;
 
-static int mgi_se_cls(const mgi_se_seg *s, mg_tensor t, int d) { return s->cls.of[t.id * MG_MAX_RANK + (uint32_t)d]; }
+MGI_FN int mgi_se_cls(const mgi_se_seg *s, mg_tensor t, int d) { return s->cls.of[t.id * MG_MAX_RANK + (uint32_t)d]; }
 
 /* The classes of axis class a, which may be several that are tied, as bits. */
-static uint32_t mgi_se_cut_by(const mgi_se_seg *s, int a) { return a < 0 ? 0 : a < s->n_cls ? (uint32_t)1 << a : s->tied[a - s->n_cls]; }
-static int mgi_se_cuts_class(const mgi_se_seg *s, int a, int c) { return c >= 0 && mgi_se_cut_by(s, a) >> c & 1; }
+MGI_FN uint32_t mgi_se_cut_by(const mgi_se_seg *s, int a) { return a < 0 ? 0 : a < s->n_cls ? (uint32_t)1 << a : s->tied[a - s->n_cls]; }
+MGI_FN int mgi_se_cuts_class(const mgi_se_seg *s, int a, int c) { return c >= 0 && mgi_se_cut_by(s, a) >> c & 1; }
 
-static void mgi_se_seg_free(mgi_se_seg *s) {
+MGI_FN void mgi_se_seg_free(mgi_se_seg *s) {
   for (int k = 0; k < MG_MAX_IN; k++) free(s->in[k]);
   for (int k = 0; k < MG_MAX_OUT; k++) free(s->out[k]);
   mg_egraph_free(s->eg);
@@ -3262,7 +3262,7 @@ static void mgi_se_seg_free(mgi_se_seg *s) {
   free(s);
 }
 
-static uint64_t mgi_se_attr_extra(const mg_op_info *row, const mg_attr *A) {
+MGI_FN uint64_t mgi_se_attr_extra(const mg_op_info *row, const mg_attr *A) {
   uint64_t h = 0;
   switch (row->attr) {
   case MG_ATTR_RAT: h = mgi_se_mix(mgi_se_mix(1, (uint64_t)A->c.num), (uint64_t)A->c.den); break;
@@ -3277,7 +3277,7 @@ static uint64_t mgi_se_attr_extra(const mg_op_info *row, const mg_attr *A) {
 }
 
 /* sum or max over the factors of a class that the bits name: 1 loop, 2 rest, 4 grid. */
-static uint32_t mgi_se_reduce_term(mg_egraph *eg, int add, mg_eop op, int size_class, int factors, uint32_t x) {
+MGI_FN uint32_t mgi_se_reduce_term(mg_egraph *eg, int add, mg_eop op, int size_class, int factors, uint32_t x) {
   for (int f = 2; f >= 0 && x; f--)
     if (factors >> f & 1) {
       mg_eattr a = { size_class, f };
@@ -3286,18 +3286,18 @@ static uint32_t mgi_se_reduce_term(mg_egraph *eg, int add, mg_eop op, int size_c
   return x;
 }
 
-static uint32_t mgi_se_unary_term(mg_egraph *eg, int add, mg_eop op, int64_t a, int64_t b, uint32_t x) {
+MGI_FN uint32_t mgi_se_unary_term(mg_egraph *eg, int add, mg_eop op, int64_t a, int64_t b, uint32_t x) {
   mg_eattr at = { a, b };
   return add ? mg_egraph_add(eg, op, at, x, 0) : mg_egraph_probe(eg, op, at, x, 0);
 }
-static uint32_t mgi_se_binary_term(mg_egraph *eg, int add, mg_eop op, uint32_t x, uint32_t y) {
+MGI_FN uint32_t mgi_se_binary_term(mg_egraph *eg, int add, mg_eop op, uint32_t x, uint32_t y) {
   mg_eattr at = { 0, 0 };
   if (!x || !y) return 0;
   return add ? mg_egraph_add(eg, op, at, x, y) : mg_egraph_probe(eg, op, at, x, y);
 }
 
 /* The abstract expression of an elementwise row: added, or probed (0: no subexpression of the program). */
-static uint32_t mgi_se_elementwise_term(mg_egraph *eg, int add, mg_opcode op, mg_rational c, uint32_t x, uint32_t y) {
+MGI_FN uint32_t mgi_se_elementwise_term(mg_egraph *eg, int add, mg_opcode op, mg_rational c, uint32_t x, uint32_t y) {
   const mg_op_info *row = mg_op_row(op);
   switch (row->abstract) {
   case MG_ABS_ADD: return mgi_se_binary_term(eg, add, MG_E_ADD, x, y);
@@ -3319,7 +3319,7 @@ static uint32_t mgi_se_elementwise_term(mg_egraph *eg, int add, mg_opcode op, mg
   }
 }
 
-static void mgi_se_add_const(mg_rational *list, int *n, mg_rational c, int *overflow) {
+MGI_FN void mgi_se_add_const(mg_rational *list, int *n, mg_rational c, int *overflow) {
   for (int k = 0; k < *n; k++) if (list[k].num == c.num && list[k].den == c.den) return;
   if (*n == MGI_SE_MAX_CONST) { *overflow = 1; return; }
   list[(*n)++] = c;
@@ -3329,7 +3329,7 @@ static void mgi_se_add_const(mg_rational *list, int *n, mg_rational c, int *over
    monomials instead of two), such a sum S = X + R becomes an atom of it: nothing takes it apart.  Of a µGraph G(X, R) for f(X + R), G(X + R, 0) and
    G(0, X + R) compute f too, with a sum at each place where G loads X, or R, and without what G does with the other alone and to join the
    two.  The one of the two that is loaded at fewer places takes no more bytes than G; nor more operators where that is one place. */
-static int mgi_se_seg_seals(const mgi_se_seg *s, uint32_t k) {
+MGI_FN int mgi_se_seg_seals(const mgi_se_seg *s, uint32_t k) {
   const mg_graph *p = s->p;
   const mg_op_node *o = &p->ops[k];
   if (o->code != MG_OP_ADD || o->in[0].id == o->in[1].id) return 0;
@@ -3344,7 +3344,7 @@ static int mgi_se_seg_seals(const mgi_se_seg *s, uint32_t k) {
 }
 
 /* The program's terms: fills s->ecls, and the operators that the generator may use elsewhere. */
-static mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
+MGI_FN mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
   const mg_graph *p = s->p;
   s->n_inst = 0;
   s->eg = mg_egraph_new();
@@ -3407,7 +3407,7 @@ static mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
 }
 
 /* The classes that some binary operator joins with each: all others need not be tried.  Counted, then filled in. */
-static mg_status mgi_se_seg_partners(mgi_se_seg *s, mg_error *e) {
+MGI_FN mg_status mgi_se_seg_partners(mgi_se_seg *s, mg_error *e) {
   const mg_egraph *eg = s->eg;
   uint32_t n = eg->n_cls, *neg = (uint32_t *)calloc((size_t)eg->n_cls + eg->n + 1, sizeof *neg), *next = neg ? neg + n : NULL, *seen = (uint32_t *)calloc(n, sizeof *seen);
   s->n_classes = n;
@@ -3450,15 +3450,15 @@ static mg_status mgi_se_seg_partners(mgi_se_seg *s, mg_error *e) {
 
 /* The limits of a closure within a search that ends at `end`: half of the time is for what follows.  1: that is less than
    its own. */
-static int mgi_se_seg_limits(mg_egraph_limits *l, double end) {
+MGI_FN int mgi_se_seg_limits(mg_egraph_limits *l, double end) {
   const double left = (end - mgi_se_seconds()) / 2;
   const int clipped = left < (l->seconds > 0 ? l->seconds : 10);
   if (clipped) l->seconds = left > 1e-9 ? left : 1e-9; /* 0 would be none */
   return clipped;
 }
 /* What ended it: of time that was clipped, not its own. */
-static mg_saturation mgi_se_seg_ended(mg_saturation by, int clipped) { return clipped && by == MG_TIME ? MG_STOPPED : by; }
-static mg_status mgi_se_seg_saturate(mgi_se_seg *s, mg_egraph_limits l, double end, mg_saturation *outcome, mg_error *e) {
+MGI_FN mg_saturation mgi_se_seg_ended(mg_saturation by, int clipped) { return clipped && by == MG_TIME ? MG_STOPPED : by; }
+MGI_FN mg_status mgi_se_seg_saturate(mgi_se_seg *s, mg_egraph_limits l, double end, mg_saturation *outcome, mg_error *e) {
   const int clipped = mgi_se_seg_limits(&l, end);
   mg_status st = mg_egraph_saturate(s->eg, &l, outcome, e);
   *outcome = mgi_se_seg_ended(*outcome, clipped);
@@ -3466,7 +3466,7 @@ static mg_status mgi_se_seg_saturate(mgi_se_seg *s, mg_egraph_limits l, double e
 }
 
 /* The closure as normal forms; *closed: it is s->eg.  MG_UNSUPPORTED, or s->stop: it is not. */
-static mg_status mgi_se_seg_close(mgi_se_seg *s, mg_egraph_limits l, double end, mg_egraph **closed, mg_error *e) {
+MGI_FN mg_status mgi_se_seg_close(mgi_se_seg *s, mg_egraph_limits l, double end, mg_egraph **closed, mg_error *e) {
   const int clipped = mgi_se_seg_limits(&l, end);
   const mg_graph *p = s->p;
   uint32_t out[MG_MAX_OUT], *map = (uint32_t *)calloc(s->eg->n_cls, sizeof *map), *dims = (uint32_t *)calloc(p->n_tensors, sizeof *dims);
@@ -3493,7 +3493,7 @@ static mg_status mgi_se_seg_close(mgi_se_seg *s, mg_egraph_limits l, double end,
 }
 
 /* Builds the e-graph of the segment's program, saturates and freezes it; the search ends at `end`. */
-static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, double end, mg_error *e) {
+MGI_FN mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, double end, mg_error *e) {
   const mg_graph *p = s->p;
   double t0 = mgi_se_seconds();
   mg_egraph_limits limits = cfg->egraph;
@@ -3539,7 +3539,7 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, d
 }
 
 /* 1 if no tensor has dimensions of both classes. */
-static int mgi_se_seg_apart(const mgi_se_seg *s, int a, int b) {
+MGI_FN int mgi_se_seg_apart(const mgi_se_seg *s, int a, int b) {
   for (uint32_t t = 1; t < s->p->n_tensors; t++) {
     mg_tensor h = { t };
     int has = 0;
@@ -3551,7 +3551,7 @@ static int mgi_se_seg_apart(const mgi_se_seg *s, int a, int b) {
 
 /* Classes of one extent that no output and no tensor together has are searched as one, so that one loop can cut the
    dimensions of several sums. */
-static void mgi_se_seg_merge(mgi_se_seg *s) {
+MGI_FN void mgi_se_seg_merge(mgi_se_seg *s) {
   const mg_graph *p = s->p;
   for (int a = 0; a < s->n_cls; a++) s->as[a] = a;
   for (int a = 0; a < s->n_cls; a++)
@@ -3569,7 +3569,7 @@ static void mgi_se_seg_merge(mgi_se_seg *s) {
    one place from the end that nothing sums over and no tensor together has, all whose extents are equal, then all whose
    extents have the smallest as a divisor, or a common one that can be cut. */
 enum { MGI_SE_TIED = 32 };
-static void mgi_se_seg_tie(mgi_se_seg *s) {
+MGI_FN void mgi_se_seg_tie(mgi_se_seg *s) {
   const mg_graph *p = s->p;
   for (int place = 0; place < 2; place++) {
     int cls[MG_MAX_OUT], n = 0;
@@ -3602,7 +3602,7 @@ static void mgi_se_seg_tie(mgi_se_seg *s) {
 
 /* Looks on while a small program is evaluated: one is set by a relu of which 0 wins all, or none. */
 typedef struct mgi_se_sided { mg_domain field; int one; } mgi_se_sided;
-static mg_status mgi_se_sided_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_se_sided_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
   mgi_se_sided *side = (mgi_se_sided *)user;
   mg_status st = side->field.map(side->field.user, op, c, out, in);
   const mg_fv *v = (const mg_fv *)out->data; /* dense */
@@ -3612,21 +3612,21 @@ static mg_status mgi_se_sided_map(void *user, mg_opcode op, mg_rational c, const
   side->one |= n > 2 && (zeros == 0 || zeros == n);
   return MG_OK;
 }
-static mg_status mgi_se_sided_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+MGI_FN mg_status mgi_se_sided_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
   const mg_domain *d = &((mgi_se_sided *)user)->field;
   return d->matmul(d->user, c, a, b);
 }
-static mg_status mgi_se_sided_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_se_sided_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
   const mg_domain *d = &((mgi_se_sided *)user)->field;
   return d->combine(d->user, op, out, in);
 }
-static void mgi_se_sided_fill(void *user, mg_opcode op, void *dst, size_t n) {
+MGI_FN void mgi_se_sided_fill(void *user, mg_opcode op, void *dst, size_t n) {
   const mg_domain *d = &((mgi_se_sided *)user)->field;
   d->fill(d->user, op, dst, n);
 }
 /* The field, inputs and outputs of the small program, of one seed.  Of 12 residues 11 are below 0 and the constants: a maximum
    of 8 or 12 then is above it about as often as not. */
-static mg_status mgi_se_seg_draw(mgi_se_seg *s, uint64_t seed, mgi_se_sided *side, mg_error *e) {
+MGI_FN mg_status mgi_se_seg_draw(mgi_se_seg *s, uint64_t seed, mgi_se_sided *side, mg_error *e) {
   const mg_graph *const small = s->small;
   uint64_t state = seed * 0x9E3779B97F4A7C15ull + 1;
   mg_status st = mg_field_large(seed, 1, &s->F);
@@ -3649,7 +3649,7 @@ static mg_status mgi_se_seg_draw(mgi_se_seg *s, uint64_t seed, mgi_se_sided *sid
 }
 
 /* Takes p over; the search ends at `end`.  MG_UNSUPPORTED: no small instance, so no fused kernels for this segment. */
-static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double end, mgi_se_seg **out, mg_error *e) {
+MGI_FN mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double end, mgi_se_seg **out, mg_error *e) {
   mgi_se_seg *s = (mgi_se_seg *)calloc(1, sizeof *s);
   *out = s;
   if (!s) { mg_graph_free(p); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment"); }
@@ -3753,28 +3753,28 @@ typedef struct mgi_se_frame {
   uint32_t n_probes, probe_ns[MGI_SE_PROBES]; /* checks that took so many ns, the last: or more */
 } mgi_se_frame;
 
-static int mgi_se_axis_class(const mgi_se_frame *f, int a) { return a >= 4 ? f->loop[a - 4] : a <= f->n_grid ? f->gcls[a] : -1; }
-static int mgi_se_loop_axis(int scope) { return 4 + (scope >> 1); }
-static int64_t mgi_se_trips(const mgi_se_frame *f, int scope) { return scope & 1 ? f->cnt[mgi_se_loop_axis(scope)] : 1; }
+MGI_FN int mgi_se_axis_class(const mgi_se_frame *f, int a) { return a >= 4 ? f->loop[a - 4] : a <= f->n_grid ? f->gcls[a] : -1; }
+MGI_FN int mgi_se_loop_axis(int scope) { return 4 + (scope >> 1); }
+MGI_FN int64_t mgi_se_trips(const mgi_se_frame *f, int scope) { return scope & 1 ? f->cnt[mgi_se_loop_axis(scope)] : 1; }
 
-static int64_t mgi_se_chunk(const mgi_se_frame *f, const mgi_se_val *v, int d) {
+MGI_FN int64_t mgi_se_chunk(const mgi_se_frame *f, const mgi_se_val *v, int d) {
   if (v->cls[d] < 0) return 1;
   int64_t n = f->s->ext[v->cls[d]];
   for (int a = 1; v->mask[d] >> a; a++) if (v->mask[d] >> a & 1) n /= f->cnt[a];
   return n;
 }
-static int64_t mgi_se_val_elems(const mgi_se_frame *f, const mgi_se_val *v) {
+MGI_FN int64_t mgi_se_val_elems(const mgi_se_frame *f, const mgi_se_val *v) {
   int64_t n = 1;
   for (int d = 0; d < v->rank; d++) n *= mgi_se_chunk(f, v, d);
   return n;
 }
-static const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, int64_t b, int64_t i, int64_t n) {
+MGI_FN const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, int64_t b, int64_t i, int64_t n) {
   return v->data + (v->scope & 1 ? b * mgi_se_trips(f, v->scope) + i : b) * n;
 }
 
 /* Room for v's elements in the frame's scratch, each of which takes `each` operations over the field; NULL too where a frame could keep, or
    evaluate, few of its kind: an extent that stays as it is may be large. */
-static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v, int64_t each) {
+MGI_FN mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v, int64_t each) {
   const size_t most = MGI_SE_VALUE_BYTES / sizeof(mg_fv), n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
   const double work = (double)n * (double)each;
   if (f->brief > 0 && f->work + work + (double)MGI_SE_TRIED * (double)f->st.states > f->brief) f->spent = 1;
@@ -3791,7 +3791,7 @@ static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v, int64_t each
 }
 
 /* Cuts v's blocks and iterations out of a dense array of the whole tensor. */
-static void mgi_se_slice(mgi_se_frame *f, const mgi_se_val *v, const mg_fv *whole) {
+MGI_FN void mgi_se_slice(mgi_se_frame *f, const mgi_se_val *v, const mg_fv *whole) {
   mg_fv *o = mgi_se_val_room(f, v, 0);
   if (!o) return;
   int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), stride[MG_MAX_RANK + 1], ch[MG_MAX_RANK];
@@ -3813,7 +3813,7 @@ static void mgi_se_slice(mgi_se_frame *f, const mgi_se_val *v, const mg_fv *whol
 }
 
 /* For every element of v its operand's element: strides 0 where it broadcasts, dimensions aligned at the right. */
-static void mgi_se_strides_for(const mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int64_t *st) {
+MGI_FN void mgi_se_strides_for(const mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int64_t *st) {
   int64_t s = 1;
   for (int d = 0; d < MG_MAX_RANK; d++) st[d] = 0;
   for (int d = a->rank; d-- > 0;) {
@@ -3825,7 +3825,7 @@ static void mgi_se_strides_for(const mgi_se_frame *f, const mgi_se_val *v, const
 }
 
 /* 1/y for every element of a value, by one inversion of the product of all (Montgomery); undefined where y is 0. */
-static mg_fv *mgi_se_inverses(const mgi_se_frame *f, const mgi_se_val *v) {
+MGI_FN mg_fv *mgi_se_inverses(const mgi_se_frame *f, const mgi_se_val *v) {
   const mg_modulus *M = &f->s->F.mp;
   int64_t n = mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope);
   mg_fv *r = (mg_fv *)malloc((size_t)n * sizeof *r);
@@ -3844,7 +3844,7 @@ static mg_fv *mgi_se_inverses(const mgi_se_frame *f, const mgi_se_val *v) {
   return r;
 }
 
-static void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, mg_rational c, int n_in, const mgi_se_val *const *in) {
+MGI_FN void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, mg_rational c, int n_in, const mgi_se_val *const *in) {
   mg_fv *o = mgi_se_val_room(f, v, 1), K = mg_ff_const(&f->s->F, c.den ? c : mg_rat(0, 1));
   if (!o) return;
   int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), st[2][MG_MAX_RANK], ch[MG_MAX_RANK], na[2] = { 1, 1 };
@@ -3868,7 +3868,7 @@ static void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, 
   free(inverse);
 }
 
-static void mgi_se_eval_matmul(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, const mgi_se_val *b) {
+MGI_FN void mgi_se_eval_matmul(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, const mgi_se_val *b) {
   mg_fv *o = mgi_se_val_room(f, v, mgi_se_chunk(f, a, a->rank - 1)), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
   if (!o) return;
   int64_t ni = mgi_se_trips(f, v->scope), na = mgi_se_val_elems(f, a), nb = mgi_se_val_elems(f, b);
@@ -3897,7 +3897,7 @@ static void mgi_se_eval_matmul(mgi_se_frame *f, const mgi_se_val *v, const mgi_s
 }
 
 /* v = sum or max of a over dimension d. */
-static void mgi_se_eval_reduce(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int d, int max) {
+MGI_FN void mgi_se_eval_reduce(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int d, int max) {
   mg_fv *o = mgi_se_val_room(f, v, mgi_se_chunk(f, a, d));
   if (!o) return;
   int64_t ni = mgi_se_trips(f, v->scope), na = mgi_se_val_elems(f, a), inner = 1, len = mgi_se_chunk(f, a, d);
@@ -3919,7 +3919,7 @@ static void mgi_se_eval_reduce(mgi_se_frame *f, const mgi_se_val *v, const mgi_s
 }
 
 /* v = accum(a) over `axis`: kind is MG_MAP_SUM, MG_MAP_MAX or the dimension along which iterations are joined. */
-static void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int axis, int kind) {
+MGI_FN void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int axis, int kind) {
   mg_fv *o = mgi_se_val_room(f, v, kind < 0 ? f->cnt[axis] : 1);
   if (!o) return;
   int64_t na = mgi_se_val_elems(f, a), inner = 1, len = 1, n = f->cnt[axis], stride = 1;
@@ -3947,13 +3947,13 @@ static void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se
 }
 
 /* The attribute with the shape of the chunk, `ext` giving the extents. */
-static mg_attr mgi_se_chunk_attr(const mgi_se_inst *in, const int64_t *ext) {
+MGI_FN mg_attr mgi_se_chunk_attr(const mgi_se_inst *in, const int64_t *ext) {
   mg_attr A = in->attr;
   if (mg_op_row(in->op)->attr == MG_ATTR_SHAPE) for (int d = 0; d < A.shape.rank; d++) A.shape.dim[d] = ext[d];
   return A;
 }
 
-static void mgi_se_eval_move(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_inst *in, const mgi_se_val *const *a) {
+MGI_FN void mgi_se_eval_move(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_inst *in, const mgi_se_val *const *a) {
   mg_fv *o = mgi_se_val_room(f, v, 1), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
   if (!o) return;
   mg_shape S[2];
@@ -3980,7 +3980,7 @@ static void mgi_se_eval_move(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_
       }
 }
 
-static uint64_t mgi_se_fingerprint(const mgi_se_frame *f, const mgi_se_val *v, const mg_fv *data) {
+MGI_FN uint64_t mgi_se_fingerprint(const mgi_se_frame *f, const mgi_se_val *v, const mg_fv *data) {
   int64_t n = mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope);
   uint64_t h = 0x51ED270B;
   for (int64_t k = 0; k < n; k++) h = mgi_se_mix(h, data[k].flags & MG_FV_UNDEF ? 0x0DDu : data[k].p);
@@ -3998,25 +3998,25 @@ static uint64_t mgi_se_fingerprint(const mgi_se_frame *f, const mgi_se_val *v, c
    sqr(x), and a matmul over an extent of 1 is a broadcast mul; (6) where there is an emitter, a block has one matrix of a
    tensor: device templates are of matrices, so that every structure with another value in it is refused at all sizes. */
 
-static int mgi_se_counted(int code) {
+MGI_FN int mgi_se_counted(int code) {
   if (code == MG_OP_LOAD || code == MG_OP_STORE) return 0;
   if (code >= MG_OP_TABLE_END) return 1;
   const mg_op_info *r = mg_op_row((mg_opcode)code);
   return !(r->elementwise && r->n_in == 1);
 }
 
-static uint64_t mgi_se_val_hash(const mgi_se_val *v) {
+MGI_FN uint64_t mgi_se_val_hash(const mgi_se_val *v) {
   uint64_t h = mgi_se_mix(mgi_se_mix(v->fp, v->ecls), (uint64_t)v->dep << 16 | (uint64_t)v->scope << 8 | (uint64_t)v->rank);
   for (int d = 0; d < v->rank; d++) h = mgi_se_mix(h, (uint64_t)(v->cls[d] + 1) << 8 | (uint64_t)v->mask[d]);
   return h;
 }
-static int mgi_se_val_same(const mgi_se_val *a, const mgi_se_val *b) {
+MGI_FN int mgi_se_val_same(const mgi_se_val *a, const mgi_se_val *b) {
   return a->fp == b->fp && a->ecls == b->ecls && a->scope == b->scope && a->dep == b->dep && a->rank == b->rank && !memcmp(a->cls, b->cls, (size_t)a->rank) &&
          !memcmp(a->mask, b->mask, (size_t)a->rank);
 }
 
 /* The value with v's type and elements (in scratch), from pass `scope`; 0 or index + 1. */
-static uint32_t mgi_se_val_find(const mgi_se_frame *f, const mgi_se_val *v) {
+MGI_FN uint32_t mgi_se_val_find(const mgi_se_frame *f, const mgi_se_val *v) {
   for (uint32_t h = (uint32_t)mgi_se_val_hash(v) & (f->memo_cap - 1); f->memo[h]; h = (h + 1) & (f->memo_cap - 1))
     if (mgi_se_val_same(&f->val[f->memo[h] - 1], v)) return f->memo[h];
   return 0;
@@ -4024,13 +4024,13 @@ static uint32_t mgi_se_val_find(const mgi_se_frame *f, const mgi_se_val *v) {
 
 /* Requirement 6: no axis cuts a leading dimension, so that a block has all its elements (one that is cut has one: mgi_se_counts).  Where one of
    these has a block's rows the emitter takes it; moves are folded into such loads and stores, the search does without (>>search, regions). */
-static int mgi_se_leading_chunk(const mgi_se_frame *f, const mgi_se_val *v) {
+MGI_FN int mgi_se_leading_chunk(const mgi_se_frame *f, const mgi_se_val *v) {
   for (int d = 0; d < v->rank - 2; d++) if (v->cls[d] >= 0 && !v->mask[d] && f->s->real[v->cls[d]] > 1) return 1;
   return 0;
 }
 
 /* Takes the evaluated candidate in scratch: a new value, or one more derivation of a known one. */
-static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) {
+MGI_FN void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) {
   if (f->oom || f->huge) return;
   if (f->cfg->emittable && mgi_se_leading_chunk(f, v)) { f->st.pruned_shape++; return; }
   v->fp = mgi_se_fingerprint(f, v, f->scratch);
@@ -4082,16 +4082,16 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
 }
 
 /* A check of a candidate's expression begins; mgi_se_pruned ends it.  One in 64 is timed. */
-static void mgi_se_probe_begin(mgi_se_frame *f) {
+MGI_FN void mgi_se_probe_begin(mgi_se_frame *f) {
   if (!(++f->n_probes & 63) && f->cfg->prune) f->probe_t0 = mgi_se_ns();
 }
-static void mgi_se_probe_end(mgi_se_frame *f) {
+MGI_FN void mgi_se_probe_end(mgi_se_frame *f) {
   int64_t ns = mgi_se_ns() - f->probe_t0;
   f->probe_ns[ns < 0 ? 0 : ns < MGI_SE_PROBES ? ns : MGI_SE_PROBES - 1]++;
   f->probe_t0 = 0;
 }
 /* The median of so many counts by ns, less that of reading the clock; 0 if there are none. */
-static double mgi_se_probe_median(const uint32_t *count) {
+MGI_FN double mgi_se_probe_median(const uint32_t *count) {
   uint32_t empty[MGI_SE_PROBES] = { 0 };
   int at[2] = { 0, 0 };
   for (int k = 0; k < 255; k++) {
@@ -4108,13 +4108,13 @@ static double mgi_se_probe_median(const uint32_t *count) {
   return at[0] > at[1] ? at[0] - at[1] : 1; /* the clock's step is a nanosecond at best */
 }
 
-static int mgi_se_pruned(mgi_se_frame *f, uint32_t ecls) {
+MGI_FN int mgi_se_pruned(mgi_se_frame *f, uint32_t ecls) {
   if (f->probe_t0) mgi_se_probe_end(f);
   f->st.states++;
   if (!ecls && f->cfg->prune) { f->st.pruned_expression++; return 1; }
   return 0;
 }
-static int mgi_se_axes_once(const mgi_se_val *v) { /* requirement 2 */
+MGI_FN int mgi_se_axes_once(const mgi_se_val *v) { /* requirement 2 */
   int seen = 0;
   for (int d = 0; d < v->rank; d++) {
     if (v->mask[d] & seen) return 0;
@@ -4123,7 +4123,7 @@ static int mgi_se_axes_once(const mgi_se_val *v) { /* requirement 2 */
   return 1;
 }
 /* 1: more counted operators on a path than a block may have.  A sum of two products may be one operator: mgi_se_concat_matmuls.  In a retry also: it was not refused for that before. */
-static int mgi_se_deep(mgi_se_frame *f, mgi_se_val *v, int code, const mgi_se_val *a, const mgi_se_val *b) {
+MGI_FN int mgi_se_deep(mgi_se_frame *f, mgi_se_val *v, int code, const mgi_se_val *a, const mgi_se_val *b) {
   int d = a->depth, was = a->old, one = f->cfg->prune ? mgi_se_counted(code) : 1; /* without pruning nothing else ends exp(exp(..)) */
   if (b && b->depth > d) d = b->depth;
   if (b && b->old > was) was = b->old;
@@ -4134,7 +4134,7 @@ static int mgi_se_deep(mgi_se_frame *f, mgi_se_val *v, int code, const mgi_se_va
   return 0;
 }
 /* Where an operator on both stands; -1: requirements 3 and 4. */
-static int mgi_se_join_scope(const mgi_se_frame *f, const mgi_se_val *a, const mgi_se_val *b) {
+MGI_FN int mgi_se_join_scope(const mgi_se_frame *f, const mgi_se_val *a, const mgi_se_val *b) {
   const mgi_se_val *lo = a->scope < b->scope ? a : b, *hi = lo == a ? b : a;
   if (lo->scope == hi->scope) return lo->scope;
   if (lo->scope & 1) return -1;
@@ -4142,7 +4142,7 @@ static int mgi_se_join_scope(const mgi_se_frame *f, const mgi_se_val *a, const m
   return hi->scope;
 }
 /* The factors of a dimension's class that its chunk spans, as bits of mgi_se_reduce_term; 0: requirement 1. */
-static int mgi_se_spans(const mgi_se_frame *f, int mask) {
+MGI_FN int mgi_se_spans(const mgi_se_frame *f, int mask) {
   int factors = 7;
   for (int a = 1; mask >> a; a++) {
     if (!(mask >> a & 1)) continue;
@@ -4153,7 +4153,7 @@ static int mgi_se_spans(const mgi_se_frame *f, int mask) {
 }
 
 /* NumPy broadcasting of the last dimensions, but `skip`; 0 if they do not fit. */
-static int mgi_se_broadcast_type(mgi_se_val *v, const mgi_se_val *a, const mgi_se_val *b, int skip) {
+MGI_FN int mgi_se_broadcast_type(mgi_se_val *v, const mgi_se_val *a, const mgi_se_val *b, int skip) {
   v->rank = a->rank > b->rank ? a->rank : b->rank;
   v->dep = a->dep | b->dep;
   for (int k = skip; k < v->rank; k++) {
@@ -4166,7 +4166,7 @@ static int mgi_se_broadcast_type(mgi_se_val *v, const mgi_se_val *a, const mgi_s
   return 1;
 }
 
-static void mgi_se_try_map(mgi_se_frame *f, mg_opcode op, mg_rational c, uint32_t ia, uint32_t ib) {
+MGI_FN void mgi_se_try_map(mgi_se_frame *f, mg_opcode op, mg_rational c, uint32_t ia, uint32_t ib) {
   const mgi_se_val *in[2] = { &f->val[ia], &f->val[ib] };
   int n = mg_op_row(op)->n_in, scope = n > 1 ? mgi_se_join_scope(f, in[0], in[1]) : in[0]->scope;
   mgi_se_val v;
@@ -4186,7 +4186,7 @@ static void mgi_se_try_map(mgi_se_frame *f, mg_opcode op, mg_rational c, uint32_
   mgi_se_val_add(f, &v, &d);
 }
 
-static void mgi_se_try_matmul(mgi_se_frame *f, uint32_t ia, uint32_t ib) {
+MGI_FN void mgi_se_try_matmul(mgi_se_frame *f, uint32_t ia, uint32_t ib) {
   const mgi_se_val *a = &f->val[ia], *b = &f->val[ib];
   mgi_se_val v;
   memset(&v, 0, sizeof v);
@@ -4209,7 +4209,7 @@ static void mgi_se_try_matmul(mgi_se_frame *f, uint32_t ia, uint32_t ib) {
   mgi_se_val_add(f, &v, &d);
 }
 
-static void mgi_se_try_reduce(mgi_se_frame *f, uint32_t ia, int dim, int max) {
+MGI_FN void mgi_se_try_reduce(mgi_se_frame *f, uint32_t ia, int dim, int max) {
   const mgi_se_val *a = &f->val[ia];
   mgi_se_val v = *a;
   int c = a->cls[dim], m = a->mask[dim];
@@ -4225,7 +4225,7 @@ static void mgi_se_try_reduce(mgi_se_frame *f, uint32_t ia, int dim, int max) {
   mgi_se_val_add(f, &v, &d);
 }
 
-static void mgi_se_try_move(mgi_se_frame *f, int inst, uint32_t ia, uint32_t ib) {
+MGI_FN void mgi_se_try_move(mgi_se_frame *f, int inst, uint32_t ia, uint32_t ib) {
   const mgi_se_inst *in = &f->s->inst[inst];
   const mgi_se_val *a[2] = { &f->val[ia], &f->val[ib] };
   mgi_se_val v;
@@ -4258,7 +4258,7 @@ static void mgi_se_try_move(mgi_se_frame *f, int inst, uint32_t ia, uint32_t ib)
 }
 
 /* The accumulators of a value over `axis`: a loop's, of values of its body, or the group's. */
-static void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia, int axis) {
+MGI_FN void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia, int axis) {
   int cut = -1;
   for (int d = 0; d < f->val[ia].rank; d++) if (f->val[ia].mask[d] >> axis & 1) cut = d;
   if (axis < 4 && (cut >= 0 || !(f->val[ia].dep >> axis & 1))) return;
@@ -4284,8 +4284,8 @@ static void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia, int axis) {
   }
 }
 
-static void mgi_se_tell(struct mgi_se_search *S, int locked);
-static int mgi_se_frame_over(mgi_se_frame *f) {
+MGI_FN void mgi_se_tell(struct mgi_se_search *S, int locked);
+MGI_FN int mgi_se_frame_over(mgi_se_frame *f) {
   if (f->tell) mgi_se_tell(f->tell, 0);
   if (f->oom || (f->spent && f->brief > 0)) return 1;
   if (mgi_se_stopped(f->cfg) || mgi_se_seconds() > f->end) { f->cut = f->late = 1; return 1; }
@@ -4293,7 +4293,7 @@ static int mgi_se_frame_over(mgi_se_frame *f) {
 }
 
 /* The values up to w of classes that some operator joins with w's, as bits; 0 if memory is out. */
-static int mgi_se_partners(mgi_se_frame *f, uint32_t w) {
+MGI_FN int mgi_se_partners(mgi_se_frame *f, uint32_t w) {
   const mgi_se_seg *s = f->s;
   uint32_t words = w / 64 + 1;
   uint32_t *p = (uint32_t *)mgi_se_grow(f->alike, &f->cap_alike, w + 1, sizeof *p);
@@ -4309,7 +4309,7 @@ static int mgi_se_partners(mgi_se_frame *f, uint32_t w) {
   return 1;
 }
 
-static uint32_t mgi_se_lowest(uint64_t m) { /* the lowest bit that is set */
+MGI_FN uint32_t mgi_se_lowest(uint64_t m) { /* the lowest bit that is set */
 #ifdef __GNUC__
   return (uint32_t)__builtin_ctzll(m);
 #else
@@ -4320,7 +4320,7 @@ static uint32_t mgi_se_lowest(uint64_t m) { /* the lowest bit that is set */
 }
 
 /* Everything with value w as an operand and no later one. */
-static void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
+MGI_FN void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
   mg_rational none = { 0, 1 };
   const mgi_se_seg *s = f->s;
   mgi_se_try_map(f, MG_OP_EXP, none, w, w);
@@ -4374,7 +4374,7 @@ static void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
 
 /* Loads of input k in `scope`, every choice of dimension or `*` for each axis from `axis` on; in a loop's body its axis
    cuts one. */
-static void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t *map, int scope) {
+MGI_FN void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t *map, int scope) {
   int la = mgi_se_loop_axis(scope), next = axis < f->n_grid ? axis + 1 : axis < la ? la : MGI_SE_AXES;
   if (axis == MGI_SE_AXES || (!(scope & 1) && axis >= 4)) {
     mgi_se_der d;
@@ -4399,7 +4399,7 @@ static void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t
 }
 
 /* A sum of two products is also one product of two concatenations: (w|x)(y|z) = w y + x z. */
-static void mgi_se_concat_matmuls(mgi_se_frame *f) {
+MGI_FN void mgi_se_concat_matmuls(mgi_se_frame *f) {
   for (uint32_t v = 0; v < f->n_val && !f->oom; v++)
     for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
       if (f->der[i - 1].code != MG_OP_ADD || !f->val[f->der[i - 1].in[0]].product || !f->val[f->der[i - 1].in[1]].product) continue;
@@ -4426,7 +4426,7 @@ static void mgi_se_concat_matmuls(mgi_se_frame *f) {
 }
 
 /* Lays out derivations value by value: from here on they are walked, and many times.  Without memory they stay where they are. */
-static void mgi_se_der_pack(mgi_se_frame *f) {
+MGI_FN void mgi_se_der_pack(mgi_se_frame *f) {
   mgi_se_der *to = (mgi_se_der *)malloc(((size_t)f->n_der + 1) * sizeof *to);
   uint32_t n = 0;
   if (!to) return;
@@ -4441,7 +4441,7 @@ static void mgi_se_der_pack(mgi_se_frame *f) {
 
 /* After a pass: a value may have got a derivation of fewer operators than the one that it was expanded with.  Depths are
    lowered until they are those of the best derivations, and what they had refused is tried again; 0: there is nothing to try. */
-static int mgi_se_retry(mgi_se_frame *f) {
+MGI_FN int mgi_se_retry(mgi_se_frame *f) {
   int lower = 0;
   uint32_t n = f->n_val;
   for (uint32_t v = 0; v < n; v++) lower |= f->val[v].low < f->val[v].depth;
@@ -4468,7 +4468,7 @@ static int mgi_se_retry(mgi_se_frame *f) {
 
 /* The grid axes of one output's dimensions whose class nothing sums over or moves: a tensor with that dimension whole would hand
    it on to the output, which must be cut. */
-static int mgi_se_kept_axes(const mgi_se_frame *f) {
+MGI_FN int mgi_se_kept_axes(const mgi_se_frame *f) {
   const mgi_se_seg *s = f->s;
   int kept = 0;
   if (s->p->n_out > 1) return 0;
@@ -4482,7 +4482,7 @@ static int mgi_se_kept_axes(const mgi_se_frame *f) {
   return kept;
 }
 
-static void mgi_se_closure(mgi_se_frame *f) {
+MGI_FN void mgi_se_closure(mgi_se_frame *f) {
   const mgi_se_seg *s = f->s;
   for (int a = 0; a < MGI_SE_AXES; a++) {
     int c = a ? mgi_se_axis_class(f, a) : -1;
@@ -4525,7 +4525,7 @@ static void mgi_se_closure(mgi_se_frame *f) {
   f->work = 0; /* what follows passes over the values once */
 }
 
-static void mgi_se_frame_free(mgi_se_frame *f) {
+MGI_FN void mgi_se_frame_free(mgi_se_frame *f) {
   for (uint32_t k = 0; k < f->n_val; k++) free(f->val[k].data);
   free(f->val), free(f->der), free(f->memo), free(f->scratch), free(f->of_class), free(f->alike), free(f->may);
 }
@@ -4618,7 +4618,7 @@ typedef struct mgi_se_walk {
 } mgi_se_walk;
 
 /* Postorder from value v; 0 on a cycle. */
-static int mgi_se_order(mgi_se_walk *w, int k, uint8_t *mark, int16_t *pos, mgi_se_structure *s) {
+MGI_FN int mgi_se_order(mgi_se_walk *w, int k, uint8_t *mark, int16_t *pos, mgi_se_structure *s) {
   if (mark[k] == 2) return 1;
   if (mark[k] == 1) return 0;
   mark[k] = 1;
@@ -4635,17 +4635,17 @@ static int mgi_se_order(mgi_se_walk *w, int k, uint8_t *mark, int16_t *pos, mgi_
   return 1;
 }
 
-static int mgi_se_structure_class(const mgi_se_structure *t, int a) { return a >= 4 ? t->loop[a - 4] : a <= t->n_grid ? t->gcls[a] : -1; }
+MGI_FN int mgi_se_structure_class(const mgi_se_structure *t, int a) { return a >= 4 ? t->loop[a - 4] : a <= t->n_grid ? t->gcls[a] : -1; }
 
 /* The chunk of an extent e under the axes of `mask`, nested in order. */
-static int64_t mgi_se_cut(int64_t e, int mask, const int64_t *count) {
+MGI_FN int64_t mgi_se_cut(int64_t e, int mask, const int64_t *count) {
   for (int a = 1; mask >> a; a++) if (mask >> a & 1) e = mg_ceil_div(e, count[a]);
   return e;
 }
 
 /* Notes a loop's accumulators that the group's take along: accum over the group of an accum over a loop that nothing else
    uses is one accumulator in the kernel. */
-static void mgi_se_joined(const mgi_se_structure *t, uint8_t *joined) {
+MGI_FN void mgi_se_joined(const mgi_se_structure *t, uint8_t *joined) {
   int uses[MGI_SE_SOPS] = { 0 };
   memset(joined, 0, MGI_SE_SOPS);
   if (!t->group) return;
@@ -4657,7 +4657,7 @@ static void mgi_se_joined(const mgi_se_structure *t, uint8_t *joined) {
   }
 }
 
-static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_se_form *h) {
+MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_se_form *h) {
   uint8_t joined[MGI_SE_SOPS];
   int16_t at[MGI_SE_SOPS];
   mg_flat *k = &h->k;
@@ -4723,7 +4723,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
   h->unshifted = mg_flat_unshifted(k);
 }
 
-static void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
+MGI_FN void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
   int64_t chunk[MG_FLAT_OPS * MG_MAX_RANK];
   mg_flat *k = &h->k;
   k->blocks = count[1] * count[2] * count[3], k->group = h->group ? count[h->group] : 1;
@@ -4739,7 +4739,7 @@ static void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
 }
 
 /* Whether axis a cuts a leading dimension somewhere: then its chunks are 1, as the device templates are of matrices. */
-static int mgi_se_leading(const mgi_se_structure *t, int a) {
+MGI_FN int mgi_se_leading(const mgi_se_structure *t, int a) {
   for (int i = 0; i < t->n; i++)
     for (int d = 0; d < t->op[i].rank - 2; d++) if (t->op[i].mask[d] >> a & 1) return 1;
   return 0;
@@ -4752,7 +4752,7 @@ enum { MGI_SE_COUNTS = 128, MGI_SE_EXTENT = 1 << 24, MGI_SE_GRID = 65535 };
    are 3 times a power of two.  Past MGI_SE_EXTENT, where finding the
    divisors takes longer than they are worth, chunks of a power of two, or 3 times one.  Chunks below 8 of a long extent: none
    but those of 1 along the grid, which rows that fill a block's memory need.  Coarse: a few of them. */
-static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse, int64_t *out) {
+MGI_FN int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse, int64_t *out) {
   static const int few[] = { 1, 16, 64, 256 };
   int n = 0, loop = a >= 4, divisors = 0;
   if (mgi_se_leading(t, a)) { out[0] = e; return 1; }
@@ -4785,7 +4785,7 @@ static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse
 }
 
 /* 1: some extent of s has more counts than there is room for. */
-static int mgi_se_counts_over(const mgi_se_seg *s) {
+MGI_FN int mgi_se_counts_over(const mgi_se_seg *s) {
   mgi_se_structure t;
   int64_t list[MGI_SE_COUNTS];
   int over = 0;
@@ -4816,7 +4816,7 @@ typedef struct mgi_se_tuner {
 /* What every plan of the form as it is sized takes at least; `open`: at any counts of its loops, which are sized as one.
    Never above the model, whose terms these are: the bytes and the products of a block on one multiprocessor, of which a
    plan may take more and overlap the smaller with the larger; barriers; merges.  At least 1e9 where no plan fits. */
-static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open) {
+MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open) {
   const mg_flat *k = &h->k;
   const int64_t iters = open ? 2 * h->loops : k->iters;
   double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0, stored = 0, early = 0, joins = 0;
@@ -4907,7 +4907,7 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   return t * (1 - 1e-9); /* rounding */
 }
 
-static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
+MGI_FN void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
   mgi_se_structure *t = T->t;
   const int full = t->n_tiles == T->keep;
   const double limit = full && t->tile_us[T->keep - 1] < T->limit ? t->tile_us[T->keep - 1] : T->limit;
@@ -4944,7 +4944,7 @@ static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
 }
 
 /* The `keep` best tiles of t, of those that take no more than `limit` us; t->us is 2e9 where there is none. */
-static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_machine *gpu, int coarse, int keep, double limit) {
+MGI_FN void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_machine *gpu, int coarse, int keep, double limit) {
   mgi_se_tuner T;
   t->n_tiles = 0, t->us = 2e9;
   memset(&T, 0, sizeof T);
@@ -4954,7 +4954,7 @@ static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_machi
   if (t->n_tiles) t->us = t->tile_us[0] + t->foreign;
 }
 
-static uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
+MGI_FN uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
   uint64_t h = mgi_se_mix((uint64_t)t->n, (uint64_t)(t->loop[0] + 1) << 16 | (uint64_t)(t->loop[1] + 1) << 8 | (uint64_t)t->group);
   for (int a = 1; a <= t->n_grid; a++) h = mgi_se_mix(h, (uint64_t)t->gcls[a]);
   for (int i = 0; i < t->n; i++) {
@@ -4970,7 +4970,7 @@ static uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
 
 /* Hashes of what the model looks at, of each operator apart, so that they do not depend on their order: of all of them, and
    (skeleton) of loads, products, accumulators and stores, which decide the best tile. */
-static uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skeleton) {
+MGI_FN uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skeleton) {
   uint8_t made[MGI_SE_SOPS] = { 0 }, fed[MGI_SE_SOPS] = { 0 }, joined[MGI_SE_SOPS];
   uint64_t sum = 0, bones = 0;
   mgi_se_joined(t, joined);
@@ -5002,7 +5002,7 @@ static uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skele
   return sum | 1;
 }
 
-static int mgi_se_structure_before(const mgi_se_structure *a, const mgi_se_structure *b) {
+MGI_FN int mgi_se_structure_before(const mgi_se_structure *a, const mgi_se_structure *b) {
   if (a->us < b->us * (1 - 1e-9)) return 1;
   if (b->us < a->us * (1 - 1e-9)) return 0;
   if (a->n != b->n) return a->n < b->n;
@@ -5010,7 +5010,7 @@ static int mgi_se_structure_before(const mgi_se_structure *a, const mgi_se_struc
 }
 
 /* The entry of a key, made where there is none (work is 0 then); NULL if memory is out. */
-static mgi_se_cost *mgi_se_cost_of(mgi_se_walk *w, uint64_t key) {
+MGI_FN mgi_se_cost *mgi_se_cost_of(mgi_se_walk *w, uint64_t key) {
   if (w->n_cost * 2 >= w->cap_cost) {
     uint32_t cap = w->cap_cost ? w->cap_cost * 2 : 256;
     mgi_se_cost *m = (mgi_se_cost *)calloc(cap, sizeof *m);
@@ -5028,7 +5028,7 @@ static mgi_se_cost *mgi_se_cost_of(mgi_se_walk *w, uint64_t key) {
 }
 
 /* The time of a structure at the tiles that are best for its skeleton, coarse ones where it has loops; remembered by its work. */
-static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t skeleton) {
+MGI_FN double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t skeleton) {
   mgi_se_cost *c = mgi_se_cost_of(w, s->work);
   if (!c) { w->f->oom = 1; return 2e9; }
   if (c->work) return c->us + s->foreign;
@@ -5063,7 +5063,7 @@ static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
 
 /* Fills in what each derivation's own operator costs at tile `ref` of a structure that the model found `rates` for.  Never
    more than the model takes with that plan (one of more warps may take less): an elementwise operator that a product may take in is free. */
-static void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
+MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
   const mgi_se_frame *f = w->f;
   const mgi_se_seg *s = f->s;
   uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square */
@@ -5120,11 +5120,11 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
   free(loaded);
 }
 
-static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
+MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
                                      const mg_machine *gpu, mg_error *e);
 
 /* Hands t to the caller, every axis at the smallest divisor of what it cuts. */
-static void mgi_se_structure_show(const mgi_se_walk *w, const mgi_se_structure *t) {
+MGI_FN void mgi_se_structure_show(const mgi_se_walk *w, const mgi_se_structure *t) {
   const mgi_se_seg *s = w->f->s;
   int64_t count[MGI_SE_AXES];
   mg_error e;
@@ -5142,18 +5142,18 @@ static void mgi_se_structure_show(const mgi_se_walk *w, const mgi_se_structure *
 }
 
 /* What breaks ties, in us: a thousandth for each constant that the program p does not have. */
-static int mgi_se_foreign(const mg_graph *p, int code, mg_rational c) {
+MGI_FN int mgi_se_foreign(const mg_graph *p, int code, mg_rational c) {
   int own = mg_op_row((mg_opcode)code)->attr != MG_ATTR_RAT;
   for (uint32_t i = 1; i < p->n_ops && !own; i++) own = (int)p->ops[i].code == code && p->ops[i].attr.c.num == c.num && p->ops[i].attr.c.den == c.den;
   return !own;
 }
-static double mgi_se_structure_foreign(const mg_graph *p, const mgi_se_structure *t) {
+MGI_FN double mgi_se_structure_foreign(const mg_graph *p, const mgi_se_structure *t) {
   double foreign = 0;
   for (int k = 0; k < t->n; k++) if (mgi_se_foreign(p, t->op[k].code, t->op[k].c)) foreign += 0.001;
   return foreign;
 }
 
-static void mgi_se_structure_done(mgi_se_walk *w) {
+MGI_FN void mgi_se_structure_done(mgi_se_walk *w) {
   mgi_se_structure s;
   uint8_t mark[MGI_SE_SOPS] = { 0 };
   int16_t pos[MGI_SE_SOPS];
@@ -5202,7 +5202,7 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
 }
 
 /* Where the values of the frame equal an output, each way of cutting it by the grid's axes. */
-static int mgi_se_walk_exits(mgi_se_walk *w) {
+MGI_FN int mgi_se_walk_exits(mgi_se_walk *w) {
   mgi_se_frame *f = w->f;
   const mg_graph *p = f->s->p;
   for (uint32_t k = 0; k < p->n_out; k++) {
@@ -5251,7 +5251,7 @@ static int mgi_se_walk_exits(mgi_se_walk *w) {
    no operator more, in number or cost.  So the values with to(v) = v are enough, if all images that are missing are added; a value that one cannot be
    written down for (exp(-x), (-a) + (-b), a constant that the program does not have) stands for itself.  (tests/test_norms.c compares with a search without this.)  */
 typedef struct mgi_se_twin { uint64_t key; uint32_t v; int rank; } mgi_se_twin; /* rank: 0 outputs, 1 what the program has, 2 others */
-static int mgi_se_twin_cmp(const void *a, const void *b) {
+MGI_FN int mgi_se_twin_cmp(const void *a, const void *b) {
   const mgi_se_twin *x = (const mgi_se_twin *)a, *y = (const mgi_se_twin *)b;
   return x->key != y->key ? x->key < y->key ? -1 : 1 : x->rank != y->rank ? x->rank - y->rank : (x->v > y->v) - (x->v < y->v);
 }
@@ -5263,7 +5263,7 @@ typedef struct mgi_se_signs {
 } mgi_se_signs;
 
 /* The image of derivation d of value v to *e; 0: there is none, 1: none is needed or it is d itself, 2: it is e. */
-static int mgi_se_sign_image(const mgi_se_frame *f, const mgi_se_signs *g, uint32_t v, const mgi_se_der *d, mgi_se_der *e) {
+MGI_FN int mgi_se_sign_image(const mgi_se_frame *f, const mgi_se_signs *g, uint32_t v, const mgi_se_der *d, mgi_se_der *e) {
   const uint32_t q = g->to[v];
   int same = q == v, up = g->sign[v], linear = 0;
   *e = *d, e->next = 0;
@@ -5297,7 +5297,7 @@ static int mgi_se_sign_image(const mgi_se_frame *f, const mgi_se_signs *g, uint3
 }
 
 /* Whether d is among the derivations of v. */
-static int mgi_se_sign_has(const mgi_se_frame *f, uint32_t v, const mgi_se_der *d) {
+MGI_FN int mgi_se_sign_has(const mgi_se_frame *f, uint32_t v, const mgi_se_der *d) {
   for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
     const mgi_se_der *x = &f->der[i - 1];
     int same = x->code == d->code && x->n_in == d->n_in && x->arg == d->arg && !memcmp(x->map, d->map, sizeof x->map) && x->c.num == d->c.num && x->c.den == d->c.den;
@@ -5309,7 +5309,7 @@ static int mgi_se_sign_has(const mgi_se_frame *f, uint32_t v, const mgi_se_der *
 }
 
 /* Whether a value below the exits is made of itself; room for a number and a mark a value, the marks 0. */
-static int mgi_se_walk_cyclic(const mgi_se_walk *w, uint32_t *stack, uint32_t *next, uint8_t *mark) {
+MGI_FN int mgi_se_walk_cyclic(const mgi_se_walk *w, uint32_t *stack, uint32_t *next, uint8_t *mark) {
   const mgi_se_frame *f = w->f;
   for (uint32_t x = 0, top; x < w->n_exit[f->s->p->n_out]; x++)
     for (top = 0, stack[0] = w->exit[x].val; top != ~(uint32_t)0;) {
@@ -5329,7 +5329,7 @@ static int mgi_se_walk_cyclic(const mgi_se_walk *w, uint32_t *stack, uint32_t *n
 
 /* Leaves the values that stand for themselves.  All is as it was where memory is out, or where a value would be made of itself: sums that
    cancel have twins of fewer operators, x + y - y. */
-static void mgi_se_walk_signs(mgi_se_walk *w) {
+MGI_FN void mgi_se_walk_signs(mgi_se_walk *w) {
   mgi_se_frame *f = w->f;
   const uint32_t n = f->n_val, n_out = f->s->p->n_out;
   mgi_se_twin *t = (mgi_se_twin *)malloc(((size_t)n + 1) * sizeof *t);
@@ -5429,7 +5429,7 @@ static void mgi_se_walk_signs(mgi_se_walk *w) {
 }
 
 /* Orders each value's derivations by the work of the whole tree below, at small sizes: a guess, for the order only. */
-static int mgi_se_walk_order(mgi_se_walk *w) {
+MGI_FN int mgi_se_walk_order(mgi_se_walk *w) {
   mgi_se_frame *f = w->f;
   double *best = (double *)malloc((f->n_val + 1) * sizeof *best), *cost = (double *)malloc((f->n_der + 1) * sizeof *cost);
   w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->least = (uint8_t *)calloc(f->n_val + 1, 1), w->over = (uint8_t *)calloc(f->n_val + 1, 1);
@@ -5477,7 +5477,7 @@ static int mgi_se_walk_order(mgi_se_walk *w) {
 
 /* For each value those that it cannot do without, itself included: the greatest solution of
    must(v) = {v} + what the must of each derivation's operands, united, have in common. */
-static int mgi_se_walk_must(mgi_se_walk *w) {
+MGI_FN int mgi_se_walk_must(mgi_se_walk *w) {
   const mgi_se_frame *f = w->f;
   uint32_t n = f->n_val, words = n / 64 + 1;
   uint64_t *set = (uint64_t *)malloc((size_t)(n + 2) * words * sizeof *set), *one = set + (size_t)n * words, *all = one + words;
@@ -5513,7 +5513,7 @@ static int mgi_se_walk_must(mgi_se_walk *w) {
 }
 
 /* Puts value v on the list; 0 if there is no room. */
-static int mgi_se_walk_need(mgi_se_walk *w, uint32_t v) {
+MGI_FN int mgi_se_walk_need(mgi_se_walk *w, uint32_t v) {
   if (w->slot[v]) return 1;
   const uint16_t *m = w->must + (size_t)v * (size_t)w->stride;
   if (w->n_need == MGI_SE_SOPS || *m == w->stride) { w->f->cut = 1; return 0; }
@@ -5523,7 +5523,7 @@ static int mgi_se_walk_need(mgi_se_walk *w, uint32_t v) {
   w->slot[v] = (int16_t)w->n_need;
   return 1;
 }
-static void mgi_se_walk_drop(mgi_se_walk *w, int n_need) {
+MGI_FN void mgi_se_walk_drop(mgi_se_walk *w, int n_need) {
   while (w->n_need > n_need) {
     uint32_t v = w->need[--w->n_need];
     const uint16_t *m = w->must + (size_t)v * (size_t)w->stride;
@@ -5532,7 +5532,7 @@ static void mgi_se_walk_drop(mgi_se_walk *w, int n_need) {
   }
 }
 
-static void mgi_se_walk_swap(mgi_se_walk *w, int a, int b) {
+MGI_FN void mgi_se_walk_swap(mgi_se_walk *w, int a, int b) {
   uint32_t v = w->need[a];
   w->need[a] = w->need[b], w->need[b] = v;
   uint64_t above = w->above[a];
@@ -5541,7 +5541,7 @@ static void mgi_se_walk_swap(mgi_se_walk *w, int a, int b) {
 }
 
 /* How many derivations of need[j] the limits let, by what each needs that is not needed yet; not counted past `most`. */
-static int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
+MGI_FN int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
   const mgi_se_frame *f = w->f;
   uint32_t v = w->need[j];
   int n = 0;
@@ -5570,7 +5570,7 @@ static int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
 /* Without bounds (cfg.bound = 0), and where a value may be made of itself: transposed twice.
    Chooses for need[k] and all after it; of these the one goes first of which the limits let the fewest derivations; if none, back.
    over: the axes that the accumulators chosen run over; one that none does is the business of a frame without it. */
-static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
+MGI_FN void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_frame *f = w->f;
   if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1, f->spent |= f->few_steps; return; }
   if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
@@ -5656,17 +5656,17 @@ typedef struct mgi_se_bound {
   uint32_t n_seen, cap_seen;
 } mgi_se_bound;
 
-static size_t mgi_se_bound_row(uint32_t p) { return 32 * (size_t)(p / 64) * (p / 64 + 1) + (size_t)(p % 64) * (p / 64 + 1); }
-static int mgi_se_bound_in(const uint64_t *set, uint32_t p) { return (int)(set[p / 64] >> (p % 64) & 1); }
+MGI_FN size_t mgi_se_bound_row(uint32_t p) { return 32 * (size_t)(p / 64) * (p / 64 + 1) + (size_t)(p % 64) * (p / 64 + 1); }
+MGI_FN int mgi_se_bound_in(const uint64_t *set, uint32_t p) { return (int)(set[p / 64] >> (p % 64) & 1); }
 
-static void mgi_se_bound_free(mgi_se_bound *B) {
+MGI_FN void mgi_se_bound_free(mgi_se_bound *B) {
   if (!B) return;
   free(B->val), free(B->at), free(B->root), free(B->first), free(B->der), free(B->step), free(B->least), free(B->below), free(B->have), free(B->over), free(B->ops), free(B->own_ops), free(B->us), free(B->own_us), free(B->cand), free(B->fed), free(B->seen);
   free(B);
 }
 
 /* D of each place. */
-static void mgi_se_bound_rows(mgi_se_bound *B) {
+MGI_FN void mgi_se_bound_rows(mgi_se_bound *B) {
   memset(B->below, 0, (mgi_se_bound_row(B->n) + B->n / 64 + 1) * sizeof *B->below);
   for (uint32_t p = 0; p < B->n; p++) {
     uint64_t *row = B->below + mgi_se_bound_row(p);
@@ -5680,7 +5680,7 @@ static void mgi_se_bound_rows(mgi_se_bound *B) {
 }
 
 /* The axes that cut an exit, as bits; the group axis cuts none, and all know it. */
-static int mgi_se_exit_cuts(const mgi_se_frame *f, const mgi_se_exit *x) {
+MGI_FN int mgi_se_exit_cuts(const mgi_se_frame *f, const mgi_se_exit *x) {
   int cut = f->group ? 1 << f->group : 0;
   for (int a = 1; a <= f->n_grid; a++) if (x->omap[a] >= 0) cut |= 1 << a;
   return cut;
@@ -5688,7 +5688,7 @@ static int mgi_se_exit_cuts(const mgi_se_frame *f, const mgi_se_exit *x) {
 
 /* The values below the outputs in an order, operands first, with their derivations and D.  NULL, and *cyclic where that is why,
    if there is none, or no memory. */
-static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
+MGI_FN mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
   const mgi_se_frame *f = w->f;
   mgi_se_bound *B = (mgi_se_bound *)calloc(1, sizeof *B);
   uint32_t *stack = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *stack), *next = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *next), n_der = 0;
@@ -5750,7 +5750,7 @@ static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
 }
 
 /* The steps of the derivations from k to before `to`. */
-static void mgi_se_bound_steps(mgi_se_bound *B, uint32_t k, uint32_t to) {
+MGI_FN void mgi_se_bound_steps(mgi_se_bound *B, uint32_t k, uint32_t to) {
   for (; k < to; k++) {
     const mgi_se_bder *b = &B->der[k];
     mgi_se_bstep *x = &B->step[k];
@@ -5760,7 +5760,7 @@ static void mgi_se_bound_steps(mgi_se_bound *B, uint32_t k, uint32_t to) {
 }
 
 /* h(p | have), of both. */
-static void mgi_se_bound_given(mgi_se_bound *B, uint32_t p, const uint64_t *have, int *ops, double *us) {
+MGI_FN void mgi_se_bound_given(mgi_se_bound *B, uint32_t p, const uint64_t *have, int *ops, double *us) {
   const uint64_t *row = B->below + mgi_se_bound_row(p);
   *ops = 1 << 20, *us = 1e300;
   for (const mgi_se_bder *b = &B->der[B->first[p]], *end = &B->der[B->first[p + 1]]; b < end; b++) {
@@ -5800,7 +5800,7 @@ static void mgi_se_bound_given(mgi_se_bound *B, uint32_t p, const uint64_t *have
 }
 
 /* As mgi_se_bound_chain, but of each place that is not below s[first] its own operator only. */
-static void mgi_se_bound_quick(const mgi_se_bound *B, const uint32_t *s, int n, int first, int *ops, double *us) {
+MGI_FN void mgi_se_bound_quick(const mgi_se_bound *B, const uint32_t *s, int n, int first, int *ops, double *us) {
   uint32_t lead = s[first];
   const uint64_t *under = B->below + mgi_se_bound_row(lead);
   *ops = B->ops[lead], *us = B->us[lead];
@@ -5808,7 +5808,7 @@ static void mgi_se_bound_quick(const mgi_se_bound *B, const uint32_t *s, int n, 
 }
 
 /* The bounds of n open places, by the chain that begins with s[first]; 0 as soon as it passes what is allowed. */
-static int mgi_se_bound_chain(mgi_se_bound *B, const uint32_t *s, int n, int first, int max_ops, double max_us, int *ops, double *us) {
+MGI_FN int mgi_se_bound_chain(mgi_se_bound *B, const uint32_t *s, int n, int first, int max_ops, double max_us, int *ops, double *us) {
   uint32_t top = 0, lead = s[first];
   mgi_se_bound_quick(B, s, n, first, ops, us);
   if (*ops > max_ops || *us > max_us) return 0;
@@ -5832,7 +5832,7 @@ static int mgi_se_bound_chain(mgi_se_bound *B, const uint32_t *s, int n, int fir
 }
 
 /* Fills in h for what the walk's derivations cost now, quick: by own operators instead of chains; 0 if the time is over. */
-static int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w, int quick) {
+MGI_FN int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w, int quick) {
   for (uint32_t p = 0; p < B->n; p++) {
     int least = 1 << 20;
     double us = 1e300;
@@ -5870,7 +5870,7 @@ static int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w, int quick) {
 
 /* Takes out what no structure of `most` counted operators has.  above: of what is not in D(p) a structure with p makes at least
    so many values by counted operators: those above p, each with its operands that are not in D(p). */
-static void mgi_se_bound_trim(mgi_se_bound *B, int most) {
+MGI_FN void mgi_se_bound_trim(mgi_se_bound *B, int most) {
   uint32_t n = 0, k = 0, root = 0;
   int *above = (int *)malloc(2 * ((size_t)B->n + 1) * sizeof *above), *place = above + B->n + 1; /* place: the new one, or -1 */
   if (!above) return; /* it does without */
@@ -5914,7 +5914,7 @@ static void mgi_se_bound_trim(mgi_se_bound *B, int most) {
 /* What mgi_se_structure_work sees of each derivation, but for who uses its value.  It looks at whether an operand is a load, a product,
    or made of one: where a value's derivations differ in that, they, and who reads it, are told apart by name.  `some` leaves that out: where
    it differs the model does see a difference. */
-static int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
+MGI_FN int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
   enum { LOAD = 1, PRODUCT = 2, MADE = 4, MAY = 8, EITHER = 16 }; /* MADE: of a product, MAY: some derivations; EITHER: by code */
   const mgi_se_frame *f = w->f;
   uint8_t *is = (uint8_t *)calloc((size_t)B->n + 1, 1);
@@ -5953,7 +5953,7 @@ static int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
 }
 
 /* Bounds for what derivations cost now; 0 if the time is over. */
-static int mgi_se_bound_ready(mgi_se_walk *w) {
+MGI_FN int mgi_se_bound_ready(mgi_se_walk *w) {
   int most = w->f->cfg->max_block_ops;
   for (int quick = !w->ref[0]; quick >= 0 && !w->filled; quick--) { /* what operators alone rule out goes before costs are known */
     if (!mgi_se_bound_fill(w->guide, w, quick)) return 0;
@@ -5964,7 +5964,7 @@ static int mgi_se_bound_ready(mgi_se_walk *w) {
 }
 
 /* Room for n more entries; 0 if there is no memory.  A full table begins anew: what it forgets is walked again. */
-static int mgi_se_bound_room(mgi_se_bound *B, uint32_t n) {
+MGI_FN int mgi_se_bound_room(mgi_se_bound *B, uint32_t n) {
   if ((B->n_seen + n) * 2 <= B->cap_seen) return 1;
   if (B->cap_seen == MGI_SE_SEEN) {
     memset(B->seen, 0, B->cap_seen * sizeof *B->seen), B->n_seen = 0;
@@ -5983,7 +5983,7 @@ static int mgi_se_bound_room(mgi_se_bound *B, uint32_t n) {
   return 1;
 }
 /* The entry of a key, made where there is none; there is room. */
-static mgi_se_bseen *mgi_se_bound_seen(mgi_se_bound *B, uint64_t key) {
+MGI_FN mgi_se_bseen *mgi_se_bound_seen(mgi_se_bound *B, uint64_t key) {
   key |= !key;
   uint32_t h = (uint32_t)(key >> 7) & (B->cap_seen - 1);
   while (B->seen[h].key && B->seen[h].key != key) h = (h + 1) & (B->cap_seen - 1);
@@ -5998,7 +5998,7 @@ static mgi_se_bseen *mgi_se_bound_seen(mgi_se_bound *B, uint64_t key) {
        are structures that the model cannot tell from those that came then;
      - if MGI_SE_WORKS choices of as many operators that the model does tell apart have led here, none at a higher cost, then
        whatever comes has so many before it that it is behind the cutoff. */
-static int mgi_se_bound_been(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over, uint64_t *dead) {
+MGI_FN int mgi_se_bound_been(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over, uint64_t *dead) {
   uint64_t h = mgi_se_mix(w->start, (uint64_t)over);
   if (!mgi_se_bound_room(B, 5)) return 0; /* it does without */
   for (int i = 0; i < n; i++) h = mgi_se_mix(h, s[i]);
@@ -6018,7 +6018,7 @@ static int mgi_se_bound_been(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s,
 }
 
 /* The open places s, n of them and the last one first, with derivation b chosen for s[0], to t; how many, or -1 if too many. */
-static int mgi_se_bound_open(const uint32_t *s, int n, const mgi_se_bder *b, int most, uint32_t *t) {
+MGI_FN int mgi_se_bound_open(const uint32_t *s, int n, const mgi_se_bder *b, int most, uint32_t *t) {
   int m = n - 1;
   memcpy(t, s + 1, (size_t)m * sizeof *t);
   for (int j = 0; j < b->n_in; j++) {
@@ -6035,7 +6035,7 @@ static int mgi_se_bound_open(const uint32_t *s, int n, const mgi_se_bder *b, int
 /* Every structure of what is chosen and of the open places s, n of them and the last one first, that the limits and the cutoff
    let; the cheapest first.  over: the axes that the accumulators chosen run over; one that none does is the business of a frame
    without it. */
-static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over) {
+MGI_FN void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over) {
   mgi_se_frame *f = w->f;
   if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1, f->spent |= f->few_steps; return; }
   if (!(++w->steps & 15) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
@@ -6101,7 +6101,7 @@ static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s
 }
 
 /* The structures of each combination of the exits of outputs k and after. */
-static void mgi_se_outputs(mgi_se_walk *w, int k) {
+MGI_FN void mgi_se_outputs(mgi_se_walk *w, int k) {
   mgi_se_frame *f = w->f;
   if (k < (int)f->s->p->n_out) {
     for (uint32_t x = w->n_exit[k]; x < w->n_exit[k + 1]; x++) {
@@ -6162,7 +6162,7 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
 
    From a structure and counts to a graph-defined operator of a graph under construction.                            */
 
-static int mgi_se_keyword(const char *s) {
+MGI_FN int mgi_se_keyword(const char *s) {
   static const char *const words[] = { "program", "input", "output", "kernel", "for", "load", "store", "accum", "plan", "grid", "threads", "thread", "max" };
   for (size_t k = 0; k < sizeof words / sizeof *words; k++) if (!strcmp(words[k], s)) return 1;
   return mg_op_find(s, strlen(s)) != MG_OP_NONE;
@@ -6181,7 +6181,7 @@ typedef struct mgi_se_builder {
   uint8_t joined[MGI_SE_SOPS];    /* a loop's accumulator that the group's takes along */
 } mgi_se_builder;
 
-static void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const mg_machine *gpu, const mg_tensor *in) {
+MGI_FN void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const mg_machine *gpu, const mg_tensor *in) {
   memset(B, 0, sizeof *B);
   B->g = g, B->s = s, B->t = t, B->ext = ext, B->gpu = gpu, B->in = in;
   mgi_se_joined(t, B->joined);
@@ -6197,7 +6197,7 @@ static void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg
 
 /* The block graph.  Axes of one block stand behind the others: what a structure cuts by fewer axes than it has is the same
    graph as another's that has no more. */
-static int mgi_se_build_begin(mgi_se_builder *B, const int64_t *count) {
+MGI_FN int mgi_se_build_begin(mgi_se_builder *B, const int64_t *count) {
   int64_t size[3] = { 1, 1, 1 };
   int place[4], n = 0;
   for (int cut = 1; cut >= 0; cut--)
@@ -6207,7 +6207,7 @@ static int mgi_se_build_begin(mgi_se_builder *B, const int64_t *count) {
   return B->b != NULL;
 }
 
-static void mgi_se_build_load(mgi_se_builder *B, int i) {
+MGI_FN void mgi_se_build_load(mgi_se_builder *B, int i) {
   const mgi_se_sop *o = &B->t->op[i];
   const mg_graph *p = B->s->p;
   mg_map map = mg_map_none();
@@ -6230,7 +6230,7 @@ static void mgi_se_build_load(mgi_se_builder *B, int i) {
   if (len) mg_named(B->b, B->val[i], name);
 }
 
-static void mgi_se_build_op(mgi_se_builder *B, int i) {
+MGI_FN void mgi_se_build_op(mgi_se_builder *B, int i) {
   const mgi_se_structure *t = B->t;
   const mgi_se_sop *o = &t->op[i];
   mg_tensor a[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
@@ -6258,7 +6258,7 @@ static void mgi_se_build_op(mgi_se_builder *B, int i) {
 }
 
 /* All operators of the scopes up to `last`, loops around them. */
-static void mgi_se_build_scopes(mgi_se_builder *B, int last) {
+MGI_FN void mgi_se_build_scopes(mgi_se_builder *B, int last) {
   for (int scope = 0; scope <= last; scope++) {
     int loop = scope & 1 ? scope >> 1 : -1;
     if (scope == 5 || (loop >= 0 && B->t->loop[loop] < 0)) continue;
@@ -6267,7 +6267,7 @@ static void mgi_se_build_scopes(mgi_se_builder *B, int last) {
     if (loop >= 0) mg_loop_end(B->b);
   }
 }
-static int mgi_se_build_stores(mgi_se_builder *B, mg_tensor *out) {
+MGI_FN int mgi_se_build_stores(mgi_se_builder *B, mg_tensor *out) {
   for (int k = 0; k < B->t->n_out; k++) {
     mg_map map = mg_map_none();
     for (int x = 1; x <= B->t->n_grid; x++) map = mg_map_set(map, B->grid[x], B->t->omap[k][x]);
@@ -6278,7 +6278,7 @@ static int mgi_se_build_stores(mgi_se_builder *B, mg_tensor *out) {
 }
 
 /* in[k] is the tensor of g that stands for input k of the segment's program; ext the extents by class. */
-static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_machine *gpu,
+MGI_FN int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_machine *gpu,
                             const mg_tensor *in, mg_tensor *out) {
   mgi_se_builder B;
   mgi_se_builder_init(&B, g, s, t, ext, gpu, in);
@@ -6291,7 +6291,7 @@ static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_st
    group side by side along a dimension that no other grid axis cuts; the second loops over the parts, accumulates, and
    goes on (FlashDecoding's form, where the structure is an attention).  count2: counts of the second.  0 where the
    second would need more of the first than that. */
-static int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
+MGI_FN int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
                               const mg_machine *gpu, const mg_tensor *in, mg_tensor *out) {
   int part[MG_MAX_OUT], along[MG_MAX_OUT], n = 0;
   uint8_t early[MGI_SE_SOPS] = { 0 }, late[MGI_SE_SOPS] = { 0 }; /* the first kernel needs it; the second does */
@@ -6353,13 +6353,13 @@ static int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_str
   return mgi_se_build_stores(&B, out);
 }
 
-static mg_tensor mgi_se_copy_input(mg_graph *g, const mg_graph *p, mg_tensor t) {
+MGI_FN mg_tensor mgi_se_copy_input(mg_graph *g, const mg_graph *p, mg_tensor t) {
   return mg_input_like(g, mg_tensor_of(p, t), NULL);
 }
 
 /* A graph with the signature of `like` (the segment's program at some size): one kernel, or with count2 the two of
    mgi_se_build_split.  NULL if it does not check. */
-static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
+MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
                                      const mg_machine *gpu, mg_error *e) {
   mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
   mg_config c = mg_config_default();
@@ -6409,7 +6409,7 @@ typedef struct mgi_num_node {
 } mgi_num_node;
 typedef struct mgi_num_list { int n, cap, bad; mgi_num_node *node; } mgi_num_list; /* bad: no memory, or nothing that it can say */
 
-static int mgi_num_put(mgi_num_list *l, mgi_num_kind kind, mg_opcode code, int n_in, int a, int b) {
+MGI_FN int mgi_num_put(mgi_num_list *l, mgi_num_kind kind, mg_opcode code, int n_in, int a, int b) {
   if (l->n == l->cap) {
     const int cap = l->cap ? 2 * l->cap : 64;
     mgi_num_node *more = (mgi_num_node *)realloc(l->node, (size_t)cap * sizeof *more);
@@ -6422,13 +6422,13 @@ static int mgi_num_put(mgi_num_list *l, mgi_num_kind kind, mg_opcode code, int n
   x->half = MG_F32, x->name = "?", x->count = 1;
   return l->n++;
 }
-static int mgi_num_sum(mgi_num_list *l, int a, double count) {
+MGI_FN int mgi_num_sum(mgi_num_list *l, int a, double count) {
   const int k = mgi_num_put(l, MGI_NUM_SUM, MG_OP_SUM, 1, a, 0);
   if (k < l->n) l->node[k].count = count;
   return k;
 }
 /* The value as it is once it has gone into `type`. */
-static int mgi_num_round(mgi_num_list *l, int a, mg_dtype type, const char *name, mg_tensor t, int kernel, int stored) {
+MGI_FN int mgi_num_round(mgi_num_list *l, int a, mg_dtype type, const char *name, mg_tensor t, int kernel, int stored) {
   if (type == MG_F32 || l->bad || l->node[a].half == type) return a;
   const int k = mgi_num_put(l, MGI_NUM_ROUND, MG_OP_NONE, 1, a, 0);
   mgi_num_node *x = &l->node[k];
@@ -6436,18 +6436,18 @@ static int mgi_num_round(mgi_num_list *l, int a, mg_dtype type, const char *name
   return k;
 }
 /* The value as a product over tf32 takes it. */
-static int mgi_num_eleven(mgi_num_list *l, int a, mg_dtype type, const char *name, mg_tensor t, int kernel) {
+MGI_FN int mgi_num_eleven(mgi_num_list *l, int a, mg_dtype type, const char *name, mg_tensor t, int kernel) {
   if (type == MG_F32 || l->bad || l->node[a].half == type) return a;
   const int k = mgi_num_put(l, MGI_NUM_BITS, MG_OP_NONE, 1, a, 0);
   l->node[k].name = name ? name : "?", l->node[k].tensor = t, l->node[k].kernel = kernel;
   return k;
 }
-static int mgi_num_product(mgi_num_list *l, int a, int b, double count) {
+MGI_FN int mgi_num_product(mgi_num_list *l, int a, int b, double count) {
   return mgi_num_sum(l, mgi_num_put(l, MGI_NUM_OP, MG_OP_MUL, 2, a, b), count);
 }
 /* The nodes of what g computes.  above: of the tensors of the graph that loads read; of[t]: of g's tensors; of a lower graph's
    stores the nodes come into stored[].  program: g is the yardstick. */
-static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int kernel, const int *above, int *of, int *stored) {
+MGI_FN void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int kernel, const int *above, int *of, int *stored) {
   int n_stored = 0;
   for (uint32_t k = 1; k < g->n_ops && !l->bad; k++) {
     const mg_op_node *o = &g->ops[k];
@@ -6502,7 +6502,7 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
   }
 }
 /* The list of g, whose inputs are nodes 0, 1, ..; out[]: its outputs' nodes. */
-static void mgi_num_list_of(mgi_num_list *l, const mg_graph *g, int program, int *out) {
+MGI_FN void mgi_num_list_of(mgi_num_list *l, const mg_graph *g, int program, int *out) {
   int *of = (int *)calloc(g->n_tensors, sizeof *of);
   memset(l, 0, sizeof *l);
   l->bad = !of ? (int)MGI_NUM_MEMORY : g->n_in > MGI_NUM_IN;
@@ -6532,7 +6532,7 @@ typedef struct mgi_num_atom { int kind; mg_opcode code; mg_rational c; double n;
 enum { MGI_NUM_AN_INPUT, MGI_NUM_RMS, MGI_NUM_EXP, MGI_NUM_DIVISOR, MGI_NUM_OPAQUE };
 typedef struct mgi_num_bounds { int n_atoms; mgi_num_atom atom[MGI_NUM_ATOMS]; } mgi_num_bounds;
 
-static void mgi_num_add(mgi_num_value *v, const mgi_num_term *t) {
+MGI_FN void mgi_num_add(mgi_num_value *v, const mgi_num_term *t) {
   int at = 0;
   while (at < v->n && memcmp(v->term[at].e, t->e, sizeof t->e) < 0) at++;
   if (at < v->n && !memcmp(v->term[at].e, t->e, sizeof t->e)) {
@@ -6543,13 +6543,13 @@ static void mgi_num_add(mgi_num_value *v, const mgi_num_term *t) {
   for (int k = v->n++; k > at; k--) v->term[k] = v->term[k - 1];
   v->term[at] = *t;
 }
-static int mgi_num_alike(const mgi_num_value *a, const mgi_num_value *b) {
+MGI_FN int mgi_num_alike(const mgi_num_value *a, const mgi_num_value *b) {
   int same = a->n == b->n && !a->lost && !b->lost;
   for (int k = 0; k < a->n && same; k++) same = !memcmp(a->term[k].e, b->term[k].e, sizeof a->term[k].e) && fabs(a->term[k].c - b->term[k].c) < 1e-3;
   return same;
 }
 /* The atom of that kind, of those values; -1 if there is no room. */
-static int mgi_num_atom_of(mgi_num_bounds *B, int kind, mg_opcode code, mg_rational c, const mgi_num_value *of, const mgi_num_value *also, double n) {
+MGI_FN int mgi_num_atom_of(mgi_num_bounds *B, int kind, mg_opcode code, mg_rational c, const mgi_num_value *of, const mgi_num_value *also, double n) {
   for (int k = 0; k < B->n_atoms; k++) {
     const mgi_num_atom *x = &B->atom[k];
     if (x->kind == kind && x->code == code && x->c.num == c.num && x->c.den == c.den && x->n == n && mgi_num_alike(&x->of, of) && mgi_num_alike(&x->also, also)) return k;
@@ -6559,7 +6559,7 @@ static int mgi_num_atom_of(mgi_num_bounds *B, int kind, mg_opcode code, mg_ratio
   x->kind = kind, x->code = code, x->c = c, x->n = n, x->of = *of, x->also = *also;
   return B->n_atoms++;
 }
-static void mgi_num_single(mgi_num_value *v, int atom, int power, double c, double u) {
+MGI_FN void mgi_num_single(mgi_num_value *v, int atom, int power, double c, double u) {
   mgi_num_term t;
   memset(v, 0, sizeof *v), memset(&t, 0, sizeof t);
   v->root = -1, v->lost = atom < -1;
@@ -6567,7 +6567,7 @@ static void mgi_num_single(mgi_num_value *v, int atom, int power, double c, doub
   if (atom >= 0) t.e[atom] = (int8_t)power;
   mgi_num_add(v, &t);
 }
-static void mgi_num_times(const mgi_num_value *a, const mgi_num_value *b, int sign, mgi_num_value *out) {
+MGI_FN void mgi_num_times(const mgi_num_value *a, const mgi_num_value *b, int sign, mgi_num_value *out) {
   memset(out, 0, sizeof *out);
   out->root = -1, out->lost = a->lost | b->lost;
   for (int i = 0; i < a->n; i++)
@@ -6583,7 +6583,7 @@ static void mgi_num_times(const mgi_num_value *a, const mgi_num_value *b, int si
     }
 }
 /* Takes root mean squares in divisors together with what they are of: |x| <= sqrt(n) rms(x). */
-static void mgi_num_fold(const mgi_num_bounds *B, mgi_num_value *v) {
+MGI_FN void mgi_num_fold(const mgi_num_bounds *B, mgi_num_value *v) {
   for (int r = 0; r < B->n_atoms && !v->lost; r++) {
     const mgi_num_value *of = &B->atom[r].of;
     if (B->atom[r].kind != MGI_NUM_RMS || !of->n || v->n % of->n) continue;
@@ -6620,7 +6620,7 @@ static void mgi_num_fold(const mgi_num_bounds *B, mgi_num_value *v) {
   }
 }
 /* The bounds of node i, of those of the nodes before it. */
-static void mgi_num_bound(mgi_num_bounds *B, const mgi_num_list *l, int i, mgi_num_value *v) {
+MGI_FN void mgi_num_bound(mgi_num_bounds *B, const mgi_num_list *l, int i, mgi_num_value *v) {
   const mgi_num_node *x = &l->node[i];
   const mgi_num_value *a = x->n_in ? &v[x->in[0]] : NULL, *b = x->n_in > 1 ? &v[x->in[1]] : NULL;
   mgi_num_value *out = &v[i], none, key;
@@ -6697,12 +6697,12 @@ static void mgi_num_bound(mgi_num_bounds *B, const mgi_num_list *l, int i, mgi_n
   out->root_c += by, out->root_n *= x->count;
 }
 /* 1 if term t is bounded, or is one of w's up to a small constant. */
-static int mgi_num_term_bounded(const mgi_num_bounds *B, const mgi_num_term *t) {
+MGI_FN int mgi_num_term_bounded(const mgi_num_bounds *B, const mgi_num_term *t) {
   for (int a = 0; a < B->n_atoms; a++)
     if (t->e[a] && (B->atom[a].kind != MGI_NUM_EXP || t->e[a] < 0)) return 0;
   return t->u <= 13 && t->c >= -13;
 }
-static int mgi_num_term_of(const mgi_num_bounds *B, const mgi_num_term *t, const mgi_num_value *w) {
+MGI_FN int mgi_num_term_of(const mgi_num_bounds *B, const mgi_num_term *t, const mgi_num_value *w) {
   for (int k = 0; k < w->n; k++) {
     int same = t->c - w->term[k].c <= 1 && t->c - w->term[k].c >= -6;
     for (int a = 0; a < B->n_atoms && same; a++) same = t->e[a] == w->term[k].e[a] || (B->atom[a].kind == MGI_NUM_EXP && t->e[a] > 0 && !w->term[k].e[a]);
@@ -6711,7 +6711,7 @@ static int mgi_num_term_of(const mgi_num_bounds *B, const mgi_num_term *t, const
   return 0;
 }
 /* How many products node i of the list, but for its roundings, factors and divisors, adds up; 1 where it is no sum. */
-static double mgi_num_count(const mgi_num_list *l, int i) {
+MGI_FN double mgi_num_count(const mgi_num_list *l, int i) {
   double n = 1;
   for (;; i = l->node[i].in[0]) {
     const mgi_num_node *x = &l->node[i];
@@ -6722,7 +6722,7 @@ static double mgi_num_count(const mgi_num_list *l, int i) {
 }
 /* 1 if the term of a sum of so many is bounded by facts, or is that of a sum of no more which program p rounds; *part: 1 if p rounds only
    longer ones, of which parts may be large and cancel, whatever they are held in. */
-static int mgi_num_term_rounded(const mgi_num_bounds *B, const mgi_num_term *t, double count, const mgi_num_list *p, const mgi_num_value *pv, int *part) {
+MGI_FN int mgi_num_term_rounded(const mgi_num_bounds *B, const mgi_num_term *t, double count, const mgi_num_list *p, const mgi_num_value *pv, int *part) {
   if (mgi_num_term_bounded(B, t)) return 1;
   for (int j = 0; j < p->n; j++) {
     if (p->node[j].half == MG_F32 || !mgi_num_term_of(B, t, &pv[j])) continue;
@@ -6732,7 +6732,7 @@ static int mgi_num_term_rounded(const mgi_num_bounds *B, const mgi_num_term *t, 
   return 0;
 }
 /* The difference of two sums of squares in list l that no difference of list p is; or -1. */
-static int mgi_num_cancels(const mgi_num_list *l, const mgi_num_value *v, const mgi_num_list *p, const mgi_num_value *pv) {
+MGI_FN int mgi_num_cancels(const mgi_num_list *l, const mgi_num_value *v, const mgi_num_list *p, const mgi_num_value *pv) {
   for (int i = 0; i < l->n; i++) {
     const mgi_num_node *x = &l->node[i];
     if (x->kind != MGI_NUM_OP || (x->code != MG_OP_SUB && x->code != MG_OP_ADD)) continue;
@@ -6757,7 +6757,7 @@ static int mgi_num_cancels(const mgi_num_list *l, const mgi_num_value *v, const 
 }
 
 /* ---- witnesses */
-static double mgi_num_to(double x, mg_dtype type) {
+MGI_FN double mgi_num_to(double x, mg_dtype type) {
   int e;
   if (type == MG_F32 || x == 0 || !isfinite(x)) return x;
   (void)frexp(x, &e);
@@ -6766,7 +6766,7 @@ static double mgi_num_to(double x, mg_dtype type) {
   return fabs(y) > row->most ? copysign(HUGE_VAL, y) : y;
 }
 /* The list's values for those inputs.  rounding: -2 none, in double; -1 all; else f32, and that node alone is rounded. */
-static void mgi_num_run(const mgi_num_list *l, const double *input, int rounding, int shifted, double *x) {
+MGI_FN void mgi_num_run(const mgi_num_list *l, const double *input, int rounding, int shifted, double *x) {
   for (int i = 0; i < l->n; i++) {
     const mgi_num_node *o = &l->node[i];
     const double a = o->kind == MGI_NUM_INPUT ? input[o->in[0]] : o->n_in ? x[o->in[0]] : 0, b = o->n_in > 1 ? x[o->in[1]] : 0;
@@ -6780,14 +6780,14 @@ static void mgi_num_run(const mgi_num_list *l, const double *input, int rounding
   }
 }
 /* How far `got` is from `want`, against the size of it or the least normal of 16 bits. */
-static double mgi_num_error(double got, double want) {
+MGI_FN double mgi_num_error(double got, double want) {
   const double size = fabs(want) > 6.2e-5 ? fabs(want) : 6.2e-5;
   return isfinite(got) ? fabs(got - want) / size : HUGE_VAL;
 }
 typedef struct mgi_num_witness { int node; double x, got, want, in[MGI_NUM_IN]; int memory; /* 1: there was none */ } mgi_num_witness;
 /* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from 2^-20 to
    2^14, another from 2^-3 to 2^3, and the rest near 1.  0: there are no more. */
-static int mgi_num_point(int q, int n_in, int joint, int *at) {
+MGI_FN int mgi_num_point(int q, int n_in, int joint, int *at) {
   static const int8_t far[7] = { 0, 14, -14, 7, -7, 11, -11 }, one[7] = { 14, 11, 7, -7, -14, -17, -20 };
   int points = 1;
   if (!joint) {
@@ -6804,7 +6804,7 @@ static int mgi_num_point(int q, int n_in, int joint, int *at) {
   return q < (points < MGI_NUM_POINTS ? points : MGI_NUM_POINTS);
 }
 /* 1: there are inputs, by mgi_num_point, for which list p is right and list u is not. */
-static int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_num_list *u, const int *u_out, int n_out, int n_in, int joint, mgi_num_witness *w) {
+MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_num_list *u, const int *u_out, int n_out, int n_in, int joint, mgi_num_witness *w) {
   const int n = p->n > u->n ? p->n : u->n;
   double *x = (double *)malloc((size_t)n * 4 * sizeof *x), *exact = x + n, *y = x + 2 * n, *z = x + 3 * n, worst = 0;
   int found = 0, shifted = -1, clean = 1, at[MGI_NUM_IN];
@@ -6857,7 +6857,7 @@ const char *mg_safety_name(mg_safety s) {
   static_assert(sizeof name / sizeof *name == MG_SAFETIES, "one name a verdict");
   return name[(unsigned)s < MG_SAFETIES ? s : MG_SAFETY_OPEN];
 }
-static mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e);
+MGI_FN mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e);
 mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e) {
   mgi_num_list p, u;
   mgi_num_witness w;
@@ -6928,7 +6928,7 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
   return room ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_safety_of", "no memory");
 }
 /* Gathers and argmaxes keep nothing: the verdict is of the rests (mg_rest_of), whose tensors r names by name alone. */
-static mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e) {
+MGI_FN mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e) {
   mg_rest R;
   mg_error why;
   mg_status s = mg_rest_of(program, ugraph, &R, &why);
@@ -6966,7 +6966,7 @@ static const char *const mgi_se_key_other[4] = { "another program", "another GPU
 
 typedef struct mgi_se_buffer { uint8_t *b; size_t n, at; int bad, reads; } mgi_se_buffer; /* n: bytes there; at: those read, or the room that there is */
 
-static void mgi_se_put(mgi_se_buffer *w, const void *data, size_t n) {
+MGI_FN void mgi_se_put(mgi_se_buffer *w, const void *data, size_t n) {
   if (!w->bad && w->n + n > w->at) {
     size_t room = (w->n + n) * 2;
     uint8_t *b = (uint8_t *)realloc(w->b, room);
@@ -6976,18 +6976,18 @@ static void mgi_se_put(mgi_se_buffer *w, const void *data, size_t n) {
   if (!w->bad && n) memcpy(w->b + w->n, data, n), w->n += n;
 }
 /* The next n bytes, or NULL. */
-static const uint8_t *mgi_se_get(mgi_se_buffer *r, uint64_t n) {
+MGI_FN const uint8_t *mgi_se_get(mgi_se_buffer *r, uint64_t n) {
   if (r->bad || n > r->n - r->at) { r->bad = 1; return NULL; }
   r->at += (size_t)n;
   return r->b + r->at - n;
 }
-static int mgi_se_get_to(mgi_se_buffer *r, void *to, size_t n) {
+MGI_FN int mgi_se_get_to(mgi_se_buffer *r, void *to, size_t n) {
   const uint8_t *b = mgi_se_get(r, n);
   if (b) memcpy(to, b, n);
   return b != NULL;
 }
 /* Writes v, or reads what is returned: 7 bits a byte, the lowest first, the sign in the lowest of all. */
-static int64_t mgi_se_number(mgi_se_buffer *c, int64_t v) {
+MGI_FN int64_t mgi_se_number(mgi_se_buffer *c, int64_t v) {
   uint64_t u = (uint64_t)v << 1 ^ (v < 0 ? ~(uint64_t)0 : 0);
   uint8_t b[10];
   int n = 0;
@@ -7014,7 +7014,7 @@ static int64_t mgi_se_number(mgi_se_buffer *c, int64_t v) {
     if ((c)->reads) memset(&(field), 0, sizeof(field)), (field) += v_, (c)->bad |= (int64_t)(field) != v_;              \
   } while (0)
 
-static uint64_t mgi_se_bytes_hash(uint64_t h, const void *data, size_t n) {
+MGI_FN uint64_t mgi_se_bytes_hash(uint64_t h, const void *data, size_t n) {
   const uint8_t *b = (const uint8_t *)data;
   for (size_t k = 0; k < n; k += 8) {
     uint64_t v = 0;
@@ -7023,9 +7023,9 @@ static uint64_t mgi_se_bytes_hash(uint64_t h, const void *data, size_t n) {
   }
   return mgi_se_mix(h, n);
 }
-static uint64_t mgi_se_text_hash(uint64_t h, const char *s) { return mgi_se_bytes_hash(h, s, strlen(s)); }
+MGI_FN uint64_t mgi_se_text_hash(uint64_t h, const char *s) { return mgi_se_bytes_hash(h, s, strlen(s)); }
 
-static int mgi_se_sample_op(mg_flat *k, int code, int inloop, int in0, int in1, int64_t rows, int64_t cols) {
+MGI_FN int mgi_se_sample_op(mg_flat *k, int code, int inloop, int in0, int in1, int64_t rows, int64_t cols) {
   mg_flat_op *o = &k->op[k->n];
   memset(o, 0, sizeof *o);
   o->code = (int16_t)code, o->inloop = (int8_t)inloop, o->loop = o->outer = (int8_t)(inloop ? 4 : 0), o->trips = inloop ? (double)k->iters : 1, o->esize = 2;
@@ -7038,7 +7038,7 @@ static int mgi_se_sample_op(mg_flat *k, int code, int inloop, int in0, int in1, 
 }
 /* A hash of what the model says of kernels of every kind: functions of one or two products, with and without a loop, row
    sums, accumulators over a group of blocks.  The seed is fixed: another hash is another model. */
-static uint64_t mgi_se_model_hash(const mg_machine *gpu) {
+MGI_FN uint64_t mgi_se_model_hash(const mg_machine *gpu) {
   static const int64_t rows[] = { 1, 16, 16, 64, 128, 40 }, cols[] = { 8, 64, 128, 256, 37 }, inner[] = { 16, 64, 128, 512, 90 };
   static const int64_t iters[] = { 1, 1, 2, 3, 8, 64 }, groups[] = { 1, 1, 2, 8, 16, 32 };
   const int64_t blocks[] = { 1, 32, gpu->sms, 300, 2000 };
@@ -7091,7 +7091,7 @@ static uint64_t mgi_se_model_hash(const mg_machine *gpu) {
 }
 
 /* Of what the result depends on, in a complete configuration.  0 if there is no memory. */
-static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi_se_key *key) {
+MGI_FN int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi_se_key *key) {
   char *text = NULL;
   mg_error e;
   if (mg_print(program, &text, &e) != MG_OK) return 0;
@@ -7115,10 +7115,10 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   mg_string_free(text);
   return 1;
 }
-static uint64_t mgi_se_key_hash(const mgi_se_key *k) { return mgi_se_bytes_hash(4, k, sizeof *k); }
+MGI_FN uint64_t mgi_se_key_hash(const mgi_se_key *k) { return mgi_se_bytes_hash(4, k, sizeof *k); }
 
 /* Reads all of a file that begins with `magic`, as far as it goes.  `kind` and `fate` name it, and what becomes of it, in messages. */
-static mg_status mgi_se_kept_read(FILE *f, const char *path, const char *kind, const char *fate, const char *magic, mgi_se_buffer *to, mg_error *e) {
+MGI_FN mg_status mgi_se_kept_read(FILE *f, const char *path, const char *kind, const char *fate, const char *magic, mgi_se_buffer *to, mg_error *e) {
   size_t room = 0, n = 0;
   for (;; to->n = n) { /* what is there, not what a head says */
     if (n == room) {
@@ -7134,7 +7134,7 @@ static mg_status mgi_se_kept_read(FILE *f, const char *path, const char *kind, c
 }
 
 /* Writes head and body to `tmp`, which is opened in `mode`, and renames it. */
-static int mgi_se_kept_put(const char *path, const char *tmp, const char *mode, const void *head, size_t bytes, const uint8_t *b, size_t n) {
+MGI_FN int mgi_se_kept_put(const char *path, const char *tmp, const char *mode, const void *head, size_t bytes, const uint8_t *b, size_t n) {
   FILE *f = fopen(tmp, mode);
   int ok = f && (!bytes || fwrite(head, bytes, 1, f) == 1) && (!n || fwrite(b, n, 1, f) == 1);
   if (f) ok &= fclose(f) == 0;
@@ -7145,7 +7145,7 @@ static int mgi_se_kept_put(const char *path, const char *tmp, const char *mode, 
 
 /* Whether a structure that was read can be one of frame f's: all indices within their tables, operands first.  What it
    computes is for the verifier to say. */
-static int mgi_se_structure_fits(const mgi_se_seg *s, const mgi_se_structure *t) {
+MGI_FN int mgi_se_structure_fits(const mgi_se_seg *s, const mgi_se_structure *t) {
   if (t->n < 1 || t->n > MGI_SE_SOPS || !(t->us >= 0 && t->us <= 2e9 + 1)) return 0; /* 2e9: no tile, and `foreign` */
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
@@ -7168,7 +7168,7 @@ static int mgi_se_structure_fits(const mgi_se_seg *s, const mgi_se_structure *t)
 }
 
 /* Writes a structure, or reads one of frame f; axis counts are not kept, as the tuner finds them anew. */
-static void mgi_se_structure_code(mgi_se_buffer *c, const mgi_se_seg *s, const mgi_se_frame *f, mgi_se_structure *t) {
+MGI_FN void mgi_se_structure_code(mgi_se_buffer *c, const mgi_se_seg *s, const mgi_se_frame *f, mgi_se_structure *t) {
   if (c->reads) {
     memset(t, 0, sizeof *t);
     t->n_out = (int)s->p->n_out, t->n_grid = f->n_grid, t->group = f->group;
@@ -7221,23 +7221,23 @@ enum { MGI_SE_MOST_OPS = 200, MGI_SE_KERNELS = 5, MGI_SE_DOWN = 1024, MGI_SE_CHA
 
 typedef struct mgi_se_set { uint64_t w[MGI_SE_SET_WORDS]; } mgi_se_set; /* of operators, by place in postorder */
 
-static int mgi_se_set_has(const mgi_se_set *a, int k) { return (int)(a->w[k / 64] >> k % 64 & 1); }
-static void mgi_se_set_put(mgi_se_set *a, int k) { a->w[k / 64] |= (uint64_t)1 << k % 64; }
-static void mgi_se_set_join(mgi_se_set *a, const mgi_se_set *b) { for (int i = 0; i < MGI_SE_SET_WORDS; i++) a->w[i] |= b->w[i]; }
-static int mgi_se_set_same(const mgi_se_set *a, const mgi_se_set *b) { return !memcmp(a, b, sizeof *a); }
+MGI_FN int mgi_se_set_has(const mgi_se_set *a, int k) { return (int)(a->w[k / 64] >> k % 64 & 1); }
+MGI_FN void mgi_se_set_put(mgi_se_set *a, int k) { a->w[k / 64] |= (uint64_t)1 << k % 64; }
+MGI_FN void mgi_se_set_join(mgi_se_set *a, const mgi_se_set *b) { for (int i = 0; i < MGI_SE_SET_WORDS; i++) a->w[i] |= b->w[i]; }
+MGI_FN int mgi_se_set_same(const mgi_se_set *a, const mgi_se_set *b) { return !memcmp(a, b, sizeof *a); }
 /* a without b; `none`: nothing is left. */
-static mgi_se_set mgi_se_set_minus(const mgi_se_set *a, const mgi_se_set *b, int *none) {
+MGI_FN mgi_se_set mgi_se_set_minus(const mgi_se_set *a, const mgi_se_set *b, int *none) {
   mgi_se_set c;
   *none = 1;
   for (int i = 0; i < MGI_SE_SET_WORDS; i++) c.w[i] = a->w[i] & ~b->w[i], *none &= !c.w[i];
   return c;
 }
-static int mgi_se_set_size(const mgi_se_set *a, int n) {
+MGI_FN int mgi_se_set_size(const mgi_se_set *a, int n) {
   int c = 0;
   for (int k = 0; k < n; k++) c += mgi_se_set_has(a, k);
   return c;
 }
-static uint64_t mgi_se_set_hash(const mgi_se_set *a) {
+MGI_FN uint64_t mgi_se_set_hash(const mgi_se_set *a) {
   uint64_t h = 1;
   for (int i = 0; i < MGI_SE_SET_WORDS; i++) h = mgi_se_mix(h, a->w[i]);
   return h;
@@ -7278,7 +7278,7 @@ typedef struct mgi_se_found { /* of one segment */
   double us;
 } mgi_se_found;
 
-static void mgi_se_cuts_visit(mgi_se_cuts *C, uint32_t t) {
+MGI_FN void mgi_se_cuts_visit(mgi_se_cuts *C, uint32_t t) {
   const uint32_t id = C->p->tensors[t].op;
   if (!id || C->place[t] >= 0) return;
   const mg_op_node *o = &C->p->ops[id];
@@ -7287,7 +7287,7 @@ static void mgi_se_cuts_visit(mgi_se_cuts *C, uint32_t t) {
 }
 
 /* What the operators of p are to each other; p has at most MGI_SE_MOST_OPS.  0 if memory is out. */
-static int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
+MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
   memset(C, 0, sizeof *C);
   C->p = p;
   C->place = (int16_t *)malloc(p->n_tensors * sizeof *C->place);
@@ -7321,10 +7321,10 @@ static int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
   }
   return 1;
 }
-static void mgi_se_cuts_free(mgi_se_cuts *C) { free(C->place), free(C->down); }
+MGI_FN void mgi_se_cuts_free(mgi_se_cuts *C) { free(C->place), free(C->down); }
 
 /* The operators outside of segment s that make what it takes; *takes: the inputs of the program that it takes, as bits. */
-static mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, uint32_t *takes) {
+MGI_FN mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, uint32_t *takes) {
   mgi_se_set need;
   int none;
   memset(&need, 0, sizeof need), *takes = 0;
@@ -7336,7 +7336,7 @@ static mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, ui
 typedef struct mgi_se_blocks { mgi_se_set together[MGI_SE_MOST_OPS]; } mgi_se_blocks;
 
 /* 1: block k is not in the down-set, and all that it needs is. */
-static int mgi_se_cuts_follows(const mgi_se_cuts *C, const mgi_se_blocks *B, const mgi_se_set *down, int k) {
+MGI_FN int mgi_se_cuts_follows(const mgi_se_cuts *C, const mgi_se_blocks *B, const mgi_se_set *down, int k) {
   uint32_t takes;
   int none;
   if (mgi_se_set_has(down, k) || !mgi_se_set_has(&B->together[k], k)) return 0;
@@ -7346,7 +7346,7 @@ static int mgi_se_cuts_follows(const mgi_se_cuts *C, const mgi_se_blocks *B, con
 }
 /* All down-sets of the blocks: from the empty one, what has all its operands is added, in every order.  0: there are more than `most`; -1: memory
    is out. */
-static int mgi_se_cuts_orders(mgi_se_cuts *C, const mgi_se_blocks *B, int most) {
+MGI_FN int mgi_se_cuts_orders(mgi_se_cuts *C, const mgi_se_blocks *B, int most) {
   enum { SLOTS = 4 * MGI_SE_DOWN };
   int16_t *slot = (int16_t *)malloc(SLOTS * sizeof *slot);
   int all = 1;
@@ -7369,7 +7369,7 @@ static int mgi_se_cuts_orders(mgi_se_cuts *C, const mgi_se_blocks *B, int most) 
   return all;
 }
 /* Blocks of a long program: with what nothing else uses, its only user, if that is no product. */
-static void mgi_se_cuts_blocks(const mgi_se_cuts *C, mgi_se_blocks *B) {
+MGI_FN void mgi_se_cuts_blocks(const mgi_se_cuts *C, mgi_se_blocks *B) {
   int block[MGI_SE_MOST_OPS];
   memset(B, 0, sizeof *B);
   for (int k = 0; k < C->n; k++) {
@@ -7383,14 +7383,14 @@ static void mgi_se_cuts_blocks(const mgi_se_cuts *C, mgi_se_blocks *B) {
   }
   for (int k = 0; k < C->n; k++) mgi_se_set_put(&B->together[block[k]], k);
 }
-static int mgi_se_down_cmp(const void *x, const void *y) {
+MGI_FN int mgi_se_down_cmp(const void *x, const void *y) {
   const mgi_se_set *a = (const mgi_se_set *)x, *b = (const mgi_se_set *)y;
   const int more = mgi_se_set_size(a, MGI_SE_MOST_OPS) - mgi_se_set_size(b, MGI_SE_MOST_OPS);
   return more ? more : memcmp(a, b, sizeof *a);
 }
 /* Fills in the down-sets: all, if there are few enough; of a long program those of its blocks, and with each of these what begins another block;
    or those that the postorder passes through.  0 if memory is out. */
-static int mgi_se_cuts_down(mgi_se_cuts *C) {
+MGI_FN int mgi_se_cuts_down(mgi_se_cuts *C) {
   const double most = sqrt((double)MGI_SE_CHAINS / (C->n + 1));
   const int few = most < MGI_SE_DOWN ? (int)most : (int)MGI_SE_DOWN;
   mgi_se_blocks *B = (mgi_se_blocks *)calloc(1, sizeof *B);
@@ -7423,7 +7423,7 @@ static int mgi_se_cuts_down(mgi_se_cuts *C) {
 }
 
 /* Whether operator k of segment s hands what it makes to others. */
-static int mgi_se_cuts_leaves(const mgi_se_cuts *C, const mgi_se_set *s, int k) {
+MGI_FN int mgi_se_cuts_leaves(const mgi_se_cuts *C, const mgi_se_set *s, int k) {
   int none;
   mgi_se_set_minus(&C->to[k], s, &none);
   return C->given[k] || !none;
@@ -7431,7 +7431,7 @@ static int mgi_se_cuts_leaves(const mgi_se_cuts *C, const mgi_se_set *s, int k) 
 
 /* The bytes that segment s takes and gives; negative if it has too many inputs or outputs, or hands another segment an
    exponential that is not normalised: fp16 in device memory would overflow. */
-static double mgi_se_cuts_bytes(const mgi_se_cuts *C, const mgi_se_set *s) {
+MGI_FN double mgi_se_cuts_bytes(const mgi_se_cuts *C, const mgi_se_set *s) {
   uint32_t takes;
   const mgi_se_set need = mgi_se_cuts_need(C, s, &takes);
   double bytes = 0;
@@ -7448,7 +7448,7 @@ static double mgi_se_cuts_bytes(const mgi_se_cuts *C, const mgi_se_set *s) {
 
 /* Segment f->ops as a program of its own, and which tensors its inputs and outputs are; NULL: *e says why not.  Inputs come in the order in
    which its operators take them, those of the whole program in the program's: segments that are equal up to names are one program. */
-static mg_graph *mgi_se_segment(const mgi_se_cuts *C, mgi_se_found *f, mg_error *e) {
+MGI_FN mg_graph *mgi_se_segment(const mgi_se_cuts *C, mgi_se_found *f, mg_error *e) {
   const mg_graph *p = C->p;
   const int whole = mgi_se_set_same(&f->ops, &C->all);
   mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
@@ -7535,20 +7535,20 @@ typedef struct mgi_se_search {
 } mgi_se_search;
 
 /* Takes the outcome of a step that makes or judges a candidate: where memory was out, the search is not complete. */
-static mg_status mgi_se_step(mgi_se_search *S, mg_status st) {
+MGI_FN mg_status mgi_se_step(mgi_se_search *S, mg_status st) {
   S->cut |= st == MG_NO_MEMORY;
   return st;
 }
 
 /* What the model says of g; 1e18 if there is none, and e says why. */
-static double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) {
+MGI_FN double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) {
   const double us = g ? mg_predict_us(g, S->cfg.machine) : MG_NO_TIME;
   mgi_se_step(S, g ? us < MG_NO_TIME ? MG_OK : MG_NO_MEMORY : e->status);
   return us;
 }
 
 /* 1 if g may go on as a candidate; where memory or time kept the verifier from a verdict, the search is not complete. */
-static int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, const mg_verify_config *v, mg_verify_report *r) {
+MGI_FN int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, const mg_verify_config *v, mg_verify_report *r) {
   mg_error e;
   if (mgi_se_step(S, mg_verify(p, g, v, r, &e)) != MG_OK) return 0;
   if (r->unfinished && v->stop && mgi_se_stopped(&S->cfg)) { /* most take far less: what was found is kept */
@@ -7563,7 +7563,7 @@ static int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, 
 }
 
 /* The hook's answer; one thread at a time asks. */
-static mg_status mgi_se_emittable(mgi_se_search *S, const mg_graph *g, mg_error *why) {
+MGI_FN mg_status mgi_se_emittable(mgi_se_search *S, const mg_graph *g, mg_error *why) {
   if (!S->cfg.emittable) return MG_OK;
   pthread_mutex_lock(&S->root->hook);
   mg_status st = mgi_se_step(S, S->cfg.emittable(S->cfg.user, g, why));
@@ -7571,7 +7571,7 @@ static mg_status mgi_se_emittable(mgi_se_search *S, const mg_graph *g, mg_error 
   return st;
 }
 
-static int mgi_se_over(mgi_se_search *S) {
+MGI_FN int mgi_se_over(mgi_se_search *S) {
   if (mgi_se_stopped(&S->cfg) || mgi_se_seconds() > S->end) { S->cut = S->late = 1; return 1; }
   return 0;
 }
@@ -7580,16 +7580,16 @@ static int mgi_se_over(mgi_se_search *S) {
 typedef struct mgi_se_kept_head { char magic[8]; mgi_se_key key; uint64_t check; } mgi_se_kept_head;
 typedef struct mgi_se_kept_mark { uint32_t bytes, mark; uint64_t check; } mgi_se_kept_mark;
 
-static mgi_se_kept_head mgi_se_kept_head_of(const mgi_se_key *key) {
+MGI_FN mgi_se_kept_head mgi_se_kept_head_of(const mgi_se_key *key) {
   mgi_se_kept_head h;
   memset(&h, 0, sizeof h);
   memcpy(h.magic, "mirageK6", 8), h.key = *key, h.check = mgi_se_key_hash(key);
   return h;
 }
-static uint32_t mgi_se_kept_marked(uint64_t seed, uint32_t bytes) { return (uint32_t)mgi_se_mix(seed, bytes); }
+MGI_FN uint32_t mgi_se_kept_marked(uint64_t seed, uint32_t bytes) { return (uint32_t)mgi_se_mix(seed, bytes); }
 
 /* The body of a record but its structures, in both directions. */
-static void mgi_se_kept_code(mgi_se_buffer *c, mgi_se_kept *r) {
+MGI_FN void mgi_se_kept_code(mgi_se_buffer *c, mgi_se_kept *r) {
   if (c->reads) memset(r, 0, sizeof *r), mgi_se_get_to(c, &r->seg, sizeof r->seg);
   else mgi_se_put(c, &r->seg, sizeof r->seg);
   MGI_SE_FIELD(c, r->frame);
@@ -7600,14 +7600,14 @@ static void mgi_se_kept_code(mgi_se_buffer *c, mgi_se_kept *r) {
   c->bad |= r->frame < 0 || r->n < 0 || r->n > MGI_SE_KEEP;
 }
 
-static int mgi_se_record_cmp(const void *a, const void *b) {
+MGI_FN int mgi_se_record_cmp(const void *a, const void *b) {
   const mgi_se_record *x = (const mgi_se_record *)a, *y = (const mgi_se_record *)b;
   return x->seg != y->seg ? x->seg < y->seg ? -1 : 1 : x->frame != y->frame ? x->frame < y->frame ? -1 : 1 : 0;
 }
 
 /* Notes where the records are; *whole is what is left of the file without an end that is torn: a last record that is not whole,
    or zeros. */
-static mg_status mgi_se_kept_index(mgi_se_search *S, size_t *whole, mg_error *e) {
+MGI_FN mg_status mgi_se_kept_index(mgi_se_search *S, size_t *whole, mg_error *e) {
   const uint8_t *b = S->kept.b;
   size_t n = S->kept.n, at = sizeof(mgi_se_kept_head), end = n;
   uint32_t cap = 0;
@@ -7638,7 +7638,7 @@ static mg_status mgi_se_kept_index(mgi_se_search *S, size_t *whole, mg_error *e)
 
 /* Opens the checkpoint for more records, if one is asked for.  What has no whole head, as it was begun only, or a torn end, is
    first written anew beside it. */
-static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
+MGI_FN mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
   const char *path = S->cfg.checkpoint;
   mgi_se_key key;
   if (!path) return MG_OK;
@@ -7677,7 +7677,7 @@ static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
 }
 
 /* Appends what is new; under the lock, or alone.  What fails leaves a torn end: nothing follows it. */
-static void mgi_se_kept_write(mgi_se_search *S) {
+MGI_FN void mgi_se_kept_write(mgi_se_search *S) {
   double t = mgi_se_seconds();
   int ok = !S->news.bad && S->file && (!S->news.n || fwrite(S->news.b, 1, S->news.n, S->file) == S->news.n) && fflush(S->file) == 0;
   S->news.n = 0;
@@ -7692,7 +7692,7 @@ static void mgi_se_kept_write(mgi_se_search *S) {
 
 /* Takes t to the segment's pool, which holds the MGI_SE_KEEP best that it was given and, of the others, the best with a group
    axis; 0 if t is not among them.  Who is left out here is left out by all: more that are better do not bring it back. */
-static int mgi_se_pool_add(mgi_se_search *S, const mgi_se_structure *t) {
+MGI_FN int mgi_se_pool_add(mgi_se_search *S, const mgi_se_structure *t) {
   int at = S->n_pool, out = -1;
   while (at > 0 && mgi_se_structure_before(t, &S->pool[S->order[at - 1]])) at--;
   if (at >= MGI_SE_POOL || (at >= MGI_SE_KEEP && !t->group)) return 0;
@@ -7705,7 +7705,7 @@ static int mgi_se_pool_add(mgi_se_search *S, const mgi_se_structure *t) {
 }
 
 /* What a frame says of itself, and the fastest of its structures that anyone wants, NULL: none, go to the sums; under the lock. */
-static void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const mgi_se_structure *best) {
+MGI_FN void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const mgi_se_structure *best) {
   mgi_se_search *R = S->root;
   mg_search_stats *st = &R->st;
   st->states += r->count[0], st->pruned_expression += r->count[1], st->pruned_shape += r->count[2], st->pruned_duplicate += r->count[3];
@@ -7719,7 +7719,7 @@ static void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const mgi_
 }
 
 /* Tells the caller how far the search is, at most five times a second; the main thread, with or without the lock. */
-static void mgi_se_tell(mgi_se_search *S, int locked) {
+MGI_FN void mgi_se_tell(mgi_se_search *S, int locked) {
   double now = mgi_se_seconds(), left = -1;
   if (!S->cfg.progress || now - S->shown <= 0.2) return;
   if (!locked) pthread_mutex_lock(&S->lock);
@@ -7737,7 +7737,7 @@ static void mgi_se_tell(mgi_se_search *S, int locked) {
 /* Effort e: a segment's most promising frames first, as far as a few states and steps go; then more of both.  The last is all of the
    space that is stated.  None depends on a clock.  A frame that such a limit ended is searched anew by the next. */
 enum { MGI_SE_EFFORTS = 4, MGI_SE_EFFORT_FRAMES = 8, MGI_SE_EFFORT_STATES = 512, MGI_SE_EFFORT_STEPS = 1 << 12, MGI_SE_EFFORT_WORK = 1 << 22 };
-static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
+MGI_FN mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
   mg_search_config c = *cfg;
   const int64_t states = (int64_t)MGI_SE_EFFORT_STATES << 2 * e, steps = (int64_t)MGI_SE_EFFORT_STEPS << 4 * e;
   if (e >= MGI_SE_EFFORTS - 1) return c;
@@ -7746,19 +7746,19 @@ static mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
   return c;
 }
 /* A frame's work; 0: all that there is, as nothing more may be given. */
-static double mgi_se_effort_work(const mg_search_config *cfg, int e) {
+MGI_FN double mgi_se_effort_work(const mg_search_config *cfg, int e) {
   const mg_search_config c = mgi_se_effort(cfg, e);
   return c.max_states < cfg->max_states || c.max_steps < cfg->max_steps ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e) : 0;
 }
 /* What effort e is for frame k: e for the most promising, for others, up to a number, that of the first one; -1: none. */
-static int mgi_se_effort_of(int e, int k) {
+MGI_FN int mgi_se_effort_of(int e, int k) {
   const int most = MGI_SE_EFFORT_FRAMES << e / 2;
   if (e == MGI_SE_EFFORTS - 1 || k < most) return e;
   return k < 2 * most ? 0 : -1;
 }
 
 /* 1: frame k of the segment in hand has a record, whose part it then takes, unless it took more effort; under the lock. */
-static int mgi_se_kept_take(mgi_se_search *S, int k) {
+MGI_FN int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_record key = { S->seg_id, k, 0, 0 };
   const mgi_se_record *at = R->n_record ? (const mgi_se_record *)bsearch(&key, R->record, R->n_record, sizeof key, mgi_se_record_cmp) : NULL;
@@ -7786,7 +7786,7 @@ static int mgi_se_kept_take(mgi_se_search *S, int k) {
 }
 
 /* The record of a finished frame, with those of its structures that `keep` marks; under the lock. */
-static void mgi_se_kept_add(mgi_se_search *S, mgi_se_kept *r, mgi_se_structure *t, const uint8_t *keep) {
+MGI_FN void mgi_se_kept_add(mgi_se_search *S, mgi_se_kept *r, mgi_se_structure *t, const uint8_t *keep) {
   mgi_se_search *R = S->root;
   mgi_se_buffer *w = &R->news;
   mgi_se_kept_mark m;
@@ -7804,7 +7804,7 @@ static void mgi_se_kept_add(mgi_se_search *S, mgi_se_kept *r, mgi_se_structure *
   if (w->bad || mgi_se_seconds() >= R->write_at) mgi_se_kept_write(R);
 }
 
-static void mgi_se_run_frame(mgi_se_search *S, int k) {
+MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_frame *f = &S->frame[k];
   const int effort = mgi_se_effort_of(S->effort, k), counts = effort == S->effort;
@@ -7852,7 +7852,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
 }
 
 typedef struct mgi_se_worker { mgi_se_search *S; int main, tune; } mgi_se_worker;
-static void *mgi_se_work(void *arg) {
+MGI_FN void *mgi_se_work(void *arg) {
   mgi_se_worker *W = (mgi_se_worker *)arg;
   mgi_se_search *S = W->S;
   for (;;) {
@@ -7877,7 +7877,7 @@ static void *mgi_se_work(void *arg) {
     }
   }
 }
-static void mgi_se_parallel(mgi_se_search *S, int tune) {
+MGI_FN void mgi_se_parallel(mgi_se_search *S, int tune) {
   pthread_t thread[64];
   mgi_se_worker W[64];
   int n = 0, want = S->cfg.threads < 64 ? S->cfg.threads : 64;
@@ -7892,7 +7892,7 @@ static void mgi_se_parallel(mgi_se_search *S, int tune) {
 }
 
 /* Whether class c is of leading dimensions alone, in whatever is made of the program's tensors. */
-static int mgi_se_leads(const mgi_se_seg *s, int c) {
+MGI_FN int mgi_se_leads(const mgi_se_seg *s, int c) {
   for (int k = 0; k < s->n_inst; k++) if (mg_op_row(s->inst[k].op)->moves) return 0;
   for (uint32_t k = 1; k < s->p->n_tensors; k++)
     for (int d = 0; d < s->p->tensors[k].shape.rank; d++) {
@@ -7902,7 +7902,7 @@ static int mgi_se_leads(const mgi_se_seg *s, int c) {
   return 1;
 }
 
-static void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_frame *like) {
+MGI_FN void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_frame *like) {
   int axes[MGI_SE_MAX_CLASSES] = { 0 };
   for (int a = 1; a < MGI_SE_AXES; a++) {
     const int by = mgi_se_axis_class(like, a);
@@ -7925,7 +7925,7 @@ static void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
 }
 
 /* What is most likely to have the fastest first: many grid axes, no group axis, no loop. */
-static int mgi_se_frame_cmp(const void *x, const void *y) {
+MGI_FN int mgi_se_frame_cmp(const void *x, const void *y) {
   const mgi_se_frame *a = (const mgi_se_frame *)x, *b = (const mgi_se_frame *)y;
   const int axes = (b->n_grid - (b->group > 0)) - (a->n_grid - (a->group > 0)), group = (a->group > 0) - (b->group > 0);
   if (axes || group) return axes ? axes : group;
@@ -7935,7 +7935,7 @@ static int mgi_se_frame_cmp(const void *x, const void *y) {
 
 /* Frames: sets of the outputs' classes for the grid (the last dimension goes on x), times a class that is summed over for
    the group axis or none, times a class for each loop or none. */
-static void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
+MGI_FN void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
   int cls[MGI_SE_MAX_CLASSES], n = 0;
   uint8_t loaded[MGI_SE_MAX_CLASSES] = { 0 };
   S->n_frames = 0;
@@ -7984,7 +7984,7 @@ static void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
 /* For graphs at sizes that may stay large, as what a reshape takes apart does, or of which none is smaller: hours.  So many seconds at
    most, and no more than the search has left; a last one is there for what was found by then, and for what `stop` finds under way. */
 enum { MGI_SE_CHECK_S = 10 };
-static mg_verify_config mgi_se_check_config(const mgi_se_search *S) {
+MGI_FN mg_verify_config mgi_se_check_config(const mgi_se_search *S) {
   mg_verify_config v = mg_verify_config_default();
   const int stopped = mgi_se_stopped(&S->cfg);
   const double left = stopped ? 0 : S->end - mgi_se_seconds();
@@ -7995,7 +7995,7 @@ static mg_verify_config mgi_se_check_config(const mgi_se_search *S) {
 }
 
 /* The small, uneven instance of structure t against the program's. */
-static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_structure *t, int split, mg_verify_report *r) {
+MGI_FN int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_structure *t, int split, mg_verify_report *r) {
   mg_error e;
   int ok = 0;
   memset(r, 0, sizeof *r);
@@ -8032,7 +8032,7 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
 }
 
 /* Which of the segment's frames have their turn now. */
-static mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
+MGI_FN mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
   if (!f->open) {
     f->open = (uint8_t *)malloc((size_t)S->n_frames + 1), f->n_frames = S->n_frames;
     if (f->open) memset(f->open, 1, (size_t)S->n_frames + 1);
@@ -8051,7 +8051,7 @@ static mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
 
 /* Begins f's segment, `key` among those of the search, or goes on with it, by S->effort; p becomes its own.  *frames: there are frames to
    search.  Only S is written, and of the root what is written under its lock. */
-static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_found *f, uint64_t key, int *frames, mg_error *e) {
+MGI_FN mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_found *f, uint64_t key, int *frames, mg_error *e) {
   mgi_se_search *R = S->root;
   mg_error local;
   const int first = !f->s;
@@ -8087,7 +8087,7 @@ static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
 
 /* Among the structures of the pool, as frames price them, that of which `want` of different work are no slower: their us, as
    a limit for the tuner. */
-static double mgi_se_pool_guess(const mgi_se_search *S, int want, int group) {
+MGI_FN double mgi_se_pool_guess(const mgi_se_search *S, int want, int group) {
   uint64_t seen[64];
   int n = 0;
   for (int i = 0; i < S->n_pool && want <= 64; i++) {
@@ -8101,7 +8101,7 @@ static double mgi_se_pool_guess(const mgi_se_search *S, int want, int group) {
 }
 
 /* Tunes the pool up to `limit` us, and orders it; how many of it are then in their places: all that are slower come later. */
-static int mgi_se_pool_tune(mgi_se_search *S, double limit) {
+MGI_FN int mgi_se_pool_tune(mgi_se_search *S, double limit) {
   S->limit = limit;
   mgi_se_parallel(S, 1);
   for (int k = 1; k < S->n_pool; k++) {
@@ -8116,7 +8116,7 @@ static int mgi_se_pool_tune(mgi_se_search *S, double limit) {
 }
 
 /* The k-th of the pool with all its best tiles; its place in the order took the first. */
-static const mgi_se_structure *mgi_se_pool_tiles(mgi_se_search *S, int k) {
+MGI_FN const mgi_se_structure *mgi_se_pool_tiles(mgi_se_search *S, int k) {
   const int x = S->order[k];
   mgi_se_structure *t = &S->pool[x];
   for (int all = 0; all < 2 && S->tuned[x] == 1 && t->n_tiles < MGI_SE_TILES; all++) mgi_se_tune(S->seg, t, S->cfg.machine, 0, MGI_SE_TILES, all ? 1e300 : t->tile_us[0] * 1.25);
@@ -8125,15 +8125,15 @@ static const mgi_se_structure *mgi_se_pool_tiles(mgi_se_search *S, int k) {
 }
 
 /* 1 if there are results that are ranked behind others, whatever their times; then, whether g is one. */
-static int mgi_se_judges(const mgi_se_search *S) { return S->cfg.wary != NULL || !S->cfg.unsafe; }
-static int mgi_se_behind(mgi_se_search *S, const mg_graph *g) {
+MGI_FN int mgi_se_judges(const mgi_se_search *S) { return S->cfg.wary != NULL || !S->cfg.unsafe; }
+MGI_FN int mgi_se_behind(mgi_se_search *S, const mg_graph *g) {
   mg_safety_report r;
   mg_error why;
   if (S->cfg.wary && S->cfg.wary(S->cfg.user, g)) return 1;
   return !S->cfg.unsafe && mgi_se_step(S, mg_safety_of(S->root->p, g, NULL, &r, &why)) == MG_OK && r.verdict == MG_UNSAFE;
 }
 /* g with what makes it unsafe stored as `stored` says (MG_STORE_..), and products of it wide; NULL where that is not enough, or not emitted.  r: g's report. */
-static mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, int stored, mg_safety_report r) {
+MGI_FN mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, int stored, mg_safety_report r) {
   mg_graph *with = NULL;
   mg_error why;
   const mg_safety least = r.verdict == MG_UNSAFE ? MG_SAFETY_OPEN : MG_SAFE; /* what is not decided is left so, or shown */
@@ -8161,7 +8161,7 @@ static mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, int stored
 }
 /* Has the plans of g keep what makes it unsafe in f16 by powers of two, or else in f32; leaves it as it is where neither is enough.  What
    that costs, in microseconds. */
-static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
+MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   mg_safety_report r;
   mg_graph *with = NULL;
   mg_error why;
@@ -8176,7 +8176,7 @@ static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
 
 /* When its frames are done: keeps at most `want` structures, those of the root tuned by all threads.  Only so many are tuned
    as are wanted, or before one that is, by a limit that rises until they are there. */
-static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
+MGI_FN mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   mgi_se_found *f = S->found;
   const mgi_se_seg *s = S->seg;
   mg_error local;
@@ -8242,13 +8242,13 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   return st;
 }
 
-static void mgi_se_segment_free(mgi_se_search *S) {
+MGI_FN void mgi_se_segment_free(mgi_se_search *S) {
   free(S->frame), free(S->pool), free(S->turn);
   S->frame = NULL, S->pool = NULL, S->turn = NULL, S->n_pool = S->cap_frames = S->n_frames = S->n_turns = 0;
 }
 
 /* mgi_se_segment_end; what the efforts before this one found stays among it. */
-static mg_status mgi_se_segment_better(mgi_se_search *S, int want, mg_error *e) {
+MGI_FN mg_status mgi_se_segment_better(mgi_se_search *S, int want, mg_error *e) {
   mgi_se_found *f = S->found, was = *f;
   f->st = NULL, f->tile = NULL, f->report = NULL, f->n = f->n_split = 0, f->us = 0;
   mg_status st = mgi_se_segment_end(S, want, e);
@@ -8283,7 +8283,7 @@ static mg_status mgi_se_segment_better(mgi_se_search *S, int want, mg_error *e) 
 }
 
 /* The whole program, or more of it: p is given the first time. */
-static mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found *f, int effort, mg_error *e) {
+MGI_FN mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found *f, int effort, mg_error *e) {
   int frames;
   S->effort = effort;
   mg_status st = mgi_se_segment_begin(S, p, f, 1, &frames, e);
@@ -8307,11 +8307,11 @@ typedef struct mgi_se_queue {
   mg_error e;
 } mgi_se_queue;
 
-static void mgi_se_queue_failed(mgi_se_queue *q, mg_status st, const mg_error *e) {
+MGI_FN void mgi_se_queue_failed(mgi_se_queue *q, mg_status st, const mg_error *e) {
   if (st != MG_OK && q->st == MG_OK) q->st = st, q->e = *e;
 }
 
-static void mgi_se_queue_work(mgi_se_queue *q, int main) {
+MGI_FN void mgi_se_queue_work(mgi_se_queue *q, int main) {
   mgi_se_search *R = q->root;
   mg_error e;
   memset(&e, 0, sizeof e);
@@ -8364,13 +8364,13 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
   pthread_cond_broadcast(&q->more);
   pthread_mutex_unlock(&R->lock);
 }
-static void *mgi_se_queue_thread(void *q) {
+MGI_FN void *mgi_se_queue_thread(void *q) {
   mgi_se_queue_work((mgi_se_queue *)q, 0);
   return NULL;
 }
 
 /* Searches n segments by `effort`, each of which has its program or was begun before. */
-static mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found **seg, int n, int effort, mg_error *e) {
+MGI_FN mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found **seg, int n, int effort, mg_error *e) {
   pthread_t thread[64];
   mgi_se_queue q;
   int started = 0;
@@ -8388,11 +8388,11 @@ static mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found **seg, in
 }
 
 /* Says what ended an e-graph early: of the first of these segments, in their order, whose was; if none was before. */
-static void mgi_se_stops(mgi_se_search *S, const mgi_se_found *f, int n) {
+MGI_FN void mgi_se_stops(mgi_se_search *S, const mgi_se_found *f, int n) {
   for (int k = 0; k < n; k++)
     if (f[k].s && f[k].s->eg && f[k].s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f[k].s->stop);
 }
-static void mgi_se_found_free(mgi_se_found *f) {
+MGI_FN void mgi_se_found_free(mgi_se_found *f) {
   mg_graph_free(f->own);
   if (f->shared) return;
   mg_graph_free(f->tiled);
@@ -8407,7 +8407,7 @@ mg_search_config mg_search_config_default(void) {
   return c;
 }
 
-static int mgi_se_block_ops(const mg_graph *g) {
+MGI_FN int mgi_se_block_ops(const mg_graph *g) {
   int most = 0;
   for (uint32_t k = 1; k < g->n_ops; k++) {
     if (g->ops[k].code != MG_OP_GRAPH) continue;
@@ -8426,7 +8426,7 @@ typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; 
 /* What library kernels take for a piece; 1e18 where they may not.  What nothing has normalised yet would be in memory between
    them, and fp16 may overflow: of such a piece all that could be cut off is that or takes that, and the `best` kernel of its own
    takes twice as long. */
-static double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x, double best) {
+MGI_FN double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x, double best) {
   double us = 0;
   int raw = 0, other = 0, none;
   mgi_se_set hot;
@@ -8442,7 +8442,7 @@ static double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
 }
 
 /* 1: operators that have no tensor in common with the others of the piece are among it: one kernel for both saves a launch at most. */
-static int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
+MGI_FN int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
   mgi_se_set met, reads;
   uint32_t takes = 0;
   int n = 0;
@@ -8462,7 +8462,7 @@ static int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
 }
 
 /* Adds the kernel f->tiled to g; map: the tensors of the program p in g. */
-static void mgi_se_compose_tiled(mg_graph *g, const mg_graph *p, const mgi_se_found *f, mg_tensor *map) {
+MGI_FN void mgi_se_compose_tiled(mg_graph *g, const mg_graph *p, const mgi_se_found *f, mg_tensor *map) {
   mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
   memset(out, 0, sizeof out);
   for (uint32_t q = 0; q < f->tiled->n_in; q++) in[q] = map[f->in[q].id];
@@ -8471,7 +8471,7 @@ static void mgi_se_compose_tiled(mg_graph *g, const mg_graph *p, const mgi_se_fo
 }
 
 /* The program in n pieces: each by its best kernel, or, those of `library`, by library kernels. */
-static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_found *seg, const mgi_se_piece *const *piece, const uint8_t *library, int n, mg_error *e) {
+MGI_FN mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_found *seg, const mgi_se_piece *const *piece, const uint8_t *library, int n, mg_error *e) {
   const mg_graph *p = S->p;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
@@ -8510,7 +8510,7 @@ static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mg
 }
 
 /* A graph of several kernels, resized to be small, against the program. */
-static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_report *r) {
+MGI_FN int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_report *r) {
   mg_classes a;
   mg_error e;
   mg_graph *ps = NULL, *gs = NULL;
@@ -8532,7 +8532,7 @@ static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_rep
 /* A small extent for class c of `a`.  One that an operator keeps as it is, as a reshape does, is kept; so are other classes of few elements that
    have that extent: where a kernel's blocks have chunks of 1 of the two, as of heads, nothing says that they are one. */
 enum { MGI_SE_SMALL = 16, MGI_SE_FEW = 256 };
-static int64_t mgi_se_small_extent(const mg_classes *a, const mg_classes *b, uint32_t c) {
+MGI_FN int64_t mgi_se_small_extent(const mg_classes *a, const mg_classes *b, uint32_t c) {
   int kept = a->fixed[c] || a->extent[c] < MGI_SE_SMALL;
   for (int both = 0; both < 2; both++) {
     const mg_classes *x = both ? b : a;
@@ -8543,7 +8543,7 @@ static int64_t mgi_se_small_extent(const mg_classes *a, const mg_classes *b, uin
 
 /* Fast tier of g, a µGraph for the program p, both at small sizes where g can be resized: extents by what the inputs say, every
    axis of two or more at two.  What that leaves open the full tier may show, kernel by kernel (Theorem D). */
-static int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_graph *g, mg_verify_report *r) {
+MGI_FN int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_graph *g, mg_verify_report *r) {
   mg_classes a, b;
   mg_error e;
   mg_graph *ps = NULL, *gs = NULL;
@@ -8576,7 +8576,7 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_grap
 
 /* g with the maximum of its rows taken off the argument of every exponential that a sum behind it adds up; NULL if there is none.
    Not equal where the argument is a part of such a row. */
-static mg_graph *mgi_se_steady(mgi_se_search *S, const mg_graph *g) {
+MGI_FN mg_graph *mgi_se_steady(mgi_se_search *S, const mg_graph *g) {
   mg_graph *with = NULL;
   mg_error e;
   char *text = NULL;
@@ -8610,18 +8610,18 @@ static mg_graph *mgi_se_steady(mgi_se_search *S, const mg_graph *g) {
   return with;
 }
 /* 1 if the results are full, and none that takes `us` could be one of them.  Those that `wary` names are the last of S->n_sure. */
-static int mgi_se_full(const mgi_se_search *S, const mg_search_result *r, double us) {
+MGI_FN int mgi_se_full(const mgi_se_search *S, const mg_search_result *r, double us) {
   return r->n == S->cfg.top_k && S->n_sure == r->n && us >= r->predicted_us[r->n - 1];
 }
 /* Moves result `from` of r to rank `to` of it, where its own graph is given up. */
-static void mgi_se_result_move(mg_search_result *r, int from, int to) {
+MGI_FN void mgi_se_result_move(mg_search_result *r, int from, int to) {
   if (from == to) return;
   r->graph[to] = r->graph[from], r->predicted_us[to] = r->predicted_us[from], r->measured_us[to] = r->measured_us[from], r->report[to] = r->report[from];
   r->graph[from] = NULL;
 }
 
 /* Result k goes behind those before `end`. */
-static void mgi_se_result_behind(mg_search_result *r, int k, int end) {
+MGI_FN void mgi_se_result_behind(mg_search_result *r, int k, int end) {
   mg_graph *g = r->graph[k];
   const double predicted = r->predicted_us[k], measured = r->measured_us[k];
   const mg_verify_report report = r->report[k];
@@ -8629,7 +8629,7 @@ static void mgi_se_result_behind(mg_search_result *r, int k, int end) {
   r->graph[k] = g, r->predicted_us[k] = predicted, r->measured_us[k] = measured, r->report[k] = report;
 }
 /* What a map says, whatever its axes are called and in which order they stand. */
-static uint64_t mgi_se_like_map(const mg_graph *g, const mg_map *map) {
+MGI_FN uint64_t mgi_se_like_map(const mg_graph *g, const mg_map *map) {
   uint64_t sum = 0;
   for (uint32_t a = 1; a < g->n_axes; a++) {
     const uint64_t axis = mgi_se_mix((uint64_t)g->axes[a].extent, a > 3);
@@ -8639,7 +8639,7 @@ static uint64_t mgi_se_like_map(const mg_graph *g, const mg_map *map) {
 }
 /* A value for each tensor of g in `of`, and one for g, that do not follow from the order of operators, the order and names of
    axes, nor from plans: two results of one value are one to those who choose among them.  outer: of the graph above. */
-static uint64_t mgi_se_like_graph(const mg_graph *g, const uint64_t *outer) {
+MGI_FN uint64_t mgi_se_like_graph(const mg_graph *g, const uint64_t *outer) {
   uint64_t *of = (uint64_t *)calloc(g->n_tensors, sizeof *of), sum = (uint64_t)g->threads;
   if (!of) return mg_hash(g);
   for (uint32_t k = 0; k < g->n_in; k++) of[g->in[k].id] = k + 1;
@@ -8667,7 +8667,7 @@ static uint64_t mgi_se_like_graph(const mg_graph *g, const uint64_t *outer) {
   return sum;
 }
 /* Of results that are alike the first by time and hash stays: 1 if that is one of r's, and none but g's place is free then. */
-static int mgi_se_like_better(mgi_se_search *S, mg_search_result *r, const mg_graph *g, double us, int wary) {
+MGI_FN int mgi_se_like_better(mgi_se_search *S, mg_search_result *r, const mg_graph *g, double us, int wary) {
   const uint64_t like = mgi_se_like_graph(g, NULL);
   for (int k = wary ? S->n_sure : 0, end = wary ? r->n : S->n_sure; k < end; k++) {
     if (mgi_se_like_graph(r->graph[k], NULL) != like) continue;
@@ -8680,7 +8680,7 @@ static int mgi_se_like_better(mgi_se_search *S, mg_search_result *r, const mg_gr
   return 0;
 }
 /* Puts g in at its rank; takes it over.  Of one that `wary` names a form with maxima of its own is put in beside it, if that is none. */
-static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
+MGI_FN void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
   uint64_t h = mg_hash(g);
   if (!mgi_se_full(S, r, us)) us += mgi_se_repair(S, &g);
   const int wary = mgi_se_judges(S) && !mgi_se_full(S, r, us) && mgi_se_behind(S, g);
@@ -8709,7 +8709,7 @@ static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g
 }
 
 /* Tiling expressions, where the whole program is a chain of matmuls or an attention: nested and sequential loops. */
-static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_error *why) {
+MGI_FN void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_error *why) {
   mg_graph *g[MGI_SE_TILINGS] = { NULL };
   double us[MGI_SE_TILINGS];
   int n = 0;
@@ -8734,7 +8734,7 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
 
 /* The structures of the whole program that have a group axis, in two kernels each: tiles near the best of the one kernel,
    then for the second kernel one axis after the other. */
-static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_search_result *out, mg_error *why) {
+MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_search_result *out, mg_error *why) {
   mg_error e;
   for (int k = 0; k < f->n_split; k++) {
     const mgi_se_structure *t = &f->split[k];
@@ -8775,11 +8775,11 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
 }
 
 /* What a kernel takes at least beside its bytes and products. */
-static double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch * gpu->launch_us + gpu->drain_us; }
+MGI_FN double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch * gpu->launch_us + gpu->drain_us; }
 
 /* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may be a
    kernel.  *out is the caller's to free; its number, or -1 if memory is out. */
-static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *id, mgi_se_piece **out) {
+MGI_FN int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *id, mgi_se_piece **out) {
   const int D = C->n_down;
   const double over = mgi_se_launch_least(S->cfg.machine);
   uint32_t n = 0, cap = 0, slots = 1024;
@@ -8836,7 +8836,7 @@ typedef struct mgi_se_chains {
 } mgi_se_chains;
 
 /* Fills the chains in; what the whole program takes, by what is known. */
-static double mgi_se_chains_fill(mgi_se_chains *H) {
+MGI_FN double mgi_se_chains_fill(mgi_se_chains *H) {
   const int n = H->n;
   double best = 1e18;
   for (int b = 0; b < n; b++) {
@@ -8865,12 +8865,12 @@ static double mgi_se_chains_fill(mgi_se_chains *H) {
 }
 
 typedef struct mgi_se_todo { double us; int piece; } mgi_se_todo;
-static int mgi_se_todo_cmp(const void *x, const void *y) {
+MGI_FN int mgi_se_todo_cmp(const void *x, const void *y) {
   const mgi_se_todo *a = (const mgi_se_todo *)x, *b = (const mgi_se_todo *)y;
   return a->us < b->us ? -1 : b->us < a->us ? 1 : a->piece - b->piece;
 }
 
-static const mg_verify_report *mgi_se_found_report(const mgi_se_found *f) { return f->tiled ? &f->tiled_report : &f->report[0]; }
+MGI_FN const mg_verify_report *mgi_se_found_report(const mgi_se_found *f) { return f->tiled ? &f->tiled_report : &f->report[0]; }
 
 /* What a program's cuts have come to. */
 typedef struct mgi_se_cutting {
@@ -8888,14 +8888,14 @@ typedef struct mgi_se_cutting {
 } mgi_se_cutting;
 
 /* What library kernels take for piece x, see mgi_se_piece_library; 1e18 too where they would hand on what is kept. */
-static double mgi_se_cuts_library(const mgi_se_search *S, const mgi_se_cutting *X, const mgi_se_piece *x, double best) {
+MGI_FN double mgi_se_cuts_library(const mgi_se_search *S, const mgi_se_cutting *X, const mgi_se_piece *x, double best) {
   int none;
   const mgi_se_set rest = mgi_se_set_minus(&x->ops, &X->kept, &none);
   return mgi_se_set_same(&rest, &x->ops) ? mgi_se_piece_library(S, X->C, x, best) : 1e18;
 }
 
 /* Of the segments before number n, one whose program this is, or -1. */
-static int mgi_se_cuts_twin(const mgi_se_cutting *X, int n, const mgi_se_found *f) {
+MGI_FN int mgi_se_cuts_twin(const mgi_se_cutting *X, int n, const mgi_se_found *f) {
   for (int k = 0; k < n && f->own; k++) if (X->seg[k].hash == f->hash && !X->seg[k].shared) return k;
   return -1;
 }
@@ -8903,7 +8903,7 @@ static int mgi_se_cuts_twin(const mgi_se_cutting *X, int n, const mgi_se_found *
 /* Drops the fastest structures of f that `wary` names: of a program of several kernels one such is enough to rank it behind all others.  A form
    of it with maxima of its own may take its place.  By the caller's thread. */
 enum { MGI_SE_PICKS = 8 };
-static void mgi_se_cuts_pick(mgi_se_search *S, mgi_se_found *f) {
+MGI_FN void mgi_se_cuts_pick(mgi_se_search *S, mgi_se_found *f) {
   double fastest = f->tiled ? f->tiled_us : 1e18;
   while (f->want > 1 && f->n && S->cfg.wary) {
     mg_error e;
@@ -8930,7 +8930,7 @@ static void mgi_se_cuts_pick(mgi_se_search *S, mgi_se_found *f) {
 }
 
 /* Piece x as a segment of its own, not searched yet; those of one program (mg_hash) are one. */
-static void mgi_se_cuts_add(mgi_se_cutting *X, mgi_se_piece *x) {
+MGI_FN void mgi_se_cuts_add(mgi_se_cutting *X, mgi_se_piece *x) {
   mgi_se_found f;
   mg_error local;
   memset(&f, 0, sizeof f);
@@ -8942,7 +8942,7 @@ static void mgi_se_cuts_add(mgi_se_cutting *X, mgi_se_piece *x) {
   x->at = X->n, X->seg[X->n++] = f;
 }
 /* What was found for a segment, between the tensors of those that share it. */
-static void mgi_se_cuts_share(mgi_se_cutting *X) {
+MGI_FN void mgi_se_cuts_share(mgi_se_cutting *X) {
   for (int k = 0; k < X->n; k++) {
     const mgi_se_found own = X->seg[k];
     if (!own.shared) continue;
@@ -8953,14 +8953,14 @@ static void mgi_se_cuts_share(mgi_se_cutting *X) {
   }
 }
 /* 1: effort e may find more for piece x. */
-static int mgi_se_cuts_open(const mgi_se_cutting *X, const mgi_se_piece *x, int e) {
+MGI_FN int mgi_se_cuts_open(const mgi_se_cutting *X, const mgi_se_piece *x, int e) {
   if (x->at < 0) return x->bound < 1e18;
   const mgi_se_found *f = &X->seg[x->at];
   return f->effort ? f->n_open > 0 && f->effort <= e : f->own != NULL || f->s != NULL || f->shared;
 }
 
 /* Searches the pieces todo[0 .. m) by `effort`, and takes over what they cost. */
-static mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, int effort, mg_error *e) {
+MGI_FN mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, int effort, mg_error *e) {
   int n = 0;
   mg_status st = MG_OK;
   mgi_se_found *seg = (mgi_se_found *)mgi_se_grow(X->seg, &X->cap_seg, (uint32_t)(X->n + m), sizeof *seg);
@@ -8994,7 +8994,7 @@ static mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, 
 
 /* In rounds, those first whose programs may be the best by the segments' bounds, until none that is left can be part of a better program
    than the best: so the threads do not decide. */
-static mg_status mgi_se_cuts_rounds(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
+MGI_FN mg_status mgi_se_cuts_rounds(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
   const mgi_se_chains *H = &X->H;
   mgi_se_piece *piece = X->piece;
   mgi_se_todo *todo = X->todo;
@@ -9030,7 +9030,7 @@ static mg_status mgi_se_cuts_rounds(mgi_se_search *S, mgi_se_cutting *X, mg_erro
 }
 
 /* The program that cost[k] is of: its pieces, in their order, and whether library kernels run them; how many, 0: there is none. */
-static int mgi_se_cuts_path(const mgi_se_cutting *X, int k, const mgi_se_piece **cut, uint8_t *library) {
+MGI_FN int mgi_se_cuts_path(const mgi_se_cutting *X, int k, const mgi_se_piece **cut, uint8_t *library) {
   const mgi_se_chains *H = &X->H;
   const int D = H->n;
   int n = 0;
@@ -9047,7 +9047,7 @@ static int mgi_se_cuts_path(const mgi_se_cutting *X, int k, const mgi_se_piece *
 /* 1: no one kernel is likely to be the whole program: it has more operators than a block may have, or a chain of more products than any
    kernel was found to hold.  Its cuts are then tried first (mgi_se_cuts_path_by_path). */
 enum { MGI_SE_PRODUCTS = 3 };
-static int mgi_se_long(const mgi_se_cuts *C, const mg_search_config *cfg) {
+MGI_FN int mgi_se_long(const mgi_se_cuts *C, const mg_search_config *cfg) {
   int deep[MGI_SE_MOST_OPS] = { 0 }, most = 0, ops = 0;
   for (int k = 0; k < C->n; k++) {
     const mg_op_node *o = &C->p->ops[C->op[k]];
@@ -9060,7 +9060,7 @@ static int mgi_se_long(const mgi_se_cuts *C, const mg_search_config *cfg) {
 }
 
 /* 1: the program of k kernels hands on in 16 bits what is not as safe so as it was written, and no plan repairs it.  No other program does then. */
-static int mgi_se_cuts_keep(mgi_se_search *S, mgi_se_cutting *X, int k) {
+MGI_FN int mgi_se_cuts_keep(mgi_se_search *S, mgi_se_cutting *X, int k) {
   const mgi_se_cuts *C = X->C;
   const mgi_se_piece *cut[MGI_SE_MOST_OPS];
   uint8_t library[MGI_SE_MOST_OPS];
@@ -9086,7 +9086,7 @@ static int mgi_se_cuts_keep(mgi_se_search *S, mgi_se_cutting *X, int k) {
 
 /* 1: piece x has several products, which *products is then, and the generator does not get far with it: it has a slice or a
    concat, or more operators than that puts into a kernel. */
-static int mgi_se_cuts_tileable(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x,
+MGI_FN int mgi_se_cuts_tileable(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x,
                                 mgi_se_set *products) {
   int counted = 0, hard = 0;
   memset(products, 0, sizeof *products);
@@ -9102,7 +9102,7 @@ static int mgi_se_cuts_tileable(const mgi_se_search *S, const mgi_se_cuts *C, co
 }
 /* Such pieces by tilings: of those with the same products the longest that has one.  They are not searched then; they have a
    quarter of the time. */
-static mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
+MGI_FN mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
   const double begun = mgi_se_seconds();
   mg_tilings_config c;
   memset(&c, 0, sizeof c);
@@ -9147,7 +9147,7 @@ static mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_err
 
 /* What pieces with `of` in them, and more, are likely to take: at least what that does, if no limit of an effort ended a frame of it; 1e18
    where there was no kernel for that, and `effort` is not to look for one. */
-static void mgi_se_cuts_guess(mgi_se_cutting *X, const mgi_se_piece *of, int effort) {
+MGI_FN void mgi_se_cuts_guess(mgi_se_cutting *X, const mgi_se_piece *of, int effort) {
   const mgi_se_found *f = of->at >= 0 ? &X->seg[of->at] : NULL;
   if (!f || (f->none ? f->n_spent && f->effort <= effort : (!f->n && !f->tiled) || f->n_spent)) return;
   const double found = of->us < of->library ? of->us : of->library, us = f->none ? 1e18 : found;
@@ -9162,7 +9162,7 @@ static void mgi_se_cuts_guess(mgi_se_cutting *X, const mgi_se_piece *of, int eff
 
 /* The fastest path through the cuts, a piece that `effort` may find more for, of at most `size` operators, priced by its guess; its pieces are
    searched, and so on until none of the fastest path's is left. */
-static mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effort, int size, mg_error *e) {
+MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effort, int size, mg_error *e) {
   const mgi_se_chains *H = &X->H;
   const int D = H->n;
   mg_status st = MG_OK;
@@ -9199,7 +9199,7 @@ static mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
 /* Of a long program: by little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
    by more, what may be a part of a better one; at last, what may be by its bound alone.  whole: NULL, or the whole program, which more
    effort may be a kernel of. */
-static mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mgi_se_found *whole, mg_error *e) {
+MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mgi_se_found *whole, mg_error *e) {
   mg_status st = mgi_se_cuts_tilings(S, X, e);
   for (int effort = 0; st == MG_OK && effort <= MGI_SE_EFFORTS && !mgi_se_over(S); effort++) {
     const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
@@ -9217,10 +9217,10 @@ static mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, m
 }
 
 enum { MGI_SE_MOVES = 8 }; /* one after the other, at most */
-static int mgi_se_is_move(const mg_op_node *o) { return o->code == MG_OP_RESHAPE || o->code == MG_OP_TRANSPOSE; }
+MGI_FN int mgi_se_is_move(const mg_op_node *o) { return o->code == MG_OP_RESHAPE || o->code == MG_OP_TRANSPOSE; }
 /* The reshapes and transposes of the program that end in t (back), or begin with it and have no other reader: end[k] is
    what lies beyond the first k + 1 of them. */
-static int mgi_se_moves(const mg_graph *p, mg_tensor t, int back, const mg_op_node **move, mg_tensor *end) {
+MGI_FN int mgi_se_moves(const mg_graph *p, mg_tensor t, int back, const mg_op_node **move, mg_tensor *end) {
   int n = 0;
   while (n < MGI_SE_MOVES && t.id) {
     uint32_t at = back ? p->tensors[t.id].op : 0;
@@ -9235,7 +9235,7 @@ static int mgi_se_moves(const mg_graph *p, mg_tensor t, int back, const mg_op_no
 }
 /* A faster form of g, which names what the program does, in which a load or a store takes the place of reshapes and
    transposes, as many as can be; NULL if there is none. */
-static mg_graph *mgi_se_fold_once(mgi_se_search *S, const mg_graph *g) {
+MGI_FN mg_graph *mgi_se_fold_once(mgi_se_search *S, const mg_graph *g) {
   const double us = mgi_se_us(S, g, NULL);
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_graph *b = g->ops[k].sub;
@@ -9264,7 +9264,7 @@ static mg_graph *mgi_se_fold_once(mgi_se_search *S, const mg_graph *g) {
    others, among the results.  What a reshape takes apart cannot be made small: it is verified as a certificate will be,
    piece by piece. */
 enum { MGI_SE_FOLD_S = 3 }; /* seconds that this has at least */
-static void mgi_se_fold(mgi_se_search *S, const mg_graph *g, mg_search_result *out) {
+MGI_FN void mgi_se_fold(mgi_se_search *S, const mg_graph *g, mg_search_result *out) {
   mg_graph *with = mgi_se_fold_once(S, g);
   mg_verify_config v = mgi_se_check_config(S);
   mg_verify_report rep;
@@ -9300,11 +9300,11 @@ typedef struct mgi_se_edging {
 /* Dimensions of a tensor's `own` shape, and of `to`, that come to the same. */
 typedef struct mgi_se_regroup { int own, n_own, to, n_to; } mgi_se_regroup;
 
-static int mgi_se_same_shape(const mg_shape *a, const mg_shape *b) {
+MGI_FN int mgi_se_same_shape(const mg_shape *a, const mg_shape *b) {
   return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
 /* The finest groups of both shapes, which have as many elements; how many. */
-static int mgi_se_regroups(const mg_shape *own, const mg_shape *to, mgi_se_regroup *out) {
+MGI_FN int mgi_se_regroups(const mg_shape *own, const mg_shape *to, mgi_se_regroup *out) {
   int n = 0;
   for (int i = 0, j = 0; i < own->rank || j < to->rank;) {
     mgi_se_regroup *r = &out[n++];
@@ -9324,13 +9324,13 @@ static int mgi_se_regroups(const mg_shape *own, const mg_shape *to, mgi_se_regro
   }
   return n;
 }
-static const char *mgi_se_edge_name(mgi_se_edging *E, char room[32]) {
+MGI_FN const char *mgi_se_edge_name(mgi_se_edging *E, char room[32]) {
   do snprintf(room, 32, "edge%d", ++E->fresh);
   while (mg_find(E->p, room).id);
   return room;
 }
 /* Tensor t of the program in its own shape. */
-static mg_tensor mgi_se_edge_whole(mgi_se_edging *E, mg_tensor t) {
+MGI_FN mg_tensor mgi_se_edge_whole(mgi_se_edging *E, mg_tensor t) {
   const mg_shape *want = &E->p->tensors[t.id].shape;
   const mg_tensor as = E->as[t.id];
   char room[32];
@@ -9342,7 +9342,7 @@ static mg_tensor mgi_se_edge_whole(mgi_se_edging *E, mg_tensor t) {
   return E->whole[t.id];
 }
 /* 1: operator o may take its operands as they are, which attribute is then *A. */
-static int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_attr *A) {
+MGI_FN int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_attr *A) {
   const mg_op_info *row = mg_op_row(o->code);
   const mg_shape *out = &E->p->tensors[o->out[0].id].shape;
   const int along = row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN || row->attr == MG_ATTR_SLICE;
@@ -9395,7 +9395,7 @@ static int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_a
   return 1;
 }
 /* 0: there is nothing to be gained, or no memory. */
-static int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
+MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   mgi_se_edging E;
   mg_tensor in[MG_MAX_IN], made[MG_MAX_OUT], outer[MG_MAX_OUT];
   const mg_op_node *first[MG_MAX_IN];
@@ -9492,7 +9492,7 @@ typedef struct mgi_se_regions {
 } mgi_se_regions;
 
 /* How that would lie which the n moves make of `in`: *like, its dimensions in what order; 0 where that is none. */
-static int mgi_se_lies(const mg_graph *p, mg_tensor in, int n, const mg_tensor *end, mg_tensor_info *like) {
+MGI_FN int mgi_se_lies(const mg_graph *p, mg_tensor in, int n, const mg_tensor *end, mg_tensor_info *like) {
   const mg_tensor_info *t = &p->tensors[in.id];
   int64_t stride[MG_MAX_RANK], place[MG_MAX_RANK];
   mg_shape shape = t->shape;
@@ -9545,7 +9545,7 @@ static int mgi_se_lies(const mg_graph *p, mg_tensor in, int n, const mg_tensor *
   return 1;
 }
 /* Marks the chains; 0: there are none. */
-static int mgi_se_regions_moved(const mg_graph *p, uint8_t *moved) {
+MGI_FN int mgi_se_regions_moved(const mg_graph *p, uint8_t *moved) {
   int turned = 0;
   for (int more = 1; more;) {
     more = 0;
@@ -9562,7 +9562,7 @@ static int mgi_se_regions_moved(const mg_graph *p, uint8_t *moved) {
   return turned;
 }
 /* What a region takes in the place of t, which a chain makes or an input is. */
-static mg_tensor mgi_se_region_input(const mg_graph *p, const uint8_t *moved, mg_tensor t, mg_graph *g) {
+MGI_FN mg_tensor mgi_se_region_input(const mg_graph *p, const uint8_t *moved, mg_tensor t, mg_graph *g) {
   mg_tensor end[MGI_SE_MOVES], from = t;
   mg_tensor_info like = p->tensors[t.id];
   int n = 0;
@@ -9575,7 +9575,7 @@ static mg_tensor mgi_se_region_input(const mg_graph *p, const uint8_t *moved, mg
   return mg_input_like(g, &like, NULL);
 }
 /* Region r of the program, of the operators whose part it is; 0 if it is none. */
-static int mgi_se_region_of(const mg_graph *p, const uint8_t *moved, const uint32_t *part, uint32_t which, mgi_se_region *r) {
+MGI_FN int mgi_se_region_of(const mg_graph *p, const uint8_t *moved, const uint32_t *part, uint32_t which, mgi_se_region *r) {
   mg_config c = mg_config_default();
   mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
   mg_error e;
@@ -9605,12 +9605,12 @@ static int mgi_se_region_of(const mg_graph *p, const uint8_t *moved, const uint3
   free(map);
   return good;
 }
-static void mgi_se_regions_free(mgi_se_regions *R) {
+MGI_FN void mgi_se_regions_free(mgi_se_regions *R) {
   for (int k = 0; k < R->n; k++) mg_graph_free(R->at[k].p), mg_search_result_free(&R->at[k].r);
   free(R->moved);
 }
 /* 0: no chain has a transpose, or there are too many regions. */
-static int mgi_se_regions_of(const mg_graph *p, mgi_se_regions *R) {
+MGI_FN int mgi_se_regions_of(const mg_graph *p, mgi_se_regions *R) {
   memset(R, 0, sizeof *R);
   R->moved = (uint8_t *)calloc(p->n_ops, 1);
   int *level = (int *)calloc(p->n_ops, sizeof *level), good = level && R->moved && !mg_n_sizes(p) && mgi_se_regions_moved(p, R->moved), deepest = 0;
@@ -9653,14 +9653,14 @@ static int mgi_se_regions_of(const mg_graph *p, mgi_se_regions *R) {
   return 0;
 }
 /* Tensor t of the program in g, with the moves that make it where they are not yet there. */
-static mg_tensor mgi_se_regions_tensor(const mg_graph *p, mg_graph *g, mg_tensor *map, mg_tensor t) {
+MGI_FN mg_tensor mgi_se_regions_tensor(const mg_graph *p, mg_graph *g, mg_tensor *map, mg_tensor t) {
   const mg_op_node *o = &p->ops[p->tensors[t.id].op];
   if (map[t.id].id) return map[t.id];
   mg_tensor in = mgi_se_regions_tensor(p, g, map, o->in[0]);
   return map[t.id] = mg_named(g, mg_apply(g, o->code, &o->attr, 1, &in), p->tensors[t.id].name);
 }
 /* The program with what each region has found, its chains addresses where they can be; NULL if there is none. */
-static mg_graph *mgi_se_regions_join(mgi_se_search *S, const mgi_se_regions *R) {
+MGI_FN mg_graph *mgi_se_regions_join(mgi_se_search *S, const mgi_se_regions *R) {
   const mg_graph *p = S->p;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
@@ -9683,7 +9683,7 @@ static mg_graph *mgi_se_regions_join(mgi_se_search *S, const mgi_se_regions *R) 
   return g;
 }
 /* g among the results, if it is equal; 1 if it is. */
-static int mgi_se_folded_add(mgi_se_search *S, mg_graph *g, mg_search_result *out) {
+MGI_FN int mgi_se_folded_add(mgi_se_search *S, mg_graph *g, mg_search_result *out) {
   mg_error e;
   const double us = mgi_se_us(S, g, NULL);
   mg_verify_config v = mgi_se_check_config(S);
@@ -9696,15 +9696,15 @@ static int mgi_se_folded_add(mgi_se_search *S, mg_graph *g, mg_search_result *ou
   else { S->st.verified++, mgi_se_result_add(S, out, g, us, &rep); return 1; }
   return 0;
 }
-static void mgi_se_search_also(mgi_se_search *S, const mg_search_stats *r) {
+MGI_FN void mgi_se_search_also(mgi_se_search *S, const mg_search_stats *r) {
   S->st.states += r->states, S->st.structures += r->structures, S->st.segments += r->segments, S->st.frames += r->frames;
 }
 /* 1 if the regions of p, all of them, take no long time. */
 enum { MGI_SE_SHORT = 18 };
-static int mgi_se_short(const mg_graph *p) { return p->n_ops <= MGI_SE_SHORT + 1; }
+MGI_FN int mgi_se_short(const mg_graph *p) { return p->n_ops <= MGI_SE_SHORT + 1; }
 /* Searches the regions, in at most half of the time that is left; 1 if there is one alone, and no chain is a kernel of its best, which ends
    the search. */
-static int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
+MGI_FN int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
   mgi_se_regions R;
   mg_error e;
   int done = 0, good = 1, kernels = 0;
@@ -9735,7 +9735,7 @@ static int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
 }
 
 /* What was found for the core as a µGraph of the program, its edges addresses where they can be. */
-static mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, const mg_graph *found) {
+MGI_FN mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, const mg_graph *found) {
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(S->p->name, &c);
   mg_tensor in[MG_MAX_IN], made[MG_MAX_OUT];
@@ -9762,7 +9762,7 @@ static mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, cons
   return g;
 }
 /* Searches the core, in at most half of the time that is left; 1 if the edges of its best are no kernels, which ends the search. */
-static int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
+MGI_FN int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
   mg_search_config c = S->cfg;
   mg_search_result r;
   mgi_se_edges E;
@@ -9787,7 +9787,7 @@ static int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
 }
 
 /* The program of k kernels that the chains have, if it is equal, among the results. */
-static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k, mg_search_result *out, mg_error *why) {
+MGI_FN void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k, mg_search_result *out, mg_error *why) {
   const mgi_se_piece *cut[MGI_SE_MOST_OPS];
   uint8_t library[MGI_SE_MOST_OPS];
   const int n = mgi_se_cuts_path(X, k, cut, library);
@@ -9812,7 +9812,7 @@ static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k,
 
 /* The fastest program whose products are library kernels, with those found around them, among the results: the model may be wrong of
    either, and a timed search compares them. */
-static void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
+MGI_FN void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
   const mgi_se_chains *H = &X->H;
   int k = 0, products = 0;
   for (int i = 0; i < X->n_piece; i++)
@@ -9830,7 +9830,7 @@ static void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_
 
 /* The fastest program if all reshapes and transposes that are kernels of their own become addresses, among the results: mgi_se_fold says of
    which they do. */
-static void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
+MGI_FN void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
   const mgi_se_chains *H = &X->H;
   int k = 0;
   double *known = (double *)malloc((2 * (size_t)X->n_piece + 1) * sizeof *known);
@@ -9858,7 +9858,7 @@ static void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_res
 
 /* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  by_path: for a program too long to be
    searched whole, or in the time that there was. */
-static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_path, mgi_se_found *whole, mg_search_result *out, mg_error *e, mg_error *why) {
+MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_path, mgi_se_found *whole, mg_search_result *out, mg_error *e, mg_error *why) {
   const int K = S->cfg.max_kernel_ops < C->n ? S->cfg.max_kernel_ops : C->n;
   const int all = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS || K < MGI_SE_KERNELS ? K : MGI_SE_KERNELS;
   mg_status st = MG_OK;
@@ -9959,18 +9959,18 @@ typedef struct mgi_se_rw {
   double best, launch;
 } mgi_se_rw;
 
-static void mgi_se_rw_free(mgi_se_rw *R) {
+MGI_FN void mgi_se_rw_free(mgi_se_rw *R) {
   mgi_se_frame_free(&R->f);
   free(R->way), free(R->input), free(R->value), free(R->tensor), free(R->need), free(R->bytes), free(R->size), free(R->cost), free(R->pick), free(R->type), free(R->hand), free(R->mark);
   free(R->item), free(R->piece), free(R->edge), free(R->slot);
 }
 
-static int mgi_se_rw_has(const mgi_se_rw_set *s, int v) {
+MGI_FN int mgi_se_rw_has(const mgi_se_rw_set *s, int v) {
   for (int k = 0; k < s->n; k++) if (s->v[k] == v) return 1;
   return 0;
 }
 /* s with v; s has room. */
-static mgi_se_rw_set mgi_se_rw_with(mgi_se_rw_set s, int v) {
+MGI_FN mgi_se_rw_set mgi_se_rw_with(mgi_se_rw_set s, int v) {
   int k = s.n;
   if (mgi_se_rw_has(&s, v)) return s;
   for (; k > 0 && s.v[k - 1] > v; k--) s.v[k] = s.v[k - 1];
@@ -9979,13 +9979,13 @@ static mgi_se_rw_set mgi_se_rw_with(mgi_se_rw_set s, int v) {
 }
 
 /* Whether derivation d may be an operator of a program. */
-static int mgi_se_rw_is_way(const mgi_se_rw *R, uint32_t d) {
+MGI_FN int mgi_se_rw_is_way(const mgi_se_rw *R, uint32_t d) {
   const mgi_se_der *x = &R->f.der[d];
   return x->code != MG_OP_LOAD && x->code != MG_OP_CONCAT_MATMUL; /* which is a sum of two products, too */
 }
 
 /* The operator of way w in g. */
-static mg_tensor mgi_se_rw_apply(const mgi_se_rw *R, mg_graph *g, int w, const mg_tensor *in) {
+MGI_FN mg_tensor mgi_se_rw_apply(const mgi_se_rw *R, mg_graph *g, int w, const mg_tensor *in) {
   const mgi_se_der *d = &R->f.der[R->way[w].d];
   const mgi_se_val *v = &R->f.val[R->way[w].v];
   int64_t ext[MG_MAX_RANK] = { 0 };
@@ -10000,14 +10000,14 @@ static mg_tensor mgi_se_rw_apply(const mgi_se_rw *R, mg_graph *g, int w, const m
   return mg_apply(g, (mg_opcode)d->code, &A, d->n_in, in);
 }
 
-static const char *mgi_se_rw_name(const mgi_se_rw *R, int v, char *room, size_t size) {
+MGI_FN const char *mgi_se_rw_name(const mgi_se_rw *R, int v, char *room, size_t size) {
   if (R->tensor[v]) return R->p->tensors[R->tensor[v]].name;
   snprintf(room, size, "%s%d", R->prefix, v);
   return room;
 }
 
 /* Value v as an input of g. */
-static mg_tensor mgi_se_rw_input(const mgi_se_rw *R, mg_graph *g, int v) {
+MGI_FN mg_tensor mgi_se_rw_input(const mgi_se_rw *R, mg_graph *g, int v) {
   const mgi_se_val *x = &R->f.val[v];
   int64_t dim[MG_MAX_RANK];
   char name[32];
@@ -10018,7 +10018,7 @@ static mg_tensor mgi_se_rw_input(const mgi_se_rw *R, mg_graph *g, int v) {
 
 /* The cheapest way to each value from the inputs, without those whose bits `without` has, and from what `from` has: pick, and its cost,
    1e18 where there is none.  Prices are positive, so no way is around a circle.  unit: each operator costs 1. */
-static void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint32_t without, int unit) {
+MGI_FN void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint32_t without, int unit) {
   for (int v = 0; v < R->n; v++) R->pick[v] = 0, R->cost[v] = R->input[v] >= 0 && !(without >> R->input[v] & 1) ? 0 : 1e18;
   for (int k = 0; from && k < from->n; k++) R->cost[from->v[k]] = -1e-3; /* of two ways, one that uses it */
   for (int again = 1; again;) {
@@ -10035,7 +10035,7 @@ static void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint32_t
 }
 
 /* Marks what value v is made of by the picks: 1 what is made, 2 what is there; the number of operators. */
-static int mgi_se_rw_uses(mgi_se_rw *R, uint32_t v) {
+MGI_FN int mgi_se_rw_uses(mgi_se_rw *R, uint32_t v) {
   int n = 1;
   if (R->mark[v]) return 0;
   R->mark[v] = R->pick[v] ? 1 : 2;
@@ -10046,7 +10046,7 @@ static int mgi_se_rw_uses(mgi_se_rw *R, uint32_t v) {
 }
 
 /* Value v in g by the picks; map: tensors of g, by value. */
-static mg_tensor mgi_se_rw_make(const mgi_se_rw *R, mg_graph *g, uint32_t v, mg_tensor *map) {
+MGI_FN mg_tensor mgi_se_rw_make(const mgi_se_rw *R, mg_graph *g, uint32_t v, mg_tensor *map) {
   mg_tensor in[4];
   if (map[v].id || !R->pick[v]) return map[v];
   const mgi_se_der *d = &R->f.der[R->way[R->pick[v] - 1].d];
@@ -10055,7 +10055,7 @@ static mg_tensor mgi_se_rw_make(const mgi_se_rw *R, mg_graph *g, uint32_t v, mg_
 }
 
 /* The piece as a program of its own: of the inputs it takes those that it uses.  in: its inputs' values.  NULL: it is none, or *oom. */
-static mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, const mgi_se_rw_set *to, int *in, int *n_in, int *ops) {
+MGI_FN mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, const mgi_se_rw_set *to, int *in, int *n_in, int *ops) {
   mg_error e;
   mg_config c = mg_config_default();
   int ok = 1;
@@ -10088,7 +10088,7 @@ static mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, cons
 }
 
 /* What it takes at least to make what s has: one more launch, the values, and the inputs without which they cannot be made. */
-static double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
+MGI_FN double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
   uint32_t need = 0;
   double bytes = 0;
   for (int k = 0; k < s->n; k++) bytes += R->bytes[s->v[k]], need |= R->need[s->v[k]];
@@ -10097,7 +10097,7 @@ static double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
 }
 
 /* The index of set s among the items; -1: no room. */
-static int mgi_se_rw_item_of(mgi_se_rw *R, const mgi_se_rw_set *s) {
+MGI_FN int mgi_se_rw_item_of(mgi_se_rw *R, const mgi_se_rw_set *s) {
   const uint32_t mask = 2 * MGI_SE_RW_SETS - 1;
   uint32_t h = (uint32_t)mgi_se_bytes_hash(1, s, sizeof *s) & mask;
   for (; R->slot[h] >= 0; h = (h + 1) & mask) if (!memcmp(&R->item[R->slot[h]].s, s, sizeof *s)) return R->slot[h];
@@ -10111,7 +10111,7 @@ static int mgi_se_rw_item_of(mgi_se_rw *R, const mgi_se_rw_set *s) {
 }
 
 /* Lists the pieces that make set `to`, where `spent` us are spent at least on what follows them. */
-static void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
+MGI_FN void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
   const double us = mg_dram_us(R->cfg.machine, 1);
   int *queue = (int *)malloc(MGI_SE_RW_SETS * sizeof *queue), n = 0;
   mgi_se_rw_set none;
@@ -10158,7 +10158,7 @@ static void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
 }
 
 /* The states that can be part of something better than the best, those with the least spent first, and their edges. */
-static void mgi_se_rw_states(mgi_se_rw *R) {
+MGI_FN void mgi_se_rw_states(mgi_se_rw *R) {
   mgi_se_rw_set outputs;
   memset(&outputs, 0, sizeof outputs);
   for (uint32_t k = 0; k < R->p->n_out; k++) outputs = mgi_se_rw_with(outputs, R->out[k]);
@@ -10201,7 +10201,7 @@ static void mgi_se_rw_states(mgi_se_rw *R) {
 }
 
 /* What each value may be at most, for inputs of 1 and denominators that are no less: as a measure, to compare (requirement 2). */
-static void mgi_se_rw_sizes(mgi_se_rw *R) {
+MGI_FN void mgi_se_rw_sizes(mgi_se_rw *R) {
   for (int v = 0; v < R->n; v++) R->size[v] = R->input[v] >= 0 ? 1 : 1e300;
   for (int again = 1, round = 0; again && round <= R->n; round++) {
     again = 0;
@@ -10229,7 +10229,7 @@ static void mgi_se_rw_sizes(mgi_se_rw *R) {
 }
 
 /* Which value each tensor of the program is: by the derivation that is its operator. */
-static void mgi_se_rw_tensors(mgi_se_rw *R) {
+MGI_FN void mgi_se_rw_tensors(mgi_se_rw *R) {
   const mg_graph *p = R->p;
   int32_t *value = R->value = (int32_t *)malloc(p->n_tensors * sizeof *value);
   if (!value) { R->over = 2; return; }
@@ -10255,7 +10255,7 @@ static void mgi_se_rw_tensors(mgi_se_rw *R) {
 }
 
 /* The values and the ways to make them.  0: something failed (over). */
-static int mgi_se_rw_values(mgi_se_rw *R) {
+MGI_FN int mgi_se_rw_values(mgi_se_rw *R) {
   mgi_se_frame *f = &R->f;
   const mg_graph *p = R->p;
   mg_error e;
@@ -10335,7 +10335,7 @@ static int mgi_se_rw_values(mgi_se_rw *R) {
 }
 
 /* Which values may be handed on.  0: none that the program does not have, or memory is out. */
-static int mgi_se_rw_hands(mgi_se_rw *R) {
+MGI_FN int mgi_se_rw_hands(mgi_se_rw *R) {
   const mgi_se_frame *f = &R->f;
   const mg_graph *p = R->p;
   const size_t n = (size_t)R->n + 1;
@@ -10425,7 +10425,7 @@ static int mgi_se_rw_hands(mgi_se_rw *R) {
 
 /* The bounds of all states by what is known of the pieces; the cost of the program by what is found.  cost[k * n_item + a]: state a in k
    kernels; by: the edge that it takes first. */
-static double mgi_se_rw_fill(mgi_se_rw *R, int most, double *cost, int32_t *by) {
+MGI_FN double mgi_se_rw_fill(mgi_se_rw *R, int most, double *cost, int32_t *by) {
   const int n = R->n_item;
   double best = 1e18;
   for (int a = 0; a < n; a++) R->item[a].ahead[0] = R->item[a].ahead[1] = R->item[a].after[0] = R->item[a].after[1] = 1e18, cost[a] = R->item[a].s.n ? 1e18 : 0;
@@ -10455,13 +10455,13 @@ static double mgi_se_rw_fill(mgi_se_rw *R, int most, double *cost, int32_t *by) 
 }
 
 /* The best kernel that was found for piece x, or NULL. */
-static const mgi_se_found *mgi_se_rw_found(const mgi_se_rw *R, const mgi_se_found *found, const mgi_se_rw_piece *x) {
+MGI_FN const mgi_se_found *mgi_se_rw_found(const mgi_se_rw *R, const mgi_se_found *found, const mgi_se_rw_piece *x) {
   const mgi_se_found *f = x->had >= 0 ? &R->S->had[x->had] : x->at >= 0 ? &found[x->at] : NULL;
   return f && f->n ? f : NULL;
 }
 /* The composition whose n pieces run in this order.  turn -1: each as the best kernel found or a library's; else as the kernel of that
    turn or the last found, and as a library's where none was.  *sampled: a check of one of them that says EQUAL_SAMPLED, if there is one. */
-static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, int turn, const mg_verify_report **sampled, mg_error *e) {
+MGI_FN mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, int turn, const mg_verify_report **sampled, mg_error *e) {
   const mg_graph *p = R->p;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
@@ -10509,7 +10509,7 @@ static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, cons
 }
 
 /* The segment of >>cuts that is piece x, or -1. */
-static int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
+MGI_FN int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
   for (int k = 0; k < R->S->n_had; k++) {
     const mgi_se_found *f = &R->S->had[k];
     mgi_se_rw_set from, to;
@@ -10533,7 +10533,7 @@ static int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
 }
 
 /* Searches what may be part of something better than the best, in rounds; *found is the caller's to free. */
-static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int most, mgi_se_found **found, int *n_found, mg_error *e) {
+MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int most, mgi_se_found **found, int *n_found, mg_error *e) {
   mgi_se_search *S = R->S;
   mg_status st = MG_OK;
   mgi_se_todo *todo = (mgi_se_todo *)malloc(((size_t)R->n_piece + 1) * sizeof *todo);
@@ -10602,7 +10602,7 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
 }
 
 /* Adds the composition of n pieces (mgi_se_rw_compose) to the results.  1: it is not as safe as written, and no plan repairs it. */
-static int mgi_se_rw_result(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, double us, int turn, mg_search_result *out, mg_error *why) {
+MGI_FN int mgi_se_rw_result(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, double us, int turn, mg_search_result *out, mg_error *why) {
   mgi_se_search *S = R->S;
   mg_error local;
   mg_verify_report rep;
@@ -10624,7 +10624,7 @@ static int mgi_se_rw_result(mgi_se_rw *R, const mgi_se_found *found, const int *
   return unsafe;
 }
 /* Adds what compositions over other values than the program's tensors can do better than the best of `out`; s: the whole program's segment. */
-static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, mg_search_result *out, mg_error *e, mg_error *why) {
+MGI_FN mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, mg_search_result *out, mg_error *e, mg_error *why) {
   const int K = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS ? S->cfg.max_kernel_ops : MGI_SE_KERNELS;
   const mg_graph *p = S->p;
   mg_status st = MG_OK;
@@ -10683,7 +10683,7 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
 
 /* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower.  Those that
    failed are last, those that mgi_se_behind names just before them; last[k]: 2, 1 of them, 0 of the others, asked once. */
-static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
+MGI_FN void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
   mg_error why;
   uint8_t *last = (uint8_t *)malloc((size_t)r->n + 1);
   memset(&why, 0, sizeof why);
@@ -10708,7 +10708,7 @@ static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
   if (!(r->measured_us[0] > 0)) snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "none of the %d candidates ran rightly", r->n);
 }
 /* 1 if one block at most shares a multiprocessor with the loop of warpgroups that `block`'s plan has, with the block's ring. */
-static int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
+MGI_FN int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
   const int open = mg_plan_says(block, MG_PLAN_RING, NULL) < 0 && mg_plan_says(block, MG_PLAN_COPY, NULL) < 0;
   mg_flat k;
   int is = 0;
@@ -10720,7 +10720,7 @@ static int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
   return is;
 }
 /* 1 if tensor copies let a product of the block be under way while the next step of its loop begins. */
-static int mgi_se_flies(const mg_graph *block) {
+MGI_FN int mgi_se_flies(const mg_graph *block) {
   mg_kernel_plan p;
   mg_chains c;
   mg_flat k;
@@ -10735,7 +10735,7 @@ static int mgi_se_flies(const mg_graph *block) {
 }
 /* Tensor copies where they pay and the emitter takes them.  Measured on an H200, cold: a chain of 1024 x 256 x 128 12.2 us to
    9.9, one of 512 9.8 to 9.3; with two blocks a multiprocessor 5 % more than cp.async. */
-static void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
+MGI_FN void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
   if (!S->cfg.emittable || !mg_machine_can(S->cfg.machine, MG_CAN_TENSOR_COPY)) return;
   for (uint32_t k = 1; k < (*g)->n_ops; k++) {
     mg_graph *with = NULL;
@@ -10753,7 +10753,7 @@ static void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
 }
 
 /* The program itself is timed beside them where the model left it out: its matmuls are the library's.  r has room for one more. */
-static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
+MGI_FN void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
   mg_error why;
   mg_graph *own = NULL;
   int there = 0;
@@ -10771,7 +10771,7 @@ static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
 /* A cache entry's body: the program's text, the statistics, how many µGraphs; of each its time, what mg_predict_us says of
    it, and its text.  A text is a length, 64 bits, and as many bytes. */
 
-static void mgi_se_put_text(mgi_se_buffer *w, const mg_graph *g) {
+MGI_FN void mgi_se_put_text(mgi_se_buffer *w, const mg_graph *g) {
   char *text = NULL;
   mg_error e;
   uint64_t n;
@@ -10782,7 +10782,7 @@ static void mgi_se_put_text(mgi_se_buffer *w, const mg_graph *g) {
 }
 
 typedef struct mgi_se_cache_head { char magic[8]; uint64_t check, key, bytes; } mgi_se_cache_head; /* check: of all that follows it */
-static mgi_se_cache_head mgi_se_cache_head_of(uint64_t key, const uint8_t *b, size_t n) {
+MGI_FN mgi_se_cache_head mgi_se_cache_head_of(uint64_t key, const uint8_t *b, size_t n) {
   mgi_se_cache_head h;
   memset(&h, 0, sizeof h);
   memcpy(h.magic, "mirageC4", 8), h.key = key, h.bytes = n;
@@ -10790,7 +10790,7 @@ static mgi_se_cache_head mgi_se_cache_head_of(uint64_t key, const uint8_t *b, si
   return h;
 }
 
-static uint64_t mgi_se_cache_path(const mgi_se_search *S, char *path, size_t size) {
+MGI_FN uint64_t mgi_se_cache_path(const mgi_se_search *S, char *path, size_t size) {
   mgi_se_key parts;
   if (!mgi_se_key_of(S->p, &S->cfg, &parts)) return 0;
   uint64_t key = mgi_se_mix(mgi_se_mix(mgi_se_key_hash(&parts), sizeof(mg_search_stats)), MG_AXIOM_TIMES) | 1;
@@ -10799,7 +10799,7 @@ static uint64_t mgi_se_cache_path(const mgi_se_search *S, char *path, size_t siz
 }
 
 /* 1: *out is filled in.  0: there is nothing to use; stats.cache_note says why, if there is a file. */
-static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
+MGI_FN int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
   char path[1024];
   mg_error e;
   uint64_t key = mgi_se_cache_path(S, path, sizeof path), n = 0;
@@ -10857,7 +10857,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
 }
 
 /* Keeps *out as the model ranks it, and the statistics. */
-static void mgi_se_cache_store(mgi_se_search *S, const mg_search_result *out) {
+MGI_FN void mgi_se_cache_store(mgi_se_search *S, const mg_search_result *out) {
   char path[1024], tmp[1064];
   uint64_t key = mgi_se_cache_path(S, path, sizeof path);
   mgi_se_buffer w;
@@ -10886,7 +10886,7 @@ static void mgi_se_cache_store(mgi_se_search *S, const mg_search_result *out) {
 }
 
 /* What was found for the rest of `program` (mg_rest_of) becomes what is found for the program: its picks stay kernels of their own. */
-static mg_status mgi_se_join(const mg_graph *program, const mg_rest *R, const mg_search_config *c, mg_search_result *out, mg_error *e) {
+MGI_FN mg_status mgi_se_join(const mg_graph *program, const mg_rest *R, const mg_search_config *c, mg_search_result *out, mg_error *e) {
   mg_error why;
   int n = 0;
   for (int k = 0; k < out->n; k++) {
@@ -10912,7 +10912,7 @@ static mg_status mgi_se_join(const mg_graph *program, const mg_rest *R, const mg
   return n ? MG_OK : mg_fail(e, MG_NOT_FOUND, "mg_search", "no µGraph is left: %.200s", why.msg);
 }
 /* mg_search of a program with gathers or argmaxes: of its rest. */
-static mg_status mgi_se_search_rest(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e) {
+MGI_FN mg_status mgi_se_search_rest(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e) {
   mg_search_config c = cfg ? *cfg : mg_search_config_default();
   mg_rest R;
   mg_error why;
@@ -11074,7 +11074,7 @@ void mg_search_result_free(mg_search_result *r) {
 }
 
 /* What the hook says of g, of picks of its rest. */
-static int mgi_se_settle(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
+MGI_FN int mgi_se_settle(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
   mg_rest R;
   mg_error why;
   if (!mg_has_picks(program)) return cfg->settle(cfg->settle_user, program, g);
@@ -11084,7 +11084,7 @@ static int mgi_se_settle(const mg_graph *program, const mg_search_config *cfg, c
   return said;
 }
 /* Where >>safety leaves it open, what the hook says; else 0. */
-static int mgi_se_unsettled(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
+MGI_FN int mgi_se_unsettled(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
   mg_safety_report r;
   mg_error why;
   if (!cfg || !cfg->settle || cfg->unsafe || mg_safety_of(program, g, NULL, &r, &why) != MG_OK) return 0;
@@ -11225,16 +11225,16 @@ typedef struct mgi_ranges {
   mgi_range_family family[MGI_RANGE_FAMILIES];
 } mgi_ranges;
 
-static int mgi_range_cells(const mgi_ranges *R) { return R->n_size[0] * R->n_size[1]; }
-static int mgi_range_cell(const mgi_ranges *R, const int at[2]) { return at[0] * R->n_size[1] + at[1]; }
-static int mgi_range_axis(const mgi_ranges *R, uint32_t symbol) { return (int)(symbol + 2 - R->program->n_symbols); }
+MGI_FN int mgi_range_cells(const mgi_ranges *R) { return R->n_size[0] * R->n_size[1]; }
+MGI_FN int mgi_range_cell(const mgi_ranges *R, const int at[2]) { return at[0] * R->n_size[1] + at[1]; }
+MGI_FN int mgi_range_axis(const mgi_ranges *R, uint32_t symbol) { return (int)(symbol + 2 - R->program->n_symbols); }
 /* The sizes at a place, by symbol. */
-static void mgi_range_values(const mgi_ranges *R, const int at[2], int64_t *value) {
+MGI_FN void mgi_range_values(const mgi_ranges *R, const int at[2], int64_t *value) {
   for (uint32_t s = 0; s < R->program->n_symbols; s++) value[s] = R->size[mgi_range_axis(R, s)][at[mgi_range_axis(R, s)]];
 }
 /* From least to most: of each power of two so many steps to the next, as far as they differ, and its neighbour, where one more chunk
    begins, and that of the most; none but the least below `from`. */
-static int mgi_range_sizes(int64_t least, int64_t most, int steps, int neighbours, int64_t from, int64_t *size) {
+MGI_FN int mgi_range_sizes(int64_t least, int64_t most, int steps, int neighbours, int64_t from, int64_t *size) {
   int n = 0;
   size[n++] = least;
   for (int64_t p = 1; p <= most && n < MGI_RANGE_SIZES - 64; p *= 2)
@@ -11249,7 +11249,7 @@ static int mgi_range_sizes(int64_t least, int64_t most, int steps, int neighbour
 }
 /* Of the sizes of an axis, places of at most `most` powers of two and numbers halfway, evenly: the least, and those from the least tile of
    a product on. */
-static int mgi_range_evenly(const int64_t *size, int n, int most, int *place) {
+MGI_FN int mgi_range_evenly(const int64_t *size, int n, int most, int *place) {
   int64_t all[MGI_RANGE_SIZES];
   const int many = mgi_range_sizes(size[0], size[n - 1], 2, 0, MGI_RANGE_LEAST, all), kept = many < most ? many : most;
   for (int k = 0, at = 0; k < kept; k++) {
@@ -11262,7 +11262,7 @@ static int mgi_range_evenly(const int64_t *size, int n, int most, int *place) {
    that are searched, where a chunk may be uneven, one more; and one more that is searched, the size before the most: with fewer divisors
    than that it has fewer tiles, and other kernels are among the best few.  Example: attention of 16 heads over 2048 keys, 11 % quicker
    by the model as it is found for 127 rows than as found for 128. */
-static void mgi_range_points(mgi_ranges *R) {
+MGI_FN void mgi_range_points(mgi_ranges *R) {
   const int two = R->program->n_symbols == 2;
   int place[2][MGI_RANGE_SEARCHED], n[2], side = MGI_RANGE_SEARCHED;
   if (two) side = 4;
@@ -11279,7 +11279,7 @@ static void mgi_range_points(mgi_ranges *R) {
     }
 }
 /* How many n make whole chunks of symbol or computed size k, of which `extent` blocks cut `all` elements; 0: no number does. */
-static int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, int64_t all, int64_t extent) {
+MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, int64_t all, int64_t extent) {
   const int64_t chunk = mg_ceil_div(all, extent), one = 1, most = program->symbol[0].most;
   int64_t first[MG_MAX_SYMBOLS], last[MG_MAX_SYMBOLS];
   if (k < program->n_symbols || chunk == 1) return chunk;
@@ -11287,7 +11287,7 @@ static int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, int64_t all,
   return last[k] % most == 0 && last[k] / most == first[k] ? chunk / mg_gcd(chunk, first[k]) : 0;
 }
 /* The family that g, found at these sizes, belongs to.  Its chunks and the sizes that it is for; 0: it is none, or too many chunks differ. */
-static int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const int64_t *n, mgi_range_family *f) {
+MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const int64_t *n, mgi_range_family *f) {
   mg_error e;
   mg_graph *flat = NULL;
   uint8_t *of = NULL;
@@ -11326,7 +11326,7 @@ static int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
   return good;
 }
 /* What it runs as at most[]: rounded up to its chunks.  0: it is not for that. */
-static int mgi_range_rounded(const mgi_range_family *f, uint32_t symbols, const int64_t *most, int64_t *to) {
+MGI_FN int mgi_range_rounded(const mgi_range_family *f, uint32_t symbols, const int64_t *most, int64_t *to) {
   for (uint32_t v = 0; v < symbols; v++) {
     if (f->most[v] && most[v] > f->most[v]) return 0;
     to[v] = mg_round_up(f->most[v] ? f->most[v] : most[v], f->chunk[v]);
@@ -11334,7 +11334,7 @@ static int mgi_range_rounded(const mgi_range_family *f, uint32_t symbols, const 
   return 1;
 }
 /* f from least[] to most[], in whole chunks; NULL: it is not for these. */
-static mg_graph *mgi_range_within(const mgi_range_family *f, const int64_t *least, const int64_t *most) {
+MGI_FN mg_graph *mgi_range_within(const mgi_range_family *f, const int64_t *least, const int64_t *most) {
   mg_graph *g = NULL;
   mg_error e;
   int64_t to[MG_MAX_SYMBOLS];
@@ -11346,7 +11346,7 @@ static mg_graph *mgi_range_within(const mgi_range_family *f, const int64_t *leas
 }
 static const int64_t mgi_range_ones[2] = {1, 1}; /* ranges have at most two symbols */
 /* By cell; one that rounds up to what the cell before it does on either axis has that one's price.  0: there is no memory. */
-static int mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
+MGI_FN int mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
   const int n = mgi_range_cells(R);
   const uint32_t symbols = R->program->n_symbols;
   int64_t value[MG_MAX_SYMBOLS], to[MG_MAX_SYMBOLS], other[MG_MAX_SYMBOLS];
@@ -11376,13 +11376,13 @@ static int mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
   }
   return 1;
 }
-static void mgi_range_drop(mgi_range_family *f) {
+MGI_FN void mgi_range_drop(mgi_range_family *f) {
   mg_graph_free(f->graph);
   mg_graph_free(f->made.graph);
   free(f->us);
 }
 /* Adds f, which is given up, unless it is there. */
-static mg_status mgi_range_add(mgi_ranges *R, mgi_range_family *f, mg_error *e) {
+MGI_FN mg_status mgi_range_add(mgi_ranges *R, mgi_range_family *f, mg_error *e) {
   int there = R->n == MGI_RANGE_FAMILIES;
   for (int k = 0; k < R->n && !there; k++) there = mg_graph_equal(R->family[k].graph, f->graph);
   if (there || !mgi_range_price(R, f)) mgi_range_drop(f);
@@ -11391,7 +11391,7 @@ static mg_status mgi_range_add(mgi_ranges *R, mgi_range_family *f, mg_error *e) 
 }
 /* 1 unless g, for `program`, both at one size, is not as safe as written: by bounds, and with `runs` by the hook where these leave
    it open. */
-static int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g, int runs) {
+MGI_FN int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g, int runs) {
   mg_safety_report r;
   mg_error e;
   if (cfg->unsafe || mg_safety_of(program, g, NULL, &r, &e) != MG_OK) return 1;
@@ -11400,7 +11400,7 @@ static int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, 
 /* ---- hooks of a search at sizes of what is contracted.  A µGraph of one size may be emitted where its family is not: blocks that are
    merged are a number.  So the search asks for the family, and goes on to what has one. */
 typedef struct mgi_range_hooks { const mgi_ranges *R; const mg_graph *at; const int64_t *n; } mgi_range_hooks; /* at: the program at n */
-static mg_status mgi_range_emittable(void *user, const mg_graph *g, mg_error *why) {
+MGI_FN mg_status mgi_range_emittable(void *user, const mg_graph *g, mg_error *why) {
   const mgi_range_hooks *H = (const mgi_range_hooks *)user;
   const mg_search_config *c = H->R->cfg;
   mgi_range_family f;
@@ -11412,17 +11412,17 @@ static mg_status mgi_range_emittable(void *user, const mg_graph *g, mg_error *wh
   mg_graph_free(f.graph);
   return s;
 }
-static void mgi_range_progress(void *user, const mg_search_stats *st) {
+MGI_FN void mgi_range_progress(void *user, const mg_search_stats *st) {
   const mg_search_config *c = ((const mgi_range_hooks *)user)->R->cfg;
   c->progress(c->user, st);
 }
-static int mgi_range_wary(void *user, const mg_graph *g) {
+MGI_FN int mgi_range_wary(void *user, const mg_graph *g) {
   const mg_search_config *c = ((const mgi_range_hooks *)user)->R->cfg;
   return c->wary(c->user, g);
 }
 /* Adds the family of g, found at point `point`, which has sizes n, or made there of family `like`; *took is 0 where g has none, has
    the chunks of `like`, or, with `sure`, `wary` names it. */
-static mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t *n, int point, int sure, int like, int *took, mg_error *e) {
+MGI_FN mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t *n, int point, int sure, int like, int *took, mg_error *e) {
   mgi_range_family f;
   const mg_search_config *c = R->cfg;
   *took = mgi_range_family_of(R->program, g, n, &f) && !(sure && c->wary && c->wary(c->user, f.graph));
@@ -11433,7 +11433,7 @@ static mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t 
   return MG_OK;
 }
 /* Searches at a point, and adds what is found: of what `wary` names nothing where there is other. */
-static mg_status mgi_range_search(mgi_ranges *R, int point, double seconds, mg_family_result *out, mg_error *e) {
+MGI_FN mg_status mgi_range_search(mgi_ranges *R, int point, double seconds, mg_family_result *out, mg_error *e) {
   const int again = R->point[point].limit > 0;
   mg_search_config c = *R->cfg;
   mg_search_result r;
@@ -11464,7 +11464,7 @@ static mg_status mgi_range_search(mgi_ranges *R, int point, double seconds, mg_f
   return s == MG_NOT_FOUND ? MG_OK : s;
 }
 /* 1 if p was searched, and is next to q: on a line along an axis, with no other between them that was. */
-static int mgi_range_beside(const mgi_ranges *R, int p, int q) {
+MGI_FN int mgi_range_beside(const mgi_ranges *R, int p, int q) {
   const int *from = R->point[p].at, *to = R->point[q].at, a = from[0] == to[0];
   int beside = p != q && R->point[p].searched && from[!a] == to[!a];
   for (int k = 0; k < R->points && beside; k++) {
@@ -11475,7 +11475,7 @@ static int mgi_range_beside(const mgi_ranges *R, int p, int q) {
   return beside;
 }
 /* The member of f at from[], with as many chunks of n[]: even ones; NULL: there is none. */
-static mg_graph *mgi_range_resized(const mgi_range_family *f, const int64_t *from, const int64_t *n) {
+MGI_FN mg_graph *mgi_range_resized(const mgi_range_family *f, const int64_t *from, const int64_t *n) {
   mg_graph *g = NULL, *out = NULL;
   mg_classes C;
   mg_error e;
@@ -11496,7 +11496,7 @@ static mg_graph *mgi_range_resized(const mgi_range_family *f, const int64_t *fro
   return out;
 }
 /* Adds what was found beside the point with as many chunks, even ones of these sizes: 100 rows in two are cut at 50, not at 64. */
-static mg_status mgi_range_vary(mgi_ranges *R, int point, mg_error *e) {
+MGI_FN mg_status mgi_range_vary(mgi_ranges *R, int point, mg_error *e) {
   const int cell = mgi_range_cell(R, R->point[point].at), found = R->n;
   mg_status s = MG_OK;
   int64_t n[MG_MAX_SYMBOLS], from[MG_MAX_SYMBOLS];
@@ -11521,10 +11521,10 @@ static mg_status mgi_range_vary(mgi_ranges *R, int point, mg_error *e) {
 enum { MGI_RANGE_OTHERS = 4, MGI_RANGE_TIMED = MGI_RANGE_KEPT + MGI_RANGE_OTHERS + MGI_RANGE_POINTS };
 #define MGI_RANGE_NEAR 1.3
 /* 1 if point q is nowhere less than `at`. */
-static int mgi_range_behind(const mgi_ranges *R, int q, const int at[2]) { return R->point[q].at[0] >= at[0] && R->point[q].at[1] >= at[1]; }
+MGI_FN int mgi_range_behind(const mgi_ranges *R, int q, const int at[2]) { return R->point[q].at[0] >= at[0] && R->point[q].at[1] >= at[1]; }
 /* What f takes at point q by its time at the least point from there on that has one, or by that of the one that it has other chunks of, or
    by the model. */
-static double mgi_range_known(const mgi_ranges *R, const mgi_range_family *f, int q) {
+MGI_FN double mgi_range_known(const mgi_ranges *R, const mgi_range_family *f, int q) {
   const int cell = mgi_range_cell(R, R->point[q].at);
   for (int later = q; later < R->points; later++)
     if (f->factor[later] != 0 && mgi_range_behind(R, later, R->point[q].at)) return f->us[cell] * f->factor[later];
@@ -11534,7 +11534,7 @@ static double mgi_range_known(const mgi_ranges *R, const mgi_range_family *f, in
 }
 /* The families to time at point q: those found there; or else, of those near the best, the best few that have no end, and the best of
    each other length; how many. */
-static int mgi_range_near(const mgi_ranges *R, int q, int found, int which[MGI_RANGE_TIMED]) {
+MGI_FN int mgi_range_near(const mgi_ranges *R, int q, int found, int which[MGI_RANGE_TIMED]) {
   const int few = R->cfg->measure_few, kept = few && few < MGI_RANGE_KEPT ? few : MGI_RANGE_KEPT;
   const int others = few && few < MGI_RANGE_OTHERS ? few : MGI_RANGE_OTHERS;
   int n = 0;
@@ -11569,7 +11569,7 @@ typedef struct mgi_range_call {
   double us[MGI_RANGE_TIMED];
 } mgi_range_call;
 /* Family f's factor at point q is that of the same member elsewhere.  0: none has been timed. */
-static int mgi_range_timed_there(mgi_ranges *R, int f, int q, const int64_t *to) {
+MGI_FN int mgi_range_timed_there(mgi_ranges *R, int f, int q, const int64_t *to) {
   mgi_range_family *x = &R->family[f];
   const uint32_t symbols = R->program->n_symbols;
   int64_t other[MG_MAX_SYMBOLS], same[MG_MAX_SYMBOLS];
@@ -11580,7 +11580,7 @@ static int mgi_range_timed_there(mgi_ranges *R, int f, int q, const int64_t *to)
   return x->factor[q] != 0;
 }
 /* The member of family f that point q asks for joins a call of its point and sizes, a new one maybe, unless it has a time or is in one. */
-static mg_status mgi_range_ask(mgi_ranges *R, int f, int q, mgi_range_call *call, int *calls, mg_error *e) {
+MGI_FN mg_status mgi_range_ask(mgi_ranges *R, int f, int q, mgi_range_call *call, int *calls, mg_error *e) {
   const mgi_range_family *x = &R->family[f];
   const uint32_t symbols = R->program->n_symbols;
   int64_t value[MG_MAX_SYMBOLS], to[MG_MAX_SYMBOLS];
@@ -11606,7 +11606,7 @@ static mg_status mgi_range_ask(mgi_ranges *R, int f, int q, mgi_range_call *call
   return s;
 }
 /* Times what is found at each point, or else the best few of all: which[] of each. */
-static mg_status mgi_range_time_all(mgi_ranges *R, int found, mg_error *e) {
+MGI_FN mg_status mgi_range_time_all(mgi_ranges *R, int found, mg_error *e) {
   enum { MOST = 2 * MGI_RANGE_POINTS * MGI_RANGE_TIMED };
   mgi_range_call *call = (mgi_range_call *)calloc(MOST, sizeof *call);
   mg_measure_job *job = (mg_measure_job *)calloc(MOST, sizeof *job);
@@ -11638,7 +11638,7 @@ static mg_status mgi_range_time_all(mgi_ranges *R, int found, mg_error *e) {
   return s;
 }
 /* Prices by times, of what was found and then of others: at each size as at the next point from there on.  What was not timed is no choice where something was. */
-static mg_status mgi_range_time(mgi_ranges *R, mg_error *e) {
+MGI_FN mg_status mgi_range_time(mgi_ranges *R, mg_error *e) {
   const int cells = mgi_range_cells(R);
   for (int found = 1; found >= 0; found--) {
     const mg_status s = mgi_range_time_all(R, found, e);
@@ -11655,7 +11655,7 @@ static mg_status mgi_range_time(mgi_ranges *R, mg_error *e) {
   return MG_OK;
 }
 /* ---- choice.  The best at each cell of families that are not `out`. */
-static void mgi_range_tops(mgi_ranges *R, const uint8_t *out) {
+MGI_FN void mgi_range_tops(mgi_ranges *R, const uint8_t *out) {
   for (int k = 0; k < mgi_range_cells(R); k++) {
     R->top[k] = 0;
     for (int f = 0; f < R->n; f++)
@@ -11663,7 +11663,7 @@ static void mgi_range_tops(mgi_ranges *R, const uint8_t *out) {
   }
 }
 /* From lo[1] on, over all of lo[0]..hi[0], the family that goes furthest within `loss` of the best, the least in sum where several do. */
-static void mgi_range_next(const mgi_ranges *R, const uint8_t *out, double loss, mgi_range_box *b) {
+MGI_FN void mgi_range_next(const mgi_ranges *R, const uint8_t *out, double loss, mgi_range_box *b) {
   double least = 0;
   b->family = -1, b->hi[1] = b->lo[1] - 1;
   for (int f = 0; f < R->n; f++) {
@@ -11686,7 +11686,7 @@ static void mgi_range_next(const mgi_ranges *R, const uint8_t *out, double loss,
   }
 }
 /* Ranges for lo .. hi of the first axis; how many, more than MG_MAX_RANGES: too many. */
-static int mgi_range_slice(const mgi_ranges *R, const uint8_t *out, double loss, int lo, int hi, mgi_range_box box[MG_MAX_RANGES]) {
+MGI_FN int mgi_range_slice(const mgi_ranges *R, const uint8_t *out, double loss, int lo, int hi, mgi_range_box box[MG_MAX_RANGES]) {
   int n = 0;
   for (int from = 0; from < R->n_size[1]; n++) {
     if (n == MG_MAX_RANGES) return n + 1;
@@ -11698,7 +11698,7 @@ static int mgi_range_slice(const mgi_ranges *R, const uint8_t *out, double loss,
   return n;
 }
 /* The fewest ranges, with families that are not `out`: how many; more than MG_MAX_RANGES: too many. */
-static int mgi_range_choose(const mgi_ranges *R, const uint8_t *out, double loss, mgi_range_box box[MG_MAX_RANGES]) {
+MGI_FN int mgi_range_choose(const mgi_ranges *R, const uint8_t *out, double loss, mgi_range_box box[MG_MAX_RANGES]) {
   mgi_range_box ignored[MG_MAX_RANGES];
   int few[MGI_RANGE_SIZES + 1], begin[MGI_RANGE_SIZES + 1]; /* of what is below a place: ranges, and where its last slice begins */
   few[0] = 0;
@@ -11714,7 +11714,7 @@ static int mgi_range_choose(const mgi_ranges *R, const uint8_t *out, double loss
     mgi_range_slice(R, out, loss, begin[hi], hi - 1, ignored), memcpy(box + few[begin[hi]], ignored, (size_t)(few[hi] - few[begin[hi]]) * sizeof *box);
   return n;
 }
-static double mgi_range_loss(const mgi_ranges *R, const mgi_range_box *b) {
+MGI_FN double mgi_range_loss(const mgi_ranges *R, const mgi_range_box *b) {
   double loss = 0;
   int at[2];
   for (at[0] = b->lo[0]; at[0] <= b->hi[0]; at[0]++)
@@ -11726,7 +11726,7 @@ static double mgi_range_loss(const mgi_ranges *R, const mgi_range_box *b) {
   return loss;
 }
 /* What MG_FEW_RANGES of them would lose, if `loss` takes more. */
-static double mgi_range_few_lose(const mgi_ranges *R, const uint8_t *out, double loss) {
+MGI_FN double mgi_range_few_lose(const mgi_ranges *R, const uint8_t *out, double loss) {
   mgi_range_box box[MG_MAX_RANGES];
   int n = MG_FEW_RANGES + 1;
   double most = 0;
@@ -11738,7 +11738,7 @@ static double mgi_range_few_lose(const mgi_ranges *R, const uint8_t *out, double
   return n > MG_FEW_RANGES ? loss : most;
 }
 /* The bounds of a range, and what is said of its ends. */
-static void mgi_range_begin(const mgi_ranges *R, const mgi_range_box *b, int timed, mg_range *r) {
+MGI_FN void mgi_range_begin(const mgi_ranges *R, const mgi_range_box *b, int timed, mg_range *r) {
   const mgi_range_family *f = &R->family[b->family];
   memset(r, 0, sizeof *r);
   for (uint32_t v = 0; v < R->program->n_symbols; v++) {
@@ -11753,7 +11753,7 @@ static void mgi_range_begin(const mgi_ranges *R, const mgi_range_box *b, int tim
   }
 }
 /* Makes range r of family f, emittable and shown equal, or *shown is 0.  What is shown once with these bounds is shown. */
-static mg_status mgi_range_make(mgi_ranges *R, int f, const mg_verify_config *v, mg_range *r, int *shown, mg_error *e) {
+MGI_FN mg_status mgi_range_make(mgi_ranges *R, int f, const mg_verify_config *v, mg_range *r, int *shown, mg_error *e) {
   mg_graph *p = NULL;
   mg_range *made = &R->family[f].made;
   *shown = made->graph && !memcmp(made->least, r->least, sizeof r->least) && !memcmp(made->most, r->most, sizeof r->most);
@@ -11795,7 +11795,7 @@ void mg_family_result_free(mg_family_result *r) {
 }
 /* Searches at all points that are to be: each has its share of the time that is left; then, of what others left over, those that theirs
    cut short. */
-static mg_status mgi_range_search_all(mgi_ranges *R, double end, mg_family_result *out, mg_error *e) {
+MGI_FN mg_status mgi_range_search_all(mgi_ranges *R, double end, mg_family_result *out, mg_error *e) {
   mg_status s = MG_OK;
   for (int again = 0; again < 2; again++) {
     int waiting = 0;
@@ -11816,7 +11816,7 @@ static mg_status mgi_range_search_all(mgi_ranges *R, double end, mg_family_resul
   return s;
 }
 /* The sizes, the points, and the program as its own family. */
-static mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
+MGI_FN mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
   const mg_graph *program = R->program;
   const int two = program->n_symbols == 2;
   int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
@@ -11843,7 +11843,7 @@ static mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
   if (s == MG_OK) s = mg_within(program, least, most, &own.graph, e);
   return s == MG_OK ? mgi_range_add(R, &own, e) : s;
 }
-static void mgi_ranges_close(mgi_ranges *R) {
+MGI_FN void mgi_ranges_close(mgi_ranges *R) {
   for (int k = 0; k < R->n; k++) mgi_range_drop(&R->family[k]);
   free(R->size[0]), free(R->size[1]), free(R->top), free(R);
 }

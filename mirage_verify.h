@@ -953,7 +953,7 @@ extern "C" {
 
 /* -------------------------------------------------------------------------------------------------- >>primes */
 
-static mg_modulus mgi_modulus(uint64_t m) {
+MGI_FN mg_modulus mgi_modulus(uint64_t m) {
   mg_modulus M;
   M.m = m;
   for (M.n = 0; M.n < 64 && m >> M.n; M.n++) {}
@@ -985,7 +985,7 @@ int mg_is_prime(uint64_t n) {
 }
 
 /* Uniform among the primes in [2^(bits-1), 2^bits). */
-static uint64_t mgi_ff_random_prime(uint64_t *state, int bits) {
+MGI_FN uint64_t mgi_ff_random_prime(uint64_t *state, int bits) {
   for (;;) {
     uint64_t top = (uint64_t)1 << (bits - 1), n = top | (mgi_ff_hash(*state += MGI_FF_GOLD, 1, 0) & (top - 1));
     if (mg_is_prime(n)) return n;
@@ -993,7 +993,7 @@ static uint64_t mgi_ff_random_prime(uint64_t *state, int bits) {
 }
 
 /* Everything that follows from p, q and the seed. */
-static void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, int exp_opaque) {
+MGI_FN void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, int exp_opaque) {
   static const char *const name[MG_OP_TABLE_END] = {
     "",
 #define MGI_E(id, name, n, lv, attr, abs, field, real, ...) name,
@@ -1021,13 +1021,13 @@ static void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, i
   }
 }
 
-static int mgi_field_by_value(const void *a, const void *b) {
+MGI_FN int mgi_field_by_value(const void *a, const void *b) {
   mg_rational x = *(const mg_rational *)a, y = *(const mg_rational *)b;
   mgi_i128 l = (mgi_i128)x.num * y.den, r = (mgi_i128)y.num * x.den;
   return l < r ? -1 : l > r;
 }
 /* Adds the constants of a graph and their negatives, each once, while there is room. */
-static int mgi_field_constants(const mg_graph *g, mg_rational *c, int n) {
+MGI_FN int mgi_field_constants(const mg_graph *g, mg_rational *c, int n) {
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
     if (o->sub) n = mgi_field_constants(o->sub, c, n);
@@ -1065,7 +1065,7 @@ void mg_field_levels(mg_field *F, const mg_graph *const *g, int n, double above)
 
 /* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61).  MG_NOT_FOUND if none
    of MG_VERIFY_CANDIDATES is prime: about one seed in 200,000. */
-static mg_status mgi_field_pair(uint64_t seed, int q_bits, mg_field *out) {
+MGI_FN mg_status mgi_field_pair(uint64_t seed, int q_bits, mg_field *out) {
   uint64_t state = mgi_ff_hash(seed, 5, 0), q = mgi_ff_random_prime(&state, q_bits), p = 0;
   uint64_t lo = (((uint64_t)1 << 60) + 2 * q - 1) / (2 * q), span = ((uint64_t)1 << 60) / (2 * q);
   mg_modulus J = mgi_modulus(span);
@@ -1090,7 +1090,7 @@ mg_status mg_field_large(uint64_t seed, int exp_opaque, mg_field *out) {
 }
 
 /* Products of the numbers that a pair must not divide: visits constants and extents at every level. */
-static int mgi_pair_fits(const mg_graph *g, uint64_t p, uint64_t q) {
+MGI_FN int mgi_pair_fits(const mg_graph *g, uint64_t p, uint64_t q) {
 #define MGI_HIT(x) ((x) && ((uint64_t)((x) < 0 ? -(x) : (x)) % p == 0 || (uint64_t)((x) < 0 ? -(x) : (x)) % q == 0))
   for (uint32_t t = 1; t < g->n_tensors; t++)
     for (int d = 0; d < g->tensors[t].shape.rank; d++)
@@ -1128,13 +1128,13 @@ mg_status mg_field_small(const mg_graph *const *g, int n, uint64_t seed, int exp
 
 typedef struct mgi_digest { uint32_t h[8]; uint8_t block[64]; uint64_t bytes; } mgi_digest;
 
-static uint32_t mgi_rotated(uint32_t x, int n) { return x >> n | x << (32 - n); }
-static void mgi_digest_begin(mgi_digest *d) {
+MGI_FN uint32_t mgi_rotated(uint32_t x, int n) { return x >> n | x << (32 - n); }
+MGI_FN void mgi_digest_begin(mgi_digest *d) {
   static const uint32_t first[8] = {0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au, 0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u};
   memset(d, 0, sizeof *d);
   memcpy(d->h, first, sizeof first);
 }
-static void mgi_digest_block(mgi_digest *d) {
+MGI_FN void mgi_digest_block(mgi_digest *d) {
   static const uint32_t round[64] = {
     0x428a2f98u, 0x71374491u, 0xb5c0fbcfu, 0xe9b5dba5u, 0x3956c25bu, 0x59f111f1u, 0x923f82a4u, 0xab1c5ed5u,
     0xd807aa98u, 0x12835b01u, 0x243185beu, 0x550c7dc3u, 0x72be5d74u, 0x80deb1feu, 0x9bdc06a7u, 0xc19bf174u,
@@ -1164,14 +1164,14 @@ static void mgi_digest_block(mgi_digest *d) {
   }
   for (int k = 0; k < 8; k++) d->h[k] += v[k];
 }
-static void mgi_digest_byte(mgi_digest *d, uint8_t byte) {
+MGI_FN void mgi_digest_byte(mgi_digest *d, uint8_t byte) {
   d->block[d->bytes++ % 64] = byte;
   if (d->bytes % 64 == 0) mgi_digest_block(d);
 }
-static void mgi_digest_word(void *digest, uint64_t word) {
+MGI_FN void mgi_digest_word(void *digest, uint64_t word) {
   for (int k = 0; k < 8; k++) mgi_digest_byte((mgi_digest *)digest, (uint8_t)(word >> (8 * k)));
 }
-static void mgi_digest_end(mgi_digest *d, uint64_t out[4]) {
+MGI_FN void mgi_digest_end(mgi_digest *d, uint64_t out[4]) {
   uint64_t bits = 8 * d->bytes;
   mgi_digest_byte(d, 0x80);
   while (d->bytes % 64 != 56) mgi_digest_byte(d, 0);
@@ -1180,7 +1180,7 @@ static void mgi_digest_end(mgi_digest *d, uint64_t out[4]) {
 }
 
 /* The root of a verification. */
-static void mgi_seed_root(const mg_graph *a, const mg_graph *b, uint64_t number, const uint64_t salt[4], uint64_t out[4]) {
+MGI_FN void mgi_seed_root(const mg_graph *a, const mg_graph *b, uint64_t number, const uint64_t salt[4], uint64_t out[4]) {
   mgi_digest d;
   mgi_digest_begin(&d);
   mg_canonical(a, mgi_digest_word, &d);
@@ -1190,7 +1190,7 @@ static void mgi_seed_root(const mg_graph *a, const mg_graph *b, uint64_t number,
   mgi_digest_end(&d, out);
 }
 /* What one draw of one test starts from. */
-static void mgi_seed_draw(const uint64_t root[4], int kind, int test, int draw, uint64_t out[4]) {
+MGI_FN void mgi_seed_draw(const uint64_t root[4], int kind, int test, int draw, uint64_t out[4]) {
   mgi_digest d;
   mgi_digest_begin(&d);
   for (int k = 0; k < 4; k++) mgi_digest_word(&d, root[k]);
@@ -1222,12 +1222,12 @@ MGI_FN mg_fv mgi_word_in(uint64_t w) { return w >> 62 ? mgi_fv(0, 0, w & MGI_WOR
 MGI_FN uint64_t mgi_word_out(mg_fv v) { return v.flags & (MG_FV_UNDEF | MG_FV_EXP2) ? MGI_WORD_UNDEF : v.flags & MG_FV_NEGINF ? MGI_WORD_NEGINF : v.p; }
 
 /* Offset of row `at` (all dimensions but the last). */
-static int64_t mgi_ff_row_offset(const mg_view *v, const int64_t *at, int n) {
+MGI_FN int64_t mgi_ff_row_offset(const mg_view *v, const int64_t *at, int n) {
   int64_t o = 0;
   for (int d = 0; d < n; d++) o += at[d] * v->stride[d];
   return o;
 }
-static int mgi_ff_next_row(const mg_shape *s, int64_t *at) {
+MGI_FN int mgi_ff_next_row(const mg_shape *s, int64_t *at) {
   for (int d = s->rank - 2; d >= 0; d--) {
     if (++at[d] < s->dim[d]) return 1;
     at[d] = 0;
@@ -1235,7 +1235,7 @@ static int mgi_ff_next_row(const mg_shape *s, int64_t *at) {
   return 0;
 }
 
-static mg_status mgi_pair_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_pair_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   const mg_field *F = (const mg_field *)user;
   const mg_op_info *row = mg_op_row(op);
   mg_fv c = row->attr == MG_ATTR_RAT ? mg_ff_const(F, rc) : mgi_fv(0, 0, 0), zero = mgi_fv(0, 0, 0), last = zero, inverse = zero; /* inverse is 1/last */
@@ -1260,7 +1260,7 @@ static mg_status mgi_pair_map(void *user, mg_opcode op, mg_rational rc, const mg
   return MG_OK;
 }
 
-static mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   const mg_field *F = (const mg_field *)user;
   const mg_modulus *M = &F->mp;
   const mg_op_info *row = mg_op_row(op);
@@ -1300,7 +1300,7 @@ enum { MGI_FF_TILE = 64, MGI_FF_COLS = 8 };
 typedef struct mgi_ff_tile { uint64_t p[MGI_FF_TILE * MGI_FF_TILE], q[MGI_FF_TILE * MGI_FF_TILE]; uint32_t flags[MGI_FF_TILE]; } mgi_ff_tile;
 
 /* [rows, cols] from v at (r0, c0), row length `pitch`; flags by row or by column. */
-static void mgi_ff_tile_pack(const mg_field *F, int word, mgi_ff_tile *t, const mg_view *v, int64_t r0, int64_t c0, int rows, int cols, int pitch, int by_column) {
+MGI_FN void mgi_ff_tile_pack(const mg_field *F, int word, mgi_ff_tile *t, const mg_view *v, int64_t r0, int64_t c0, int rows, int cols, int pitch, int by_column) {
   memset(t->flags, 0, sizeof t->flags);
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < pitch; j++) {
@@ -1323,7 +1323,7 @@ static void mgi_ff_tile_pack(const mg_field *F, int word, mgi_ff_tile *t, const 
 }
 
 /* out[j] = sum over l < k <= 64 of a[l] b[l * pitch + j], mod M. */
-static void mgi_ff_tile_dot(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k, uint64_t *out) {
+MGI_FN void mgi_ff_tile_dot(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k, uint64_t *out) {
   for (int j = 0; j < MGI_FF_COLS; j += 4) {
     mgi_u128 s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     for (int l = 0; l < k; l++) {
@@ -1335,14 +1335,14 @@ static void mgi_ff_tile_dot(const mg_modulus *M, const uint64_t *a, const uint64
 }
 
 /* The caller's flag: another thread, or a signal's handler, may set it at any time. */
-static int mgi_verify_flag(const volatile int *stop) {
+MGI_FN int mgi_verify_flag(const volatile int *stop) {
 #if defined(__GNUC__) || defined(__clang__)
   return stop && __atomic_load_n(stop, __ATOMIC_RELAXED);
 #else
   return stop && *stop;
 #endif
 }
-static double mgi_verify_now(void) { return mgi_seconds(); }
+MGI_FN double mgi_verify_now(void) { return mgi_seconds(); }
 
 /* The same for four rows of A at a time, in eight lanes: x = x0 + 2^52 x1, and 52-bit products are added in halves of weight
    1, 2^52 and 2^104.  64 of them stay below 2^60 a lane, and the whole below 2^128. */
@@ -1370,18 +1370,18 @@ __attribute__((target("avx512f,avx512ifma"))) static void mgi_ff_tile_dot4(const
 }
 #undef MGI_MADD_ROW
 #undef MGI_MADD
-static int mgi_ff_has_dot4(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512ifma"); }
+MGI_FN int mgi_ff_has_dot4(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512ifma"); }
 #else
-static void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k, uint64_t *out) {
+MGI_FN void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k, uint64_t *out) {
   for (int r = 0; r < 4; r++) mgi_ff_tile_dot(M, a + r * MGI_FF_TILE, b, pitch, k, out + r * MGI_FF_COLS);
 }
-static int mgi_ff_has_dot4(void) { return 0; }
+MGI_FN int mgi_ff_has_dot4(void) { return 0; }
 #endif
 
-static int mgi_ff_over(const mg_field *F) { return mgi_verify_flag(F->stop) || (F->deadline > 0 && mgi_verify_now() > F->deadline); }
+MGI_FN int mgi_ff_over(const mg_field *F) { return mgi_verify_flag(F->stop) || (F->deadline > 0 && mgi_verify_now() > F->deadline); }
 
 /* A tile of eight columns of words where it is, without packing: NULL if a row of it is not dense or a word has no value. */
-static const uint64_t *mgi_ff_as_it_lies(const mg_view *b, int64_t k0, int64_t n0, int depth) {
+MGI_FN const uint64_t *mgi_ff_as_it_lies(const mg_view *b, int64_t k0, int64_t n0, int depth) {
   const uint64_t *from = (const uint64_t *)b->data + k0 * b->stride[0] + n0, *y = from;
   uint64_t any = 0;
   if (b->stride[1] != 1) return NULL;
@@ -1390,7 +1390,7 @@ static const uint64_t *mgi_ff_as_it_lies(const mg_view *b, int64_t k0, int64_t n
   return any >> 62 ? NULL : from;
 }
 
-static mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, const mg_view *a, const mg_view *b) {
+MGI_FN mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, const mg_view *a, const mg_view *b) {
   int64_t m = c->shape.dim[0], n = c->shape.dim[1], k = a->shape.dim[1];
   uint64_t P[4 * MGI_FF_COLS], Q[4 * MGI_FF_COLS] = {0};
   int wide = m >= 2 && mgi_ff_has_dot4();
@@ -1435,12 +1435,12 @@ static mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, co
   free(A);
   return MG_OK;
 }
-static mg_status mgi_pair_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) { return mgi_ff_matmul((const mg_field *)user, 0, c, a, b); }
-static mg_status mgi_word_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) { return mgi_ff_matmul((const mg_field *)user, 1, c, a, b); }
+MGI_FN mg_status mgi_pair_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) { return mgi_ff_matmul((const mg_field *)user, 0, c, a, b); }
+MGI_FN mg_status mgi_word_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) { return mgi_ff_matmul((const mg_field *)user, 1, c, a, b); }
 
 /* Who won: the elements of `in` that the maximum now is, by their place.  One of a row only (ties are improbable), so two
    runs with the same winners give the same. */
-static void mgi_ff_winners(const mg_field *F, int word, const mg_view *out, const mg_view *in) {
+MGI_FN void mgi_ff_winners(const mg_field *F, int word, const mg_view *out, const mg_view *in) {
   int64_t at[MG_MAX_RANK] = {0};
   int r = in->shape.rank;
   do {
@@ -1452,7 +1452,7 @@ static void mgi_ff_winners(const mg_field *F, int word, const mg_view *out, cons
   } while (mgi_ff_next_row(&in->shape, at));
 }
 
-static mg_status mgi_ff_combine(const mg_field *F, int word, mg_opcode op, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_ff_combine(const mg_field *F, int word, mg_opcode op, const mg_view *out, const mg_view *in) {
   int64_t at[MG_MAX_RANK] = {0};
   int r = in->shape.rank;
   if (F->pattern && op == MG_OP_MAX) {
@@ -1476,24 +1476,24 @@ static mg_status mgi_ff_combine(const mg_field *F, int word, mg_opcode op, const
   } while (mgi_ff_next_row(&in->shape, at));
   return MG_OK;
 }
-static mg_status mgi_pair_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) { return mgi_ff_combine((const mg_field *)user, 0, op, out, in); }
-static mg_status mgi_word_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) { return mgi_ff_combine((const mg_field *)user, 1, op, out, in); }
+MGI_FN mg_status mgi_pair_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) { return mgi_ff_combine((const mg_field *)user, 0, op, out, in); }
+MGI_FN mg_status mgi_word_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) { return mgi_ff_combine((const mg_field *)user, 1, op, out, in); }
 
-static void mgi_pair_fill(void *user, mg_opcode op, void *dst, size_t n) {
+MGI_FN void mgi_pair_fill(void *user, mg_opcode op, void *dst, size_t n) {
   const uint32_t flags = op == MG_OP_SUM ? 0 : op == MG_OP_MAX ? (uint32_t)MG_FV_NEGINF : (uint32_t)MG_FV_UNDEF;
   mg_fv *d = (mg_fv *)dst, v = mgi_fv(0, 0, flags);
   (void)user;
   while (n--) *d++ = v;
 }
 /* In the random order that maxima are taken in. */
-static int mgi_pair_above(void *user, const void *b, const void *a) {
+MGI_FN int mgi_pair_above(void *user, const void *b, const void *a) {
   const mg_fv x = *(const mg_fv *)b, y = *(const mg_fv *)a, m = mg_ff_max((const mg_field *)user, x, y);
   const uint32_t kind = MG_FV_NEGINF | MG_FV_NOQ;
   if (m.flags & (MG_FV_UNDEF | MG_FV_EXP2)) return -1;
   if (x.p == y.p && x.q == y.q && !((x.flags ^ y.flags) & kind)) return 0;
   return m.p == x.p && m.q == x.q && !((m.flags ^ x.flags) & kind);
 }
-static void mgi_word_fill(void *user, mg_opcode op, void *dst, size_t n) {
+MGI_FN void mgi_word_fill(void *user, mg_opcode op, void *dst, size_t n) {
   uint64_t *d = (uint64_t *)dst, v = op == MG_OP_SUM ? 0 : MGI_WORD_NEGINF;
   (void)user;
   while (n--) *d++ = v;
@@ -1508,7 +1508,7 @@ mg_domain mg_domain_field(const mg_field *F) {
   return d;
 }
 /* The word representation; F->q must be 0. */
-static mg_domain mgi_domain_word(const mg_field *F) {
+MGI_FN mg_domain mgi_domain_word(const mg_field *F) {
   mg_domain d = mg_domain_field(F);
   d.elem = sizeof(uint64_t);
   d.map = mgi_word_map, d.matmul = mgi_word_matmul, d.combine = mgi_word_combine, d.fill = mgi_word_fill, d.above = NULL; /* picks are taken out before */
@@ -1553,25 +1553,25 @@ typedef struct mgi_bounds {
   int failed;
 } mgi_bounds;
 
-static double mgi_bound_max2(double a, double b) { return a > b ? a : b; }
-static double mgi_bound_min2(double a, double b) { return a < b ? a : b; }
-static double mgi_bound_up(double x) { return x * (1 + 1e-12); }
+MGI_FN double mgi_bound_max2(double a, double b) { return a > b ? a : b; }
+MGI_FN double mgi_bound_min2(double a, double b) { return a < b ? a : b; }
+MGI_FN double mgi_bound_up(double x) { return x * (1 + 1e-12); }
 /* log2(2^x + 2^y), rounded up. */
-static double mgi_bound_log2_sum(double x, double y) {
+MGI_FN double mgi_bound_log2_sum(double x, double y) {
   double hi = mgi_bound_max2(x, y), lo = mgi_bound_min2(x, y);
   return hi - lo > 1000 ? hi + 1e-9 : hi + log2(1 + exp2(lo - hi)) + 1e-9;
 }
-static mgi_frac mgi_frac_max(mgi_frac a, mgi_frac b) {
+MGI_FN mgi_frac mgi_frac_max(mgi_frac a, mgi_frac b) {
   mgi_frac r;
   r.n = mgi_bound_max2(a.n, b.n), r.d = mgi_bound_max2(a.d, b.d), r.hn = mgi_bound_max2(a.hn, b.hn), r.hd = mgi_bound_max2(a.hd, b.hd);
   r.en = mgi_bound_max2(a.en, b.en), r.ed = mgi_bound_max2(a.ed, b.ed), r.wn = mgi_bound_max2(a.wn, b.wn), r.wd = mgi_bound_max2(a.wd, b.wd);
   return r;
 }
 /* D is 1 */
-static int mgi_frac_whole(const mgi_frac *f) { return f->d == 0 && f->hd == 0 && f->ed == 0 && f->wd == 0; }
+MGI_FN int mgi_frac_whole(const mgi_frac *f) { return f->d == 0 && f->hd == 0 && f->ed == 0 && f->wd == 0; }
 
 /* Zero, with the terms and the variation of a and b together (NULL: none). */
-static mgi_bound mgi_bound_of(const mgi_bound *a, const mgi_bound *b) {
+MGI_FN mgi_bound mgi_bound_of(const mgi_bound *a, const mgi_bound *b) {
   mgi_bound r;
   memset(&r, 0, sizeof r);
   r.flags = (a ? a->flags : 0) | (b ? b->flags : 0);
@@ -1579,16 +1579,16 @@ static mgi_bound mgi_bound_of(const mgi_bound *a, const mgi_bound *b) {
   for (int S = 0; S < MGI_BOUND_SLICES; S++) r.terms[S] = (a ? a->terms[S] : 0) + (b ? b->terms[S] : 0);
   return r;
 }
-static mgi_bound mgi_bound_done(mgi_bound r) {
+MGI_FN mgi_bound mgi_bound_done(mgi_bound r) {
   r.f.hn = mgi_bound_up(r.f.hn), r.f.hd = mgi_bound_up(r.f.hd), r.f.en = mgi_bound_up(r.f.en), r.f.ed = mgi_bound_up(r.f.ed);
   return r;
 }
-static mgi_bound mgi_bound_zero(mgi_bounds *F) {
+MGI_FN mgi_bound mgi_bound_zero(mgi_bounds *F) {
   (void)F;
   return mgi_bound_of(NULL, NULL);
 }
-static mgi_bound mgi_bound_one(mgi_bounds *F) { return mgi_bound_zero(F); } /* coefficients of at most 2^0 */
-static mgi_bound mgi_bound_add(mgi_bounds *F, mgi_bound a, mgi_bound b) {
+MGI_FN mgi_bound mgi_bound_one(mgi_bounds *F) { return mgi_bound_zero(F); } /* coefficients of at most 2^0 */
+MGI_FN mgi_bound mgi_bound_add(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   mgi_bound r = mgi_bound_of(&a, &b);
   (void)F;
   r.f.n = mgi_bound_max2(a.f.n + b.f.d, b.f.n + a.f.d), r.f.d = a.f.d + b.f.d;
@@ -1597,15 +1597,15 @@ static mgi_bound mgi_bound_add(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   r.f.wn = mgi_bound_max2(a.f.wn + b.f.wd, b.f.wn + a.f.wd), r.f.wd = a.f.wd + b.f.wd;
   return mgi_bound_done(r);
 }
-static mgi_bound mgi_bound_sub(mgi_bounds *F, mgi_bound a, mgi_bound b) { return mgi_bound_add(F, a, b); }
-static mgi_bound mgi_bound_mul(mgi_bounds *F, mgi_bound a, mgi_bound b) {
+MGI_FN mgi_bound mgi_bound_sub(mgi_bounds *F, mgi_bound a, mgi_bound b) { return mgi_bound_add(F, a, b); }
+MGI_FN mgi_bound mgi_bound_mul(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   mgi_bound r = mgi_bound_of(&a, &b);
   (void)F;
   r.f.n = a.f.n + b.f.n, r.f.d = a.f.d + b.f.d, r.f.hn = a.f.hn + b.f.hn, r.f.hd = a.f.hd + b.f.hd;
   r.f.en = a.f.en + b.f.en, r.f.ed = a.f.ed + b.f.ed, r.f.wn = a.f.wn + b.f.wn, r.f.wd = a.f.wd + b.f.wd;
   return mgi_bound_done(r);
 }
-static mgi_bound mgi_bound_div(mgi_bounds *F, mgi_bound a, mgi_bound b) {
+MGI_FN mgi_bound mgi_bound_div(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   mgi_bound r = mgi_bound_of(&a, &b);
   int one = b.f.n == 0 && b.f.en == 0; /* N of b is c e^l */
   (void)F;
@@ -1616,13 +1616,13 @@ static mgi_bound mgi_bound_div(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   return mgi_bound_done(r);
 }
 /* Either operand. */
-static mgi_bound mgi_bound_join(mgi_bound a, mgi_bound b) {
+MGI_FN mgi_bound mgi_bound_join(mgi_bound a, mgi_bound b) {
   mgi_bound r = mgi_bound_of(&a, &b);
   r.f = mgi_frac_max(a.f, b.f);
   return r;
 }
 /* A new variable for a function of a and b (NULL: of a alone), applied `times` times an element. */
-static mgi_bound mgi_bound_variable(mgi_bounds *F, const mgi_bound *a, const mgi_bound *b, double times) {
+MGI_FN mgi_bound mgi_bound_variable(mgi_bounds *F, const mgi_bound *a, const mgi_bound *b, double times) {
   mgi_bound r = mgi_bound_of(a, b);
   r.f.n = 1, r.vary_d = 0;
   F->arg = mgi_frac_max(F->arg, a->f);
@@ -1631,13 +1631,13 @@ static mgi_bound mgi_bound_variable(mgi_bounds *F, const mgi_bound *a, const mgi
   for (int S = 0; S < MGI_BOUND_SLICES; S++) r.terms[S] += times * F->slice[S];
   return r;
 }
-static mgi_bound mgi_bound_max(mgi_bounds *F, mgi_bound a, mgi_bound b) {
+MGI_FN mgi_bound mgi_bound_max(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   mgi_bound r = mgi_bound_variable(F, &a, &b, 1);
   r.flags |= MGI_HAS_MAX;
   return r;
 }
 /* The maximum of k elements like a, whose terms a counts already; sure: there are two at least. */
-static mgi_bound mgi_bound_maximum(mgi_bounds *F, mgi_bound a, double k, int sure) {
+MGI_FN mgi_bound mgi_bound_maximum(mgi_bounds *F, mgi_bound a, double k, int sure) {
   mgi_bound r = mgi_bound_variable(F, &a, NULL, k);
   F->arg.n = mgi_bound_max2(F->arg.n, 1); /* the maximum so far */
   if (!sure) { /* one element is its own maximum */
@@ -1647,7 +1647,7 @@ static mgi_bound mgi_bound_maximum(mgi_bounds *F, mgi_bound a, double k, int sur
   r.flags |= MGI_HAS_MAX;
   return r;
 }
-static mgi_bound mgi_bound_opaque_c(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound c) {
+MGI_FN mgi_bound mgi_bound_opaque_c(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound c) {
   (void)nonzero;
   a.f.hn = mgi_bound_max2(a.f.hn, c.f.hn), a.f.hd = mgi_bound_max2(a.f.hd, c.f.hd);
   mgi_bound r = mgi_bound_variable(F, &a, NULL, 1);
@@ -1659,7 +1659,7 @@ MGI_FN mgi_bound mgi_bound_opaque_2(mgi_bounds *F, int op, int nonzero, mgi_boun
   mgi_bound both = mgi_bound_join(a, b);
   return mgi_bound_opaque_c(F, op, nonzero, both, c);
 }
-static mgi_bound mgi_bound_exp(mgi_bounds *F, mgi_bound a) {
+MGI_FN mgi_bound mgi_bound_exp(mgi_bounds *F, mgi_bound a) {
   if (!F->pair) return mgi_bound_opaque_c(F, MG_OP_EXP, 0, a, mgi_bound_zero(F));
   mgi_bound r = mgi_bound_of(&a, NULL);
   r.f.wn = 1, r.vary_d = 0, r.flags |= MGI_HAS_EXP;
@@ -1668,7 +1668,7 @@ static mgi_bound mgi_bound_exp(mgi_bounds *F, mgi_bound a) {
   return r;
 }
 /* The sum of k elements like a, whose terms a counts already; `alike` of them at a time share D. */
-static mgi_bound mgi_bound_sum(mgi_bound a, double k, double alike) {
+MGI_FN mgi_bound mgi_bound_sum(mgi_bound a, double k, double alike) {
   mgi_bound r = a;
   if (k < 1) k = 1;
   double m = k / alike; /* exact: alike divides k */
@@ -1681,7 +1681,7 @@ static mgi_bound mgi_bound_sum(mgi_bound a, double k, double alike) {
 
 #undef MGI_FFN
 #define MGI_FFN(f) mgi_bound_##f
-static mgi_bound mgi_bound_apply(mgi_bounds *F, mg_opcode op, mgi_bound a, mgi_bound b, mgi_bound c) {
+MGI_FN mgi_bound mgi_bound_apply(mgi_bounds *F, mg_opcode op, mgi_bound a, mgi_bound b, mgi_bound c) {
   (void)b, (void)c;
   switch (op) {
 #define MGI_E(id, name, n, lv, attr, abs, field, real, ...) case MG_OP_##id: return field;
@@ -1696,19 +1696,19 @@ static mgi_bound mgi_bound_apply(mgi_bounds *F, mg_opcode op, mgi_bound a, mgi_b
 #define MGI_FFN(f) mg_ff_##f
 
 /* a along dimension `bit` (0 the last), which goes. */
-static mgi_bound mgi_bound_reduced(const mgi_bound *a, int bit) {
+MGI_FN mgi_bound mgi_bound_reduced(const mgi_bound *a, int bit) {
   mgi_bound r = *a;
   for (int S = 0; S < MGI_BOUND_SLICES; S++) r.terms[S] = a->terms[S | 1 << bit];
   r.vary &= ~((uint64_t)1 << bit), r.vary_d &= ~((uint64_t)1 << bit);
   return r;
 }
 /* One product of [m, k] and [k, n], summed over k. */
-static mgi_bound mgi_bound_matmul(mgi_bounds *F, mgi_bound a, mgi_bound b, double k) {
+MGI_FN mgi_bound mgi_bound_matmul(mgi_bounds *F, mgi_bound a, mgi_bound b, double k) {
   int differ = (a.vary_d & 1) || (b.vary_d & 2);
   return mgi_bound_sum(mgi_bound_mul(F, mgi_bound_reduced(&a, 0), mgi_bound_reduced(&b, 1)), k, differ ? 1 : k);
 }
 /* The bits that the sets of operands become in the result of a row that moves elements. */
-static uint64_t mgi_bound_moved(const mg_op_node *o, const mg_shape *from, const mg_shape *z, uint64_t set) {
+MGI_FN uint64_t mgi_bound_moved(const mg_op_node *o, const mg_shape *from, const mg_shape *z, uint64_t set) {
   const uint64_t dims = ((uint64_t)1 << MG_MAX_RANK) - 1;
   uint64_t r = set & ~dims;
   if (mg_op_along(o->code)) return set;
@@ -1718,7 +1718,7 @@ static uint64_t mgi_bound_moved(const mg_op_node *o, const mg_shape *from, const
 }
 
 /* The same for a slice's dimensions, backwards, of a transpose. */
-static int mgi_bound_moved_back(const mg_op_node *o, const mg_shape *from, const mg_shape *z, int S) {
+MGI_FN int mgi_bound_moved_back(const mg_op_node *o, const mg_shape *from, const mg_shape *z, int S) {
   int r = 0;
   for (int d = 0; d < z->rank; d++)
     if (S >> (z->rank - 1 - d) & 1) r |= 1 << (from->rank - 1 - o->attr.perm[d]);
@@ -1726,9 +1726,9 @@ static int mgi_bound_moved_back(const mg_op_node *o, const mg_shape *from, const
 }
 
 /* Axis 0's bit among those of a bound in g. */
-static int mgi_bound_axis0(const mg_graph *g) { return MG_MAX_RANK + (g->level == MG_THREAD ? MG_MAX_AXES + 1 : 0); }
+MGI_FN int mgi_bound_axis0(const mg_graph *g) { return MG_MAX_RANK + (g->level == MG_THREAD ? MG_MAX_AXES + 1 : 0); }
 /* What a LOAD of r, of a tensor of shape z, has: blocks and iterations see other parts of the dimensions that they cut. */
-static mgi_bound mgi_bound_loaded(const mg_graph *g, const mg_op_node *o, const mg_shape *z, mgi_bound r) {
+MGI_FN mgi_bound mgi_bound_loaded(const mg_graph *g, const mg_op_node *o, const mg_shape *z, mgi_bound r) {
   for (uint32_t x = 1; x < g->n_axes; x++)
     if (o->map.to[x] >= 0) {
       r.vary |= (r.vary >> (z->rank - 1 - o->map.to[x]) & 1) << (mgi_bound_axis0(g) + (int)x);
@@ -1737,7 +1737,7 @@ static mgi_bound mgi_bound_loaded(const mg_graph *g, const mg_op_node *o, const 
   return r;
 }
 /* What a STORE or an ACCUM of a, a value like `from`, has: it joins what blocks and iterations have. */
-static mgi_bound mgi_bound_lifted(mgi_bounds *F, const mg_graph *g, const mg_op_node *o, const mg_tensor_info *from, const mg_shape *z, mgi_bound a) {
+MGI_FN mgi_bound mgi_bound_lifted(mgi_bounds *F, const mg_graph *g, const mg_op_node *o, const mg_tensor_info *from, const mg_shape *z, mgi_bound a) {
   double n = 1, alike = 1, most = 1;
   int sure = 1;
   const int axis0 = mgi_bound_axis0(g);
@@ -1765,7 +1765,7 @@ static mgi_bound mgi_bound_lifted(mgi_bounds *F, const mg_graph *g, const mg_op_
   return r;
 }
 /* What a row that moves elements has, of operands with shapes in g and bounds in t. */
-static mgi_bound mgi_bound_of_moved(const mgi_bounds *F, const mg_graph *g, const mg_op_node *o, const mg_shape *z, const mgi_bound *t) {
+MGI_FN mgi_bound mgi_bound_of_moved(const mgi_bounds *F, const mg_graph *g, const mg_op_node *o, const mg_shape *z, const mgi_bound *t) {
   const mg_shape *s = &g->tensors[o->in[0].id].shape;
   mgi_bound r = t[o->in[0].id];
   int whole = 1;
@@ -1796,7 +1796,7 @@ static mgi_bound mgi_bound_of_moved(const mgi_bounds *F, const mg_graph *g, cons
   return r;
 }
 /* One level; `above` holds the bounds of the graph above, `times` how often this graph runs.  0 on success. */
-static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, const mg_op_node *owner, double times) {
+MGI_FN int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, const mg_op_node *owner, double times) {
   mgi_bound *t = (mgi_bound *)calloc(g->n_tensors, sizeof *t);
   int stores = 0, bad = !t;
   for (uint32_t k = 0; !g->up && k < g->n_in && !bad; k++) {
@@ -1860,7 +1860,7 @@ static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
   return bad;
 }
 
-static mg_status mgi_bounds_of(const mg_graph *g, int pair, mgi_bounds *out, mg_error *e) {
+MGI_FN mg_status mgi_bounds_of(const mg_graph *g, int pair, mgi_bounds *out, mg_error *e) {
   memset(out, 0, sizeof *out);
   out->pair = pair;
   if (mgi_bounds_level(out, g, NULL, NULL, 1)) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the degree bounds");
@@ -1869,11 +1869,11 @@ static mg_status mgi_bounds_of(const mg_graph *g, int pair, mgi_bounds *out, mg_
 }
 
 /* log2 of 3x/(5 ln x) for x = 2^bits: at most the number of primes in [x, 2x). */
-static double mgi_log2_primes(int bits) { return bits - log2(log(2.0) * bits * 5 / 3) - 1e-9; }
-static double mgi_bound_log2(double x) { return x > 0 ? mgi_bound_up(log2(x)) + 1e-9 : -1e9; }
+MGI_FN double mgi_log2_primes(int bits) { return bits - log2(log(2.0) * bits * 5 / 3) - 1e-9; }
+MGI_FN double mgi_bound_log2(double x) { return x > 0 ? mgi_bound_up(log2(x)) + 1e-9 : -1e9; }
 
 /* Fills the quantities of Theorem A, or of B in the two-field reading; log2_eps == 0 means no bound. */
-static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verify_report *r) {
+MGI_FN void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verify_report *r) {
   mgi_frac arg = mgi_frac_max(a->arg, b->arg), e = mgi_frac_max(a->exp, b->exp);
   const mgi_frac *x = &a->out, *y = &b->out;
   uint32_t flags = 0;
@@ -1943,54 +1943,54 @@ typedef struct mgi_columns {
   double x, y, c;
 } mgi_columns;
 
-static mgi_column mgi_column_of(double v, double size) {
+MGI_FN mgi_column mgi_column_of(double v, double size) {
   mgi_column r;
   r.v = v, r.size = mgi_bound_max2(size, fabs(v));
   return r;
 }
-static double mgi_column_size(mgi_column a, mgi_column b) { return mgi_bound_max2(a.size, b.size); }
-static mgi_column mgi_column_zero(mgi_columns *F) {
+MGI_FN double mgi_column_size(mgi_column a, mgi_column b) { return mgi_bound_max2(a.size, b.size); }
+MGI_FN mgi_column mgi_column_zero(mgi_columns *F) {
   (void)F;
   return mgi_column_of(0, 0);
 }
-static mgi_column mgi_column_one(mgi_columns *F) {
+MGI_FN mgi_column mgi_column_one(mgi_columns *F) {
   (void)F;
   return mgi_column_of(1, 0);
 }
-static mgi_column mgi_column_add(mgi_columns *F, mgi_column a, mgi_column b) {
+MGI_FN mgi_column mgi_column_add(mgi_columns *F, mgi_column a, mgi_column b) {
   (void)F;
   return mgi_column_of(a.v + b.v, mgi_column_size(a, b));
 }
-static mgi_column mgi_column_sub(mgi_columns *F, mgi_column a, mgi_column b) {
+MGI_FN mgi_column mgi_column_sub(mgi_columns *F, mgi_column a, mgi_column b) {
   (void)F;
   return mgi_column_of(a.v - b.v, mgi_column_size(a, b));
 }
-static mgi_column mgi_column_mul(mgi_columns *F, mgi_column a, mgi_column b) {
+MGI_FN mgi_column mgi_column_mul(mgi_columns *F, mgi_column a, mgi_column b) {
   (void)F;
   return mgi_column_of(a.v * b.v, a.size * b.size);
 }
-static mgi_column mgi_column_div(mgi_columns *F, mgi_column a, mgi_column b) {
+MGI_FN mgi_column mgi_column_div(mgi_columns *F, mgi_column a, mgi_column b) {
   (void)F; /* of a divisor that cancelled nothing is known */
   return mgi_column_of(b.v == 0 ? NAN : a.v / b.v, a.size * b.size / (b.v * b.v));
 }
-static mgi_column mgi_column_max(mgi_columns *F, mgi_column a, mgi_column b) {
+MGI_FN mgi_column mgi_column_max(mgi_columns *F, mgi_column a, mgi_column b) {
   F->tangled = 1;
   return mgi_column_of(isnan(a.v) ? a.v : isnan(b.v) || b.v >= a.v ? b.v : a.v, mgi_column_size(a, b));
 }
-static mgi_column mgi_column_exp(mgi_columns *F, mgi_column a) {
+MGI_FN mgi_column mgi_column_exp(mgi_columns *F, mgi_column a) {
   (void)F;
   return mgi_column_of(exp(a.v), exp(a.v) * (1 + a.size));
 }
 
-static uint64_t mgi_column_bits(double x) {
+MGI_FN uint64_t mgi_column_bits(double x) {
   uint64_t u;
   x += 0; /* -0 is 0 */
   memcpy(&u, &x, sizeof u);
   return u;
 }
-static int mgi_column_direct(int op);
+MGI_FN int mgi_column_direct(int op);
 /* op's function of x and y (0: of x alone) and of the row's constant. */
-static mgi_column mgi_column_opaque_2(mgi_columns *F, int op, int nonzero, mgi_column x, mgi_column y, mgi_column c) {
+MGI_FN mgi_column mgi_column_opaque_2(mgi_columns *F, int op, int nonzero, mgi_column x, mgi_column y, mgi_column c) {
   const double size = mgi_column_size(x, y);
   F->tangled |= op != F->row;
   if (op != F->row && F->row && mgi_column_direct(op))
@@ -2003,13 +2003,13 @@ static mgi_column mgi_column_opaque_2(mgi_columns *F, int op, int nonzero, mgi_c
       mgi_ff_hash(mgi_ff_hash((uint64_t)op, mgi_column_bits(c.v), 40), mgi_column_bits(x.v), mgi_column_bits(y.v));
   return mgi_column_of((F->draw & 1 ? -1 : 1) * ldexp(0.5 + ldexp((double)(h >> 11), -53), F->draw & 2 ? 20 : 0), size);
 }
-static mgi_column mgi_column_opaque_c(mgi_columns *F, int op, int nonzero, mgi_column a, mgi_column c) {
+MGI_FN mgi_column mgi_column_opaque_c(mgi_columns *F, int op, int nonzero, mgi_column a, mgi_column c) {
   return mgi_column_opaque_2(F, op, nonzero, a, mgi_column_of(0, 0), c);
 }
 
 #undef MGI_FFN
 #define MGI_FFN(f) mgi_column_##f
-static mgi_column mgi_column_apply(mgi_columns *F, int op, mgi_column a, mgi_column b, mgi_column c) {
+MGI_FN mgi_column mgi_column_apply(mgi_columns *F, int op, mgi_column a, mgi_column b, mgi_column c) {
   (void)F, (void)a, (void)b, (void)c;
   switch (op) {
 #define MGI_E(id, name, n, lv, attr, abs, field, real, ...) case MG_OP_##id: return field;
@@ -2024,13 +2024,13 @@ static mgi_column mgi_column_apply(mgi_columns *F, int op, mgi_column a, mgi_col
 #define MGI_FFN(f) mg_ff_##f
 
 /* The field column at a point; F says what was asked of unknown functions. */
-static mgi_column mgi_column_at(mgi_columns *F, int row, double given, int draw, const double at[3]) {
+MGI_FN mgi_column mgi_column_at(mgi_columns *F, int row, double given, int draw, const double at[3]) {
   memset(F, 0, sizeof *F);
   F->row = row, F->given = given, F->draw = draw;
   return mgi_column_apply(F, row, mgi_column_of(at[0], 0), mgi_column_of(at[1], 0), mgi_column_of(at[2], 0));
 }
 /* 1 if op's field column is its own opaque function of its operands as they are, so that its real column is that function. */
-static int mgi_column_direct(int op) {
+MGI_FN int mgi_column_direct(int op) {
   static const double at[3] = {0.625, -1.375, 0.875}; /* any */
   const mg_op_info *row = mg_op_row((mg_opcode)op);
   mgi_columns F;
@@ -2058,7 +2058,7 @@ MGI_FN long double mgi_long_least(long double a, long double b) { return a != a 
 #define MG_SIN(x) sinl(x)
 #define MG_COS(x) cosl(x)
 #define MG_POW(x, y) powl(x, y)
-static long double mgi_long_real(int op, long double a, long double b, long double c) {
+MGI_FN long double mgi_long_real(int op, long double a, long double b, long double c) {
   (void)a, (void)b, (void)c;
   switch (op) {
 #define MGI_E(id, name, n, lv, attr, abs, field, real, ...) case MG_OP_##id: return real;
@@ -2090,14 +2090,14 @@ typedef struct mgi_column_point {
   double want, loose;
 } mgi_column_point;
 
-static int mgi_column_order(const void *x, const void *y) {
+MGI_FN int mgi_column_order(const void *x, const void *y) {
   const mgi_column_point *a = (const mgi_column_point *)x, *b = (const mgi_column_point *)y;
   for (int k = 0; k < 4; k++)
     if (a->key[k] != b->key[k]) return a->key[k] < b->key[k] ? -1 : 1;
   return 0;
 }
 /* "a = 1, b = 2, c = 1/4": of what the row has. */
-static const char *mgi_column_words(const mg_op_info *row, const double at[3], char text[96]) {
+MGI_FN const char *mgi_column_words(const mg_op_info *row, const double at[3], char text[96]) {
   int n = snprintf(text, 96, "a = %.9g", at[0]);
   if (row->n_in > 1) n += snprintf(text + n, 96 - (size_t)n, ", b = %.9g", at[1]);
   if (row->attr == MG_ATTR_RAT) snprintf(text + n, 96 - (size_t)n, ", c = %.9g", at[2]);
@@ -2105,7 +2105,7 @@ static const char *mgi_column_words(const mg_op_info *row, const double at[3], c
 }
 
 /* One point: *keep becomes 1 if it is to be held against the others. */
-static mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_point *p, int *keep, mg_error *e) {
+MGI_FN mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_point *p, int *keep, mg_error *e) {
   const mg_op_info *row = mg_op_row((mg_opcode)op);
   char text[96];
   mgi_columns F, again;
@@ -2143,13 +2143,13 @@ static mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_p
 }
 
 /* Number `draw` for operand d: one in two within 2^-10 .. 2^17, where 16-bit types live most, the others within f32. */
-static double mgi_column_drawn(int draw, int d) {
+MGI_FN double mgi_column_drawn(int draw, int d) {
   const uint64_t h = mgi_ff_hash((uint64_t)draw, (uint64_t)d, 40), wide = h >> 1 & 1;
   const int exponent = wide ? (int)(h >> 2 & 0xff) - 127 : (int)((h >> 2 & 0xff) * 27 / 256) - 10;
   return (h & 1 ? -1 : 1) * ldexp(1 + ldexp((double)(h >> 12), -52), exponent);
 }
 /* The row's columns, its constant being one of these (0 alone where it has none). */
-static mg_status mgi_column_check(int op, const double *constant, int n_c, mg_error *e) {
+MGI_FN mg_status mgi_column_check(int op, const double *constant, int n_c, mg_error *e) {
   static const double value[MGI_COLUMN_VALUES] = {
       0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4, 7, -7, 24, -24, 96, -96,
       /* not of the grid; the last two no f16 holds */ 0x1p-30, -0x1p-30, 1000, -1000, 0x1p17, -0x1p17};
@@ -2199,7 +2199,7 @@ static mg_status mgi_column_check(int op, const double *constant, int n_c, mg_er
 }
 
 /* The constants that g gives row op, after the first *n: at most MGI_COLUMN_GIVEN in all; 0: it has more.  *used: 1: it has op. */
-static int mgi_column_constants(const mg_graph *g, int op, double *constant, int *n, int *used) {
+MGI_FN int mgi_column_constants(const mg_graph *g, int op, double *constant, int *n, int *used) {
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
     if (o->sub && !mgi_column_constants(o->sub, op, constant, n, used)) return 0;
@@ -2248,7 +2248,7 @@ typedef struct mgi_cut { const mg_graph *g[2]; mgi_want *want; int n; double ele
 typedef struct mgi_cost { double elements, work; } mgi_cost;
 
 /* The parts that `want` takes on both sides, the inputs' boxes made alike. */
-static mg_status mgi_parts_of(const mgi_cut *c, const mgi_want *want, mg_part *part, mgi_cost *cost, mg_error *e) {
+MGI_FN mg_status mgi_parts_of(const mgi_cut *c, const mgi_want *want, mg_part *part, mgi_cost *cost, mg_error *e) {
   mg_tensor outputs;
   outputs.id = 0;
   mg_status s = mg_part_of_value(c->g[0], outputs, want->out, c->kept[0], &part[0], e);
@@ -2270,14 +2270,14 @@ static mg_status mgi_parts_of(const mgi_cut *c, const mgi_want *want, mg_part *p
   }
   return MG_OK;
 }
-static mgi_cost mgi_cost_of(const mgi_cut *c, const mgi_want *want) {
+MGI_FN mgi_cost mgi_cost_of(const mgi_cut *c, const mgi_want *want) {
   mg_part part[2];
   mgi_cost cost = {1e300, 1e300};
   if (mgi_parts_of(c, want, part, &cost, NULL) == MG_OK) mg_part_free(&part[0]), mg_part_free(&part[1]);
   return cost;
 }
 /* Cuts `want` in two: along dimension `way`, or, if that is MG_MAX_RANK, some outputs here and some there. */
-static int mgi_want_halves(const mgi_cut *c, const mgi_want *want, int way, mgi_want *half) {
+MGI_FN int mgi_want_halves(const mgi_cut *c, const mgi_want *want, int way, mgi_want *half) {
   uint32_t n = c->g[0]->n_out, live = 0, seen = 0;
   int cut = 0;
   half[0] = half[1] = *want;
@@ -2295,13 +2295,13 @@ static int mgi_want_halves(const mgi_cut *c, const mgi_want *want, int way, mgi_
   return cut || (way == MG_MAX_RANK && live > 1);
 }
 
-static void mgi_cut_free(mgi_cut *c) {
+MGI_FN void mgi_cut_free(mgi_cut *c) {
   free(c->want), free(c->kept[0]), free(c->kept[1]);
   c->want = NULL, c->kept[0] = c->kept[1] = NULL;
 }
 
 /* The better way to cut a part in two, if one is worth it. */
-static int mgi_cut_part(const mgi_cut *c, const mgi_want *want, mgi_cost cost, int fits, mgi_want *chosen) {
+MGI_FN int mgi_cut_part(const mgi_cut *c, const mgi_want *want, mgi_cost cost, int fits, mgi_want *chosen) {
   mgi_cost best = {0, 0};
   mgi_want half[2];
   int found = 0;
@@ -2318,7 +2318,7 @@ static int mgi_cut_part(const mgi_cut *c, const mgi_want *want, mgi_cost cost, i
 }
 
 /* All of all outputs. */
-static mgi_want mgi_want_all(const mgi_cut *c) {
+MGI_FN mgi_want mgi_want_all(const mgi_cut *c) {
   const mg_graph *g = c->g[0];
   mgi_want all;
   memset(&all, 0, sizeof all);
@@ -2329,7 +2329,7 @@ static mgi_want mgi_want_all(const mgi_cut *c) {
   return all;
 }
 /* c->g and c->kept are set. */
-static mg_status mgi_cut_outputs(size_t elem, double bytes, mgi_cut *c, mg_error *e) {
+MGI_FN mg_status mgi_cut_outputs(size_t elem, double bytes, mgi_cut *c, mg_error *e) {
   c->want = (mgi_want *)calloc(1, sizeof *c->want);
   if (!c->want) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the parts of a test");
   c->want[0] = mgi_want_all(c);
@@ -2367,7 +2367,7 @@ typedef struct mgi_watch {
   void *user;
   mg_verify_progress now;
 } mgi_watch;
-static int mgi_watch_over(const mgi_watch *w) { return mgi_verify_flag(w->stop) || (w->deadline > 0 && mgi_verify_now() > w->deadline); }
+MGI_FN int mgi_watch_over(const mgi_watch *w) { return mgi_verify_flag(w->stop) || (w->deadline > 0 && mgi_verify_now() > w->deadline); }
 
 enum { MGI_ELEM_WORD, MGI_ELEM_PAIR, MGI_ELEM_BALL };
 typedef struct mgi_ball { double v, err; } mgi_ball; /* >>floats */
@@ -2404,19 +2404,19 @@ typedef struct mgi_run {
   pthread_mutex_t lock;
 } mgi_run;
 
-static size_t mgi_elem_bytes(int elem) { return elem == MGI_ELEM_WORD ? sizeof(uint64_t) : elem == MGI_ELEM_PAIR ? sizeof(mg_fv) : sizeof(mgi_ball); }
-static int64_t mgi_trial_elements(const mg_graph *g, mg_tensor t) { return mg_shape_elements(&g->tensors[t.id].shape); }
-static mg_domain mgi_domain_ball(const mg_field *F);
-static double mgi_real_input(uint64_t seed, const mg_tensor_info *t, int k, int64_t i);
-static double mgi_ball_gap(mgi_ball x, mgi_ball y);
+MGI_FN size_t mgi_elem_bytes(int elem) { return elem == MGI_ELEM_WORD ? sizeof(uint64_t) : elem == MGI_ELEM_PAIR ? sizeof(mg_fv) : sizeof(mgi_ball); }
+MGI_FN int64_t mgi_trial_elements(const mg_graph *g, mg_tensor t) { return mg_shape_elements(&g->tensors[t.id].shape); }
+MGI_FN mg_domain mgi_domain_ball(const mg_field *F);
+MGI_FN double mgi_real_input(uint64_t seed, const mg_tensor_info *t, int k, int64_t i);
+MGI_FN double mgi_ball_gap(mgi_ball x, mgi_ball y);
 
 /* The flat indices of a box, in order: the first of each row of its last dimension. */
-static int64_t mgi_box_row(const mg_box *b, const mg_shape *s, const int64_t *at) {
+MGI_FN int64_t mgi_box_row(const mg_box *b, const mg_shape *s, const int64_t *at) {
   int64_t i = 0;
   for (int d = 0; d < s->rank; d++) i = i * s->dim[d] + (d < s->rank - 1 ? at[d] : b->lo[d]);
   return i;
 }
-static int mgi_box_next_row(const mg_box *b, int rank, int64_t *at) {
+MGI_FN int mgi_box_next_row(const mg_box *b, int rank, int64_t *at) {
   for (int d = rank - 2; d >= 0; d--) {
     if (++at[d] < b->hi[d]) return 1;
     at[d] = b->lo[d];
@@ -2424,7 +2424,7 @@ static int mgi_box_next_row(const mg_box *b, int rank, int64_t *at) {
   return 0;
 }
 
-static void mgi_part_draw(const mgi_trial *t, const mg_tensor_info *of, const mg_box *b, uint32_t k, void *dst) {
+MGI_FN void mgi_part_draw(const mgi_trial *t, const mg_tensor_info *of, const mg_box *b, uint32_t k, void *dst) {
   const mg_shape *s = &of->shape;
   int64_t at[MG_MAX_RANK], n = b->hi[s->rank - 1] - b->lo[s->rank - 1], o = 0;
   uint64_t key = mgi_ff_hash(t->from[1], k, 7);
@@ -2443,7 +2443,7 @@ static void mgi_part_draw(const mgi_trial *t, const mg_tensor_info *of, const mg
 }
 
 /* Compares what is wanted of output k; x and y hold the boxes bx and by of it. */
-static void mgi_part_compare(const mgi_trial *t, const mg_shape *s, const mg_box *want, uint32_t k, const void *x, const mg_box *bx, const void *y, const mg_box *by, mgi_outcome *r) {
+MGI_FN void mgi_part_compare(const mgi_trial *t, const mg_shape *s, const mg_box *want, uint32_t k, const void *x, const mg_box *bx, const void *y, const mg_box *by, mgi_outcome *r) {
   int64_t at[MG_MAX_RANK], n = want->hi[s->rank - 1] - want->lo[s->rank - 1];
   memcpy(at, want->lo, sizeof at);
   do {
@@ -2473,7 +2473,7 @@ static void mgi_part_compare(const mgi_trial *t, const mg_shape *s, const mg_box
 }
 
 /* The inputs that a part reads, drawn; 0 if memory is out.  in[] are freed by the caller. */
-static int mgi_part_inputs(const mgi_trial *t, const mg_graph *g, const mg_part *part, void *in[MG_MAX_IN]) {
+MGI_FN int mgi_part_inputs(const mgi_trial *t, const mg_graph *g, const mg_part *part, void *in[MG_MAX_IN]) {
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *of = &g->tensors[g->in[k].id];
     const mg_box *b = &part->box[g->in[k].id];
@@ -2485,12 +2485,12 @@ static int mgi_part_inputs(const mgi_trial *t, const mg_graph *g, const mg_part 
   }
   return 1;
 }
-static mg_domain mgi_trial_domain(const mgi_trial *t, const mg_field *F) {
+MGI_FN mg_domain mgi_trial_domain(const mgi_trial *t, const mg_field *F) {
   return t->elem == MGI_ELEM_WORD ? mgi_domain_word(F) : t->elem == MGI_ELEM_PAIR ? mg_domain_field(F) : mgi_domain_ball(F);
 }
 
 /* Draws, evaluates and compares one part of a trial. */
-static void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *want, mgi_outcome *r) {
+MGI_FN void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *want, mgi_outcome *r) {
   mg_part part[2];
   mgi_cost cost;
   mg_field F = t->F;
@@ -2544,7 +2544,7 @@ typedef struct mgi_kept_run {
 } mgi_kept_run;
 
 /* What one piece of a value takes on its side. */
-static mg_status mgi_piece_part(const mgi_kept_run *K, const mg_box *box, mg_part *part, mgi_cost *cost) {
+MGI_FN mg_status mgi_piece_part(const mgi_kept_run *K, const mg_box *box, mg_part *part, mgi_cost *cost) {
   const mg_graph *g = K->cut->g[K->side];
   uint8_t *there = (uint8_t *)calloc(g->n_tensors, 1);
   if (!there) return MG_NO_MEMORY;
@@ -2557,7 +2557,7 @@ static mg_status mgi_piece_part(const mgi_kept_run *K, const mg_box *box, mg_par
   return MG_OK;
 }
 /* Cuts the value into pieces that fit, along whichever dimension leaves the least for the largest. */
-static int mgi_kept_pieces(mgi_kept_run *K) {
+MGI_FN int mgi_kept_pieces(mgi_kept_run *K) {
   const mg_graph *g = K->cut->g[K->side];
   const mg_shape *s = &g->tensors[K->value.id].shape;
   const double room = mgi_bound_min2(MGI_PART_BYTES, K->cut->memory / 2 / K->threads);
@@ -2592,7 +2592,7 @@ static int mgi_kept_pieces(mgi_kept_run *K) {
   return 1;
 }
 /* Copies `want` out of a dense array of `box` into a dense array of the whole. */
-static void mgi_kept_copy(const mg_shape *s, size_t bytes, const mg_box *want, const mg_box *box, const char *from, char *to) {
+MGI_FN void mgi_kept_copy(const mg_shape *s, size_t bytes, const mg_box *want, const mg_box *box, const char *from, char *to) {
   int64_t at[MG_MAX_RANK], n = want->hi[s->rank - 1] - want->lo[s->rank - 1];
   memcpy(at, want->lo, sizeof at);
   do {
@@ -2601,7 +2601,7 @@ static void mgi_kept_copy(const mg_shape *s, size_t bytes, const mg_box *want, c
     memcpy(to + (size_t)i * bytes, from + (size_t)o * bytes, (size_t)n * bytes);
   } while (mgi_box_next_row(want, s->rank, at));
 }
-static int mgi_kept_piece(const mgi_kept_run *K, const mg_box *want) {
+MGI_FN int mgi_kept_piece(const mgi_kept_run *K, const mg_box *want) {
   const mg_graph *g = K->cut->g[K->side];
   const mg_shape *s = &g->tensors[K->value.id].shape;
   const size_t bytes = mgi_elem_bytes(K->trial->elem);
@@ -2625,7 +2625,7 @@ static int mgi_kept_piece(const mgi_kept_run *K, const mg_box *want) {
   mg_part_free(&part);
   return good;
 }
-static void *mgi_kept_thread(void *arg) {
+MGI_FN void *mgi_kept_thread(void *arg) {
   mgi_kept_run *K = (mgi_kept_run *)arg;
   for (;;) {
     pthread_mutex_lock(&K->lock);
@@ -2640,7 +2640,7 @@ static void *mgi_kept_thread(void *arg) {
     pthread_mutex_unlock(&K->lock);
   }
 }
-static void mgi_kept_free(const mgi_cut *c, mgi_trial *t) {
+MGI_FN void mgi_kept_free(const mgi_cut *c, mgi_trial *t) {
   for (int side = 0; side < 2; side++) {
     for (uint32_t k = 1; t->kept[side] && k < c->g[side]->n_tensors; k++) free(t->kept[side][k]);
     free(t->kept[side]);
@@ -2648,7 +2648,7 @@ static void mgi_kept_free(const mgi_cut *c, mgi_trial *t) {
   }
 }
 /* Both sides' kept values of a trial; none at all if one could not be had. */
-static void mgi_kept_compute(const mgi_cut *c, mgi_trial *t, int threads, mgi_watch *w) {
+MGI_FN void mgi_kept_compute(const mgi_cut *c, mgi_trial *t, int threads, mgi_watch *w) {
   enum { MOST = 64 };
   t->kept[0] = t->kept[1] = NULL;
   if (!c->kept[0] && !c->kept[1]) return;
@@ -2679,7 +2679,7 @@ static void mgi_kept_compute(const mgi_cut *c, mgi_trial *t, int threads, mgi_wa
   if (!good) mgi_kept_free(c, t);
 }
 /* Marks what is worth it: results of products and kernels that take much work an element, and that no output is. */
-static void mgi_kept_choose(mgi_cut *c, double elements) {
+MGI_FN void mgi_kept_choose(mgi_cut *c, double elements) {
   enum { WORTH = 256 };
   for (int side = 0; side < 2; side++) {
     const mg_graph *g = c->g[side];
@@ -2707,7 +2707,7 @@ static void mgi_kept_choose(mgi_cut *c, double elements) {
   }
 }
 
-static void *mgi_run_thread(void *arg) {
+MGI_FN void *mgi_run_thread(void *arg) {
   mgi_run *R = (mgi_run *)arg;
   for (;;) {
     pthread_mutex_lock(&R->lock);
@@ -2733,7 +2733,7 @@ static void *mgi_run_thread(void *arg) {
   }
 }
 /* All parts of all trials, on up to `threads` threads; outcomes past a trial's `worst` are not to be read. */
-static void mgi_run_all(const mgi_cut *c, mgi_trial *t, int trials, mgi_outcome *outcome, int threads, mgi_watch *w) {
+MGI_FN void mgi_run_all(const mgi_cut *c, mgi_trial *t, int trials, mgi_outcome *outcome, int threads, mgi_watch *w) {
   enum { MOST = 64 };
   mgi_run R;
   pthread_t id[MOST];
@@ -2751,7 +2751,7 @@ static void mgi_run_all(const mgi_cut *c, mgi_trial *t, int trials, mgi_outcome 
   for (int k = 0; k < trials; k++) mgi_kept_free(c, &t[k]);
 }
 /* Adds up a trial's outcomes, to the first that failed or differed. */
-static mgi_outcome mgi_trial_outcome_of(const mgi_cut *c, const mgi_outcome *part) {
+MGI_FN mgi_outcome mgi_trial_outcome_of(const mgi_cut *c, const mgi_outcome *part) {
   mgi_outcome r;
   memset(&r, 0, sizeof r);
   for (int k = 0; k < c->n && r.status == MG_OK && !r.differs; k++) {
@@ -2786,12 +2786,12 @@ typedef struct mgi_bench {
 } mgi_bench;
 
 /* How many parts may run at a time; 0 if not even one fits. */
-static int mgi_bench_threads(const mgi_bench *B, const mgi_cut *c, int elem) {
+MGI_FN int mgi_bench_threads(const mgi_bench *B, const mgi_cut *c, int elem) {
   double fit = (B->memory / (double)mgi_elem_bytes(elem) - c->held) / c->elements;
   return fit < 1 ? 0 : fit < B->threads ? (int)fit : B->threads;
 }
 /* Elements and work of all outputs in one part. */
-static mg_status mgi_bench_whole(const mgi_cut *c, double whole[2], mg_error *e) {
+MGI_FN mg_status mgi_bench_whole(const mgi_cut *c, double whole[2], mg_error *e) {
   mg_part part[2];
   mgi_cost cost;
   mgi_want all = mgi_want_all(c);
@@ -2801,7 +2801,7 @@ static mg_status mgi_bench_whole(const mgi_cut *c, double whole[2], mg_error *e)
   mg_part_free(&part[0]), mg_part_free(&part[1]);
   return MG_OK;
 }
-static mg_status mgi_bench_cut(mgi_bench *B, int elem, mgi_cut **out, mg_error *e) {
+MGI_FN mg_status mgi_bench_cut(mgi_bench *B, int elem, mgi_cut **out, mg_error *e) {
   mgi_cut *c = *out = &B->cut[elem];
   if (!c->n) {
     double bytes = mgi_bound_min2(MGI_PART_BYTES, B->memory / 2), whole[2];
@@ -2824,7 +2824,7 @@ static mg_status mgi_bench_cut(mgi_bench *B, int elem, mgi_cut **out, mg_error *
 
 /* The next draw of a test, the first if t->draw is 0; one without a prime is replaced, like one with a zero divisor.  0 if
    there have been MG_VERIFY_DRAWS. */
-static int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test) {
+MGI_FN int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test) {
   mg_status s = MG_NOT_FOUND;
   while (s != MG_OK && t->draw < MG_VERIFY_DRAWS) {
     t->elem = kind & MGI_PAIR_TEST ? MGI_ELEM_PAIR : MGI_ELEM_WORD;
@@ -2850,7 +2850,7 @@ static int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test)
 }
 
 /* `tests` tests of one kind; stops at the first that does not agree. Adds to the report's counts. */
-static mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_report *r, int *output, mg_error *e) {
+MGI_FN mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_report *r, int *output, mg_error *e) {
   mgi_cut *c;
   mgi_trial_result result = MGI_TRIAL_AGREE;
   uint64_t pattern[MG_VERIFY_TESTS];
@@ -2910,7 +2910,7 @@ static mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_r
 enum { MGI_REAL_QUIET = 31, MGI_REAL_LEVELS = 30, MGI_REAL_ZEROS = 29 }; /* bits 2 to 6 of a seed where they name no input */
 
 /* Of a filled input, what it is: fields take any, but what refutes has to be a run that can be. */
-static double mgi_real_input(uint64_t seed, const mg_tensor_info *t, int k, int64_t i) {
+MGI_FN double mgi_real_input(uint64_t seed, const mg_tensor_info *t, int k, int64_t i) {
   if (t->fill) return (double)mg_filled(t, i);
   static const double lo[4] = {-2, 0.25, -0.001, -8}, hi[4] = {2, 2, 0.001, 8};
   int range = (int)(seed & 3), loud = (int)(seed >> 2 & 31);
@@ -2921,13 +2921,13 @@ static double mgi_real_input(uint64_t seed, const mg_tensor_info *t, int k, int6
 }
 /* Bits 2 to 7 of a seed: quiet rounds first, the latter with zeros where a choice looks for them; then each input above and below
    all others; from `plain` on levels. */
-static uint64_t mgi_real_loud(uint64_t round, uint64_t plain, int zeros) {
+MGI_FN uint64_t mgi_real_loud(uint64_t round, uint64_t plain, int zeros) {
   if (round >= plain) return (uint64_t)MGI_REAL_LEVELS;
   if (round < 4) return zeros && round >= 2 ? (uint64_t)MGI_REAL_ZEROS : (uint64_t)MGI_REAL_QUIET;
   return ((round - 4) >> 1) | ((round & 1) << 5);
 }
 /* 1 if a choice by what is 0 stands in g. */
-static int mgi_has_choice(const mg_graph *g) {
+MGI_FN int mgi_has_choice(const mg_graph *g) {
   int found = 0;
   for (uint32_t k = 1; k < g->n_ops; k++) found |= g->ops[k].sub ? mgi_has_choice(g->ops[k].sub) : g->ops[k].code == MG_OP_KEEP || g->ops[k].code == MG_OP_DROP;
   return found;
@@ -2948,7 +2948,7 @@ void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst) 
    corners of their box) and rounding.  Infinite once anything on the way was not finite. */
 #define MGI_BALL_U 2.3e-16
 
-static mg_status mgi_ball_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_ball_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   const mg_op_info *row = mg_op_row(op);
   int r = out->shape.rank, functions = row->abstract == MG_ABS_OPAQUE || row->user;
   double c = rc.den ? (double)rc.num / (double)rc.den : 0, ulp_c = row->attr == MG_ATTR_RAT ? MGI_BALL_U * fabs(c) : 0;
@@ -2977,7 +2977,7 @@ static mg_status mgi_ball_map(void *user, mg_opcode op, mg_rational rc, const mg
   } while (mgi_ff_next_row(&out->shape, at));
   return MG_OK;
 }
-static mg_status mgi_ball_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+MGI_FN mg_status mgi_ball_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
   int64_t m = c->shape.dim[0], n = c->shape.dim[1], k = a->shape.dim[1];
   double u = MGI_BALL_U * (double)(k + 2);
   for (int64_t x = 0; x < m; x++) {
@@ -2995,7 +2995,7 @@ static mg_status mgi_ball_matmul(void *user, const mg_view *c, const mg_view *a,
   }
   return MG_OK;
 }
-static mg_status mgi_ball_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_ball_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
   int64_t at[MG_MAX_RANK] = {0};
   int r = in->shape.rank;
   (void)user;
@@ -3010,26 +3010,26 @@ static mg_status mgi_ball_combine(void *user, mg_opcode op, const mg_view *out, 
   } while (mgi_ff_next_row(&in->shape, at));
   return MG_OK;
 }
-static void mgi_ball_fill(void *user, mg_opcode op, void *dst, size_t n) {
+MGI_FN void mgi_ball_fill(void *user, mg_opcode op, void *dst, size_t n) {
   mgi_ball *d = (mgi_ball *)dst;
   (void)user;
   for (size_t k = 0; k < n; k++) d[k].v = op == MG_OP_SUM ? 0 : -INFINITY, d[k].err = 0;
 }
 
-static mg_domain mgi_domain_ball(const mg_field *F) {
+MGI_FN mg_domain mgi_domain_ball(const mg_field *F) {
   mg_domain d = mg_domain_field(F); /* of which only the deadline is used */
   d.elem = sizeof(mgi_ball), d.map = mgi_ball_map, d.matmul = mgi_ball_matmul, d.combine = mgi_ball_combine, d.fill = mgi_ball_fill;
   return d;
 }
 /* The relative gap, if rounding cannot explain it; else 0. */
-static double mgi_ball_gap(mgi_ball x, mgi_ball y) {
+MGI_FN double mgi_ball_gap(mgi_ball x, mgi_ball y) {
   double gap = fabs(x.v - y.v);
   return gap > 2 * (x.err + y.err) && isfinite(gap) ? gap / mgi_bound_max2(fabs(x.v), fabs(y.v)) : 0;
 }
 
 /* Looks for a difference that rounding cannot explain; r->confirmed says whether there is one.  Where no element was
    finite on both sides (the root of a difference, say), inputs that keep to a level each may do. */
-static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *r, mg_error *e) {
   mgi_cut *c;
   mgi_trial t;
   mg_status s = mgi_bench_cut(B, MGI_ELEM_BALL, &c, e);
@@ -3078,13 +3078,13 @@ enum { MGI_WIDE_RUNS = 64, MGI_WIDE_WORK = 4000000, MGI_WIDE_OWN = 30000, MGI_WI
 enum { MGI_WIDE_OK, MGI_WIDE_UNKNOWN, MGI_WIDE_UNDEFINED, MGI_WIDE_LOWEST /* the maximum of nothing */ };
 typedef struct mgi_wide { double v, err; int64_t e; int state; } mgi_wide;
 
-static mgi_wide mgi_wide_state(int state) {
+MGI_FN mgi_wide mgi_wide_state(int state) {
   mgi_wide r;
   r.v = r.err = 0, r.e = 0, r.state = state;
   return r;
 }
 /* (v +- err) 2^e, with room for the bound's own rounding, v and err kept within 2^-500 and 2^500. */
-static mgi_wide mgi_wide_of(double v, double err, int64_t e) {
+MGI_FN mgi_wide mgi_wide_of(double v, double err, int64_t e) {
   mgi_wide r;
   double most;
   err += err * 1e-14, most = fabs(v) > err ? fabs(v) : err;
@@ -3099,18 +3099,18 @@ static mgi_wide mgi_wide_of(double v, double err, int64_t e) {
   if (r.e > (int64_t)1 << 60 || r.e < -((int64_t)1 << 60)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
   return r;
 }
-static mgi_wide mgi_wide_number(double v) { return mgi_wide_of(v, 0, 0); }
+MGI_FN mgi_wide mgi_wide_number(double v) { return mgi_wide_of(v, 0, 0); }
 /* The state of a result of two, if it is not that both are numbers. */
-static int mgi_wide_joined(mgi_wide a, mgi_wide b) {
+MGI_FN int mgi_wide_joined(mgi_wide a, mgi_wide b) {
   return a.state == MGI_WIDE_UNDEFINED || b.state == MGI_WIDE_UNDEFINED ? MGI_WIDE_UNDEFINED
          : a.state == MGI_WIDE_OK && b.state == MGI_WIDE_OK             ? MGI_WIDE_OK
                                                                         : MGI_WIDE_UNKNOWN;
 }
-static mgi_wide mgi_wide_neg(mgi_wide a) {
+MGI_FN mgi_wide mgi_wide_neg(mgi_wide a) {
   a.v = -a.v;
   return a.state == MGI_WIDE_LOWEST ? mgi_wide_state(MGI_WIDE_UNKNOWN) : a;
 }
-static mgi_wide mgi_wide_add(mgi_wide a, mgi_wide b) {
+MGI_FN mgi_wide mgi_wide_add(mgi_wide a, mgi_wide b) {
   if ((a.state == MGI_WIDE_LOWEST && b.state == MGI_WIDE_OK) || (b.state == MGI_WIDE_LOWEST && a.state == MGI_WIDE_OK))
     return mgi_wide_state(MGI_WIDE_LOWEST);
   const int state = mgi_wide_joined(a, b);
@@ -3128,13 +3128,13 @@ static mgi_wide mgi_wide_add(mgi_wide a, mgi_wide b) {
                rest = (a.v - (sum - part)) + (v - part); /* what rounding left: exactly that */
   return mgi_wide_of(sum, a.err + err + lost + fabs(rest), a.e);
 }
-static mgi_wide mgi_wide_mul(mgi_wide a, mgi_wide b) {
+MGI_FN mgi_wide mgi_wide_mul(mgi_wide a, mgi_wide b) {
   const int state = mgi_wide_joined(a, b);
   if (state) return mgi_wide_state(state);
   const double v = a.v * b.v, rest = fabs(fma(a.v, b.v, -v)) + (fabs(v) < 1e-280 && a.v != 0 && b.v != 0 ? 1e-300 : 0);
   return mgi_wide_of(v, fabs(a.v) * b.err + fabs(b.v) * a.err + a.err * b.err + rest, a.e + b.e);
 }
-static mgi_wide mgi_wide_div(mgi_wide a, mgi_wide b) {
+MGI_FN mgi_wide mgi_wide_div(mgi_wide a, mgi_wide b) {
   if (b.state == MGI_WIDE_OK && b.v == 0 && b.err == 0) return mgi_wide_state(MGI_WIDE_UNDEFINED);
   const int state = mgi_wide_joined(a, b);
   if (state) return mgi_wide_state(state);
@@ -3145,7 +3145,7 @@ static mgi_wide mgi_wide_div(mgi_wide a, mgi_wide b) {
                                          : 2 * MGI_BALL_U * fabs(v) + 1e-300;
   return mgi_wide_of(v, (a.err + fabs(v) * b.err) / least + rest, a.e - b.e);
 }
-static mgi_wide mgi_wide_exp(mgi_wide a) {
+MGI_FN mgi_wide mgi_wide_exp(mgi_wide a) {
   if (a.state == MGI_WIDE_LOWEST) return mgi_wide_number(0);
   if (a.state) return a;
   if (a.e > 60) return mgi_wide_state(MGI_WIDE_UNKNOWN);
@@ -3155,7 +3155,7 @@ static mgi_wide mgi_wide_exp(mgi_wide a) {
   const double n = floor(x / 0.69314718055994531), rest = x - n * 0.69314718055994531, v = exp(rest);
   return mgi_wide_of(v, v * (2 * moved + 8 * MGI_BALL_U + 2 * MGI_BALL_U * fabs(n)), (int64_t)n);
 }
-static mgi_wide mgi_wide_log(mgi_wide a) {
+MGI_FN mgi_wide mgi_wide_log(mgi_wide a) {
   if (a.state == MGI_WIDE_LOWEST) return mgi_wide_state(MGI_WIDE_UNDEFINED);
   if (a.state) return a;
   if (a.v + a.err <= 0) return mgi_wide_state(MGI_WIDE_UNDEFINED);
@@ -3163,7 +3163,7 @@ static mgi_wide mgi_wide_log(mgi_wide a) {
   const double x = log(a.v), y = (double)a.e * 0.69314718055994531, v = x + y;
   return mgi_wide_of(v, -log1p(-a.err / a.v) + 4 * MGI_BALL_U * (fabs(x) + fabs(y) + fabs(v)), 0);
 }
-static mgi_wide mgi_wide_sqrt(mgi_wide a) {
+MGI_FN mgi_wide mgi_wide_sqrt(mgi_wide a) {
   if (a.state == MGI_WIDE_LOWEST) return mgi_wide_state(MGI_WIDE_UNDEFINED);
   if (a.state || (a.v == 0 && a.err == 0)) return a;
   if (a.v + a.err < 0) return mgi_wide_state(MGI_WIDE_UNDEFINED);
@@ -3172,7 +3172,7 @@ static mgi_wide mgi_wide_sqrt(mgi_wide a) {
   const double v = sqrt(a.v);
   return mgi_wide_of(v, a.err / v + 2 * MGI_BALL_U * v, a.e / 2);
 }
-static mgi_wide mgi_wide_max(mgi_wide a, mgi_wide b) {
+MGI_FN mgi_wide mgi_wide_max(mgi_wide a, mgi_wide b) {
   if (a.state == MGI_WIDE_LOWEST && b.state != MGI_WIDE_UNDEFINED) return b;
   if (b.state == MGI_WIDE_LOWEST && a.state != MGI_WIDE_UNDEFINED) return a;
   const int state = mgi_wide_joined(a, b);
@@ -3186,18 +3186,18 @@ static mgi_wide mgi_wide_max(mgi_wide a, mgi_wide b) {
   return mgi_wide_add(r, apart);
 }
 /* What keep or drop makes of b: what is not chosen may be undefined. */
-static mgi_wide mgi_wide_choice(int keep, mgi_wide a, mgi_wide b) {
+MGI_FN mgi_wide mgi_wide_choice(int keep, mgi_wide a, mgi_wide b) {
   const int zero = a.v == 0 && a.err == 0, nonzero = fabs(a.v) > a.err;
   if (a.state) return mgi_wide_state(a.state == MGI_WIDE_UNDEFINED ? MGI_WIDE_UNDEFINED : MGI_WIDE_UNKNOWN);
   if (!zero && !nonzero) return mgi_wide_state(MGI_WIDE_UNKNOWN);
   return nonzero != keep ? mgi_wide_number(0) : b.state == MGI_WIDE_LOWEST ? mgi_wide_state(MGI_WIDE_UNKNOWN) : b;
 }
-static mgi_wide mgi_wide_rat(mg_rational c) {
+MGI_FN mgi_wide mgi_wide_rat(mg_rational c) {
   return mgi_wide_div(mgi_wide_number((double)c.num), mgi_wide_number((double)c.den));
 }
 
 /* What the row says over doubles, with its bound (mgi_ball_map); not a number there: unknown. */
-static mgi_wide mgi_wide_by_ball(mg_opcode op, mg_rational c, const mgi_wide *x) {
+MGI_FN mgi_wide mgi_wide_by_ball(mg_opcode op, mg_rational c, const mgi_wide *x) {
   mgi_ball ball[3];
   mg_view view[3];
   memset(view, 0, sizeof view), memset(ball, 0, sizeof ball);
@@ -3211,7 +3211,7 @@ static mgi_wide mgi_wide_by_ball(mg_opcode op, mg_rational c, const mgi_wide *x)
   mgi_ball_map(NULL, op, c, &view[0], &view[1]);
   return isfinite(ball[0].err) ? mgi_wide_of(ball[0].v, ball[0].err, 0) : mgi_wide_state(MGI_WIDE_UNKNOWN);
 }
-static mgi_wide mgi_wide_apply(mg_opcode op, mg_rational c, const mgi_wide *x) {
+MGI_FN mgi_wide mgi_wide_apply(mg_opcode op, mg_rational c, const mgi_wide *x) {
   switch (op) {
     case MG_OP_ADD: return mgi_wide_add(x[0], x[1]);
     case MG_OP_SUB: return mgi_wide_add(x[0], mgi_wide_neg(x[1]));
@@ -3238,7 +3238,7 @@ static mgi_wide mgi_wide_apply(mg_opcode op, mg_rational c, const mgi_wide *x) {
     default: return mgi_wide_by_ball(op, c, x);
   }
 }
-static mg_status mgi_wide_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_wide_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
   int64_t at[MG_MAX_RANK] = {0};
   const int r = out->shape.rank, two = mg_op_row(op)->n_in > 1;
   (void)user;
@@ -3255,7 +3255,7 @@ static mg_status mgi_wide_map(void *user, mg_opcode op, mg_rational c, const mg_
   } while (mgi_ff_next_row(&out->shape, at));
   return MG_OK;
 }
-static mg_status mgi_wide_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+MGI_FN mg_status mgi_wide_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
   (void)user;
   for (int64_t i = 0; i < c->shape.dim[0]; i++)
     for (int64_t j = 0; j < c->shape.dim[1]; j++)
@@ -3266,7 +3266,7 @@ static mg_status mgi_wide_matmul(void *user, const mg_view *c, const mg_view *a,
       }
   return MG_OK;
 }
-static mg_status mgi_wide_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_wide_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
   int64_t at[MG_MAX_RANK] = {0};
   const int r = in->shape.rank;
   (void)user;
@@ -3278,7 +3278,7 @@ static mg_status mgi_wide_combine(void *user, mg_opcode op, const mg_view *out, 
   } while (mgi_ff_next_row(&in->shape, at));
   return MG_OK;
 }
-static void mgi_wide_fill(void *user, mg_opcode op, void *dst, size_t n) {
+MGI_FN void mgi_wide_fill(void *user, mg_opcode op, void *dst, size_t n) {
   (void)user;
   for (size_t k = 0; k < n; k++)
     ((mgi_wide *)dst)[k] = op == MG_OP_SUM ? mgi_wide_number(0) : mgi_wide_state(MGI_WIDE_LOWEST);
@@ -3294,10 +3294,10 @@ typedef struct mgi_wide_plan {
   uint64_t signs;
 } mgi_wide_plan;
 enum { MGI_WIDE_PLAIN = 8 /* zeros, mixed, small, large, four of whole numbers */ };
-static int mgi_wide_patterns(int n) {
+MGI_FN int mgi_wide_patterns(int n) {
   return n <= 5 ? 1 << n : MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n > 8 ? MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n : 8;
 }
-static mgi_wide_plan mgi_wide_planned(uint64_t seed, int run, int n) {
+MGI_FN mgi_wide_plan mgi_wide_planned(uint64_t seed, int run, int n) {
   static const double plain[4] = {0, 1, 1e-3, 100};
   mgi_wide_plan p;
   const int patterns = mgi_wide_patterns(n);
@@ -3324,11 +3324,11 @@ static mgi_wide_plan mgi_wide_planned(uint64_t seed, int run, int n) {
   }
   return p;
 }
-static int mgi_wide_count(int n) {
+MGI_FN int mgi_wide_count(int n) {
   const int all = MGI_WIDE_PLAIN + mgi_wide_patterns(n) + 9 * n;
   return all < MGI_WIDE_RUNS ? all : (int)MGI_WIDE_RUNS;
 }
-static double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const mg_shape *s, int64_t i) {
+MGI_FN double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const mg_shape *s, int64_t i) {
   const uint64_t h = mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 22), (uint64_t)i, 23);
   const int64_t columns = s->dim[s->rank - 1], row = i / columns, rows = mg_shape_elements(s) / columns;
   const int64_t pick = (int64_t)(mgi_ff_hash(seed, (uint64_t)k, 24) >> 1);
@@ -3347,7 +3347,7 @@ static double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const
 /* How many blocks or iterations axis x of a kernel of g has at other extents (by class).  As many as it had where it
    cuts nothing, as a sum over it is a multiple then; a chunk of 1 stays one, as much is alike over it that is not over
    two; else 2. */
-static int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t x, const mg_classes *c,
+MGI_FN int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t x, const mg_classes *c,
                              const int64_t *extent) {
   const int64_t own = kernel->axes[x].extent;
   int64_t single = 0;
@@ -3366,7 +3366,7 @@ static int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t
 }
 /* Both graphs with dimensions of at most `most` and few blocks and iterations, but those of the classes of an index where `keep` is not NULL;
    out are to be freed.  0 if there are none such. */
-static int mgi_wide_resized(const mg_graph *const *g, int64_t most, const mg_parallel *keep, mg_graph **out) {
+MGI_FN int mgi_wide_resized(const mg_graph *const *g, int64_t most, const mg_parallel *keep, mg_graph **out) {
   mg_classes c[2];
   mg_error e;
   uint32_t n = 0;
@@ -3425,7 +3425,7 @@ static int mgi_wide_resized(const mg_graph *const *g, int64_t most, const mg_par
   mg_classes_free(&c[0]), mg_classes_free(&c[1]);
   return good;
 }
-static double mgi_wide_work(const mg_graph *const *g) {
+MGI_FN double mgi_wide_work(const mg_graph *const *g) {
   mgi_cut cut;
   mgi_want all;
   memset(&cut, 0, sizeof cut), memset(&all, 0, sizeof all);
@@ -3450,13 +3450,13 @@ typedef struct mgi_wide_result {
   char sizes[96];            /* of the outputs' first, and of the inputs */
 } mgi_wide_result;
 
-static double mgi_wide_double(mgi_wide x) {
+MGI_FN double mgi_wide_double(mgi_wide x) {
   return x.state      ? NAN
          : x.v == 0   ? 0
          : x.e > 2000 ? (x.v > 0 ? INFINITY : -INFINITY)
                       : ldexp(x.v, x.e < -3000 ? -3000 : (int)x.e);
 }
-static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8_t **seen, mgi_wide_result *r,
+MGI_FN void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8_t **seen, mgi_wide_result *r,
                          mg_status *s, mg_error *e) {
   mgi_wide *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
   const mgi_wide_plan p = mgi_wide_planned(seed, run, (int)g[0]->n_in);
@@ -3500,7 +3500,7 @@ static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8
     for (uint32_t k = 0; k < MG_MAX_OUT; k++) free(out[side][k]);
 }
 /* Runs both, `most` times at most, with run `first` first; *r says what came of it. */
-static mg_status mgi_wide_some(const mg_graph *const *g, uint64_t seed, int first, int most, const mgi_watch *w,
+MGI_FN mg_status mgi_wide_some(const mg_graph *const *g, uint64_t seed, int first, int most, const mgi_watch *w,
                                mgi_wide_result *r, mg_error *e) {
   uint8_t *seen[MG_MAX_OUT] = {NULL};
   mg_status s = MG_OK;
@@ -3525,7 +3525,7 @@ static mg_status mgi_wide_some(const mg_graph *const *g, uint64_t seed, int firs
 }
 /* Runs both, at reduced sizes where their own take long; *r says what came of it.  What is refuted at other sizes is
    another pair than the one given: the same run, and others, have to refute that. */
-static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t seed, const mgi_watch *w,
+MGI_FN mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t seed, const mgi_watch *w,
                                mgi_wide_result *r, mg_error *e) {
   const mg_graph *g[2];
   mg_graph *small[2] = {NULL, NULL};
@@ -3584,21 +3584,21 @@ mg_verify_config mg_verify_config_default(void) {
 }
 
 /* What a message calls two graphs: by their names, or by their order where these are alike. */
-static void mgi_verify_names(const mg_graph *a, const mg_graph *b, char na[48], char nb[48]) {
+MGI_FN void mgi_verify_names(const mg_graph *a, const mg_graph *b, char na[48], char nb[48]) {
   int alike = !strcmp(a->name, b->name);
   if (alike) strcpy(na, "the first"), strcpy(nb, "the second");
   else snprintf(na, 48, "'%.40s'", a->name), snprintf(nb, 48, "'%.40s'", b->name);
 }
 
 /* "'X' : f16[6, 8]" */
-static const char *mgi_signature_text(const mg_tensor_info *t, char *buf, size_t size) {
+MGI_FN const char *mgi_signature_text(const mg_tensor_info *t, char *buf, size_t size) {
   size_t n = (size_t)snprintf(buf, size, "'%.20s' : %s[", t->name, mg_dtype_name(t->dtype));
   for (int d = 0; d < t->shape.rank && n < size; d++) n += (size_t)snprintf(buf + n, size - n, "%s%lld", d ? ", " : "", (long long)t->shape.dim[d]);
   if (n < size) snprintf(buf + n, size - n, "]%s%s", t->fill ? " = " : "", mg_fill_name((mg_filling)t->fill));
   return buf;
 }
 
-static int mgi_signature_same(const mg_tensor_info *x, const mg_tensor_info *y) {
+MGI_FN int mgi_signature_same(const mg_tensor_info *x, const mg_tensor_info *y) {
   int same = x->shape.rank == y->shape.rank && x->dtype == y->dtype && x->fill == y->fill;
   for (int d = 0; d < x->shape.rank && same; d++) same = x->shape.dim[d] == y->shape.dim[d];
   return same;
@@ -3634,14 +3634,14 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
   return MG_OK;
 }
 
-static void mgi_verify_counterexample(const mg_graph *a, const mg_graph *b, mg_verify_report *r) {
+MGI_FN void mgi_verify_counterexample(const mg_graph *a, const mg_graph *b, mg_verify_report *r) {
   char na[48], nb[48];
   mgi_verify_names(a, b, na, nb);
   snprintf(r->reason, sizeof r->reason, "float64 inputs of seed %llu: output %d, element %lld is %.9g in %s, %.9g in %s", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, na, r->cx_b, nb);
 }
 
 /* A test did not end: for want of time or memory, or stopped, which are verdicts; or by a fault, which is not. */
-static mg_status mgi_verify_fault(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, const mg_error *e) {
+MGI_FN mg_status mgi_verify_fault(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, const mg_error *e) {
   int late = B->watch.deadline > 0 && mgi_verify_now() >= B->watch.deadline, stopped = mgi_verify_flag(c->stop);
   if (e->status != MG_LIMIT) return e->status;
   r->verdict = MG_UNDECIDED, r->log2_delta = 0, r->unfinished = 1;
@@ -3653,14 +3653,14 @@ static mg_status mgi_verify_fault(const mgi_bench *B, const mg_verify_config *c,
 
 /* As many tests as delta takes, or, where no bound does, `else_tests`.  No product of doubles may round the count down.  The
    fast tier makes one test, whose delta is what it is. */
-static int mgi_verify_count(const mg_verify_report *r, int full, int else_tests, int *bounded) {
+MGI_FN int mgi_verify_count(const mg_verify_report *r, int full, int else_tests, int *bounded) {
   double need = r->log2_eps < 0 ? full ? ceil(r->want_log2_delta / r->log2_eps) : 1 : MG_VERIFY_TESTS + 1;
   *bounded = need <= MG_VERIFY_TESTS;
   return !*bounded ? else_tests : need < 1 ? 1 : (int)need;
 }
 
 /* "exp", "exp and max" .. : what stood for any function. */
-static const char *mgi_verify_any(uint32_t flags, int pair) {
+MGI_FN const char *mgi_verify_any(uint32_t flags, int pair) {
   int exponential = !pair && (flags & MGI_HAS_EXP) != 0, maximum = (flags & MGI_HAS_MAX) != 0;
   return exponential && maximum ? " for any functions exp and max" : exponential ? " for any function exp" : maximum ? " for any function max" : "";
 }
@@ -3675,7 +3675,7 @@ typedef struct mgi_finding {
 } mgi_finding;
 
 /* 1, and the verdict is EQUAL, if both graphs have one normal form of real terms. */
-static int mgi_verify_proved(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, mg_error *e) {
+MGI_FN int mgi_verify_proved(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, mg_error *e) {
   mg_prove_report p;
   if (mgi_verify_flag(c->stop)) return 0;
   if (mgi_prove_normal(B->whole[0], B->whole[1], B->watch.deadline, MGI_PROOF_BYTES, c->stop, &p, NULL, e) != MG_OK) return 0;
@@ -3690,7 +3690,7 @@ static int mgi_verify_proved(const mgi_bench *B, const mg_verify_config *c, mg_v
 }
 
 /* Looks for a difference in float64; 1 if there is none.  What ends early or fails is told by *s, which is 0 otherwise. */
-static int mgi_verify_unrefuted(mgi_bench *B, const mg_verify_config *c, int maximum, mg_verify_report *r, mg_status *s, mg_error *e) {
+MGI_FN int mgi_verify_unrefuted(mgi_bench *B, const mg_verify_config *c, int maximum, mg_verify_report *r, mg_status *s, mg_error *e) {
   *s = MG_OK;
   if (c->skip_floats) return 1;
   *s = mgi_verify_floats(B, maximum, r, e);
@@ -3705,7 +3705,7 @@ static int mgi_verify_unrefuted(mgi_bench *B, const mg_verify_config *c, int max
 }
 
 /* All tests with exp or max as any function agree: EQUAL with a delta; else, where no bound covers them, by proof or not at all. */
-static void mgi_verify_agreed(const mgi_bench *B, const mg_verify_config *c, const mgi_finding *F, mg_verify_report *r, mg_error *e) {
+MGI_FN void mgi_verify_agreed(const mgi_bench *B, const mg_verify_config *c, const mgi_finding *F, mg_verify_report *r, mg_error *e) {
   const char *any = mgi_verify_any(F->flags, r->two_field), *group = r->two_field ? " by exp(a+b) = exp(a)exp(b)" : "";
   r->agreed = 1;
   if (F->bounded) {
@@ -3721,7 +3721,7 @@ static void mgi_verify_agreed(const mgi_bench *B, const mg_verify_config *c, con
 }
 
 /* Something differs.  What the mismatch itself proves: with exp opaque only, it needs the output to be free of exponentials. */
-static mg_status mgi_verify_differed(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, const mgi_finding *F, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_verify_differed(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, const mgi_finding *F, mg_verify_report *r, mg_error *e) {
   uint32_t inside = X->flags[F->output] | Y->flags[F->output], doubt = MGI_HAS_OPAQUE | MGI_HAS_MAX | (r->two_field ? 0u : (uint32_t)MGI_HAS_EXP);
   mg_status s;
   int filled = 0; /* fields take any values for such an input: some differ, not those that it has */
@@ -3740,7 +3740,7 @@ static mg_status mgi_verify_differed(mgi_bench *B, const mg_verify_config *c, co
 
 /* A maximum does not cancel, and one test in a random order agreed: EQUAL by proof; else more tests, which may refute but
    never accept. */
-static mg_status mgi_verify_sampled(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, mgi_finding *F, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_verify_sampled(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, mgi_finding *F, mg_verify_report *r, mg_error *e) {
   mg_status s;
   if (mgi_verify_proved(B, c, r, e)) return MG_OK;
   F->result = mgi_tests(B, F->kind, r->tier == MG_TIER_FULL ? 8 : 2, r, &F->output, e);
@@ -3755,7 +3755,7 @@ static mg_status mgi_verify_sampled(mgi_bench *B, const mg_verify_config *c, con
 }
 
 /* Everything but signature and bounds; B's memory is freed by the caller. */
-static mg_status mgi_verify_run(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_verify_run(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, mg_verify_report *r, mg_error *e) {
   int full = r->tier == MG_TIER_FULL;
   mgi_finding F;
   memset(&F, 0, sizeof F);
@@ -3792,7 +3792,7 @@ static mg_status mgi_verify_run(mgi_bench *B, const mg_verify_config *c, const m
 /* (A B) C is A (B C), element by element, in a field: a copy of g with products of three matrices in the order of fewer
    multiplications, if that saves half of them.  Only where nothing else sees the product in the middle, and the third matrix
    was there before it.  *copy is NULL if there is none such. */
-static mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_error *e) {
+MGI_FN mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_error *e) {
   mg_status s = MG_OK;
   *copy = NULL;
   for (int again = 1; again && s == MG_OK;) {
@@ -3824,11 +3824,11 @@ static mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_err
   return s;
 }
 
-static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop,
+MGI_FN int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop,
                              int *total, char line[256]); /* >>defined */
 
 /* The counterexample of a float64 run in words. */
-static void mgi_wide_words(const mgi_wide_result *x, uint64_t seed, char *text, size_t size) {
+MGI_FN void mgi_wide_words(const mgi_wide_result *x, uint64_t seed, char *text, size_t size) {
   char b[40] = "undefined";
   if (!isnan(x->b)) snprintf(b, sizeof b, "%.9g", x->b);
   snprintf(
@@ -3839,7 +3839,7 @@ static void mgi_wide_words(const mgi_wide_result *x, uint64_t seed, char *text, 
       x->sizes, x->output, (long long)x->element, x->a, b);
 }
 /* What is left to ask once the tests agree: whether b is defined wherever a is, and what float64 says. */
-static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const mgi_bench *B, const mg_verify_config *c,
+MGI_FN mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const mgi_bench *B, const mg_verify_config *c,
                                    mg_verify_report *r, mg_error *e) {
   char line[256];
   int total = 0, shown = mgi_defined_shown(a, b, B->watch.deadline, B->watch.stop, &total, line), refuted = 0,
@@ -3874,13 +3874,13 @@ static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const m
   return MG_OK;
 }
 
-static void mgi_report_begin(mg_verify_report *r, const mg_verify_config *c, const uint64_t root[4]) {
+MGI_FN void mgi_report_begin(mg_verify_report *r, const mg_verify_config *c, const uint64_t root[4]) {
   memset(r, 0, sizeof *r);
   r->seed = c->seed, r->tier = c->tier != MG_TIER_FAST ? MG_TIER_FULL : MG_TIER_FAST;
   r->want_log2_delta = c->log2_delta, r->full_size = c->full_size;
   memcpy(r->digest, root, sizeof r->digest);
 }
-static void mgi_report_identity(mg_verify_report *r) {
+MGI_FN void mgi_report_identity(mg_verify_report *r) {
   r->verdict = MG_EQUAL, r->proof = MG_PROOF_IDENTITY;
   snprintf(r->domain, sizeof r->domain, "the same: one graph");
   snprintf(r->theorem, sizeof r->theorem, "identity: one graph");
@@ -3888,7 +3888,7 @@ static void mgi_report_identity(mg_verify_report *r) {
 }
 
 /* One verification at the extents that both graphs have, its randomness from `root`.  domain: 0 leaves that half out. */
-static mg_status mgi_verify_sizes(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, int domain, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_verify_sizes(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, int domain, mg_verify_report *r, mg_error *e) {
   mgi_bounds X, Y;
   mgi_bench B;
   mg_graph *fast[2] = {NULL, NULL};
@@ -3922,7 +3922,7 @@ static mg_status mgi_verify_sizes(const mg_graph *a, const mg_graph *b, const mg
 /* ---- all extents of the classes (EXTENTS in the header comment) */
 
 /* Both graphs at other extents; 0 if the builder refuses them. */
-static int mgi_every_at(const mg_parallel *p, const int64_t *extent, const int64_t *chunks, mg_graph *g[2]) {
+MGI_FN int mgi_every_at(const mg_parallel *p, const int64_t *extent, const int64_t *chunks, mg_graph *g[2]) {
   mg_error e;
   g[0] = g[1] = NULL;
   if (mg_parallel_resize(p, 0, extent, chunks, &g[0], &e) == MG_OK && mg_parallel_resize(p, 1, extent, chunks, &g[1], &e) == MG_OK && mg_verify_signature(g[0], g[1], &e) == MG_OK) return 1;
@@ -3933,12 +3933,12 @@ static int mgi_every_at(const mg_parallel *p, const int64_t *extent, const int64
 
 enum { MGI_EVERY_CHUNKS = 3, MGI_EVERY_WORK = 1 << 24, MGI_EVERY_CONTRACTED = 5 };
 /* An extent that `nested` cuts into three leave with chunks of `least`, the last ones smaller (even: alike). */
-static int64_t mgi_every_extent(int nested, int64_t least, int even) {
+MGI_FN int64_t mgi_every_extent(int nested, int64_t least, int even) {
   for (int k = 0; k < nested || k < 1; k++) least = MGI_EVERY_CHUNKS * least - !even;
   return least;
 }
 /* What is contracted is made less, in two steps of which the second is ragged, where it is much work and can be. */
-static void mgi_every_reduced(mg_graph *g[2]) {
+MGI_FN void mgi_every_reduced(mg_graph *g[2]) {
   const mg_graph *was[2] = {g[0], g[1]};
   mg_graph *h[2];
   mg_parallel p;
@@ -3952,7 +3952,7 @@ static void mgi_every_reduced(mg_graph *g[2]) {
 }
 /* Both graphs for a guard: unlike extents for unlike classes, or, if `alike`, one for all.  Chunks are ragged where the
    builder has them so; where all that is much work, extents are small, and there are two of them.  0: there is no guard. */
-static int mgi_every_guard(const mg_parallel *p, int alike, mg_graph *g[2]) {
+MGI_FN int mgi_every_guard(const mg_parallel *p, int alike, mg_graph *g[2]) {
   int64_t extent[MG_MAX_CLASSES], chunks[MG_MAX_CLASSES];
   int most = 0;
   for (int c = 0; c < p->n; c++) most = p->nested[c] > most ? p->nested[c] : most, chunks[c] = MGI_EVERY_CHUNKS;
@@ -3968,7 +3968,7 @@ static int mgi_every_guard(const mg_parallel *p, int alike, mg_graph *g[2]) {
   return 0;
 }
 /* 1 if the graph at its own extents is the graph: the family that the analysis speaks of holds it. */
-static int mgi_every_own(const mg_parallel *p, const mg_graph *const *g) {
+MGI_FN int mgi_every_own(const mg_parallel *p, const mg_graph *const *g) {
   mg_graph *h[2];
   if (!mgi_every_at(p, p->extent, NULL, h)) return 0;
   const int same = mg_graph_equal(g[0], h[0]) && mg_graph_equal(g[1], h[1]);
@@ -3977,9 +3977,9 @@ static int mgi_every_own(const mg_parallel *p, const mg_graph *const *g) {
 }
 
 /* 1 if a symbol is the letter, in either case: p is read as P. */
-static int mgi_every_alike(const char *letter, const char *symbol) { return (letter[0] | 32) == (symbol[0] | 32) && !symbol[1]; }
+MGI_FN int mgi_every_alike(const char *letter, const char *symbol) { return (letter[0] | 32) == (symbol[0] | 32) && !symbol[1]; }
 /* What a class is called: its symbol; else a letter that names no input, output or symbol, M, N, P .. first; else a number. */
-static const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c, char name[16]) {
+MGI_FN const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c, char name[16]) {
   static const char letters[] = "MNPQRSTUVWXYZABCDEFGHIJKL";
   for (uint32_t k = 0; k < g->n_in; k++)
     for (int d = 0; d < MG_MAX_RANK; d++)
@@ -3996,7 +3996,7 @@ static const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c
   return name;
 }
 /* "M (64): input X dimension 0, output O dimension 0": the dimensions of class c. */
-static int mgi_every_members(const mg_parallel *p, const mg_graph *g, int c, char *text, size_t size) {
+MGI_FN int mgi_every_members(const mg_parallel *p, const mg_graph *g, int c, char *text, size_t size) {
   char name[16];
   size_t n = (size_t)snprintf(text, size, "%s (%lld):", mgi_every_name(p, g, c, name), (long long)p->extent[c]);
   int many = 0;
@@ -4010,7 +4010,7 @@ static int mgi_every_members(const mg_parallel *p, const mg_graph *g, int c, cha
   return n < size;
 }
 /* The classes in words, for the report. */
-static void mgi_every_words(const mg_parallel *p, const mg_graph *g, mg_verify_report *r) {
+MGI_FN void mgi_every_words(const mg_parallel *p, const mg_graph *g, mg_verify_report *r) {
   size_t n = 0, m = 0;
   char line[512], name[16];
   r->classes = p->n;
@@ -4022,12 +4022,12 @@ static void mgi_every_words(const mg_parallel *p, const mg_graph *g, mg_verify_r
 }
 
 /* Both graphs at extent 2 of every class, uncut. */
-static int mgi_every_two(const mg_parallel *p, mg_graph *g[2]) {
+MGI_FN int mgi_every_two(const mg_parallel *p, mg_graph *g[2]) {
   int64_t two[MG_MAX_CLASSES], one[MG_MAX_CLASSES];
   for (int c = 0; c < p->n; c++) two[c] = 2, one[c] = 1;
   return mgi_every_at(p, two, one, g);
 }
-static mg_status mgi_every_proof_sizes(const mg_graph *a, const mg_graph *b, mg_graph *g[2], mg_error *e) {
+MGI_FN mg_status mgi_every_proof_sizes(const mg_graph *a, const mg_graph *b, mg_graph *g[2], mg_error *e) {
   mg_parallel p;
   mg_status s = mg_parallel_of(a, b, &p, e);
   if (s != MG_OK) return s;
@@ -4037,7 +4037,7 @@ static mg_status mgi_every_proof_sizes(const mg_graph *a, const mg_graph *b, mg_
 }
 
 /* A run of the guard: 1 if both agree, as what showed them equal shows it; -1 if they differ; 0 if that did not end. */
-static int mgi_every_agrees(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, mg_proof_kind proof) {
+MGI_FN int mgi_every_agrees(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, mg_proof_kind proof) {
   mg_verify_config how = *c;
   mg_verify_report r;
   mg_error e;
@@ -4051,7 +4051,7 @@ static int mgi_every_agrees(const mg_graph *a, const mg_graph *b, const mg_verif
 }
 
 /* EQUAL for all extents: *shown is 1, and r says so.  Else *shown is 0, and nothing is known. */
-static mg_status mgi_verify_every(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, int *shown, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_verify_every(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, int *shown, mg_verify_report *r, mg_error *e) {
   mg_parallel p;
   int guarded = 0;
   mg_graph *g[2] = {NULL, NULL};
@@ -4091,12 +4091,12 @@ typedef struct mgi_piece { mg_graph *g[2]; uint32_t id; int like; } mgi_piece;
 
 enum { MGI_PIECES_WORK = 1 << 28 }; /* scalar operations of one test of the whole: what takes less is not taken apart */
 
-static void mgi_pieces_free(mgi_piece *x, int n) {
+MGI_FN void mgi_pieces_free(mgi_piece *x, int n) {
   for (int k = 0; k < n; k++) mg_graph_free(x[k].g[0]), mg_graph_free(x[k].g[1]);
   free(x);
 }
 /* twin[t]: the tensor of b that is t's twin, or 0; back[]: of a.  0 if places and names contradict each other. */
-static int mgi_pieces_twins(const mg_graph *a, const mg_graph *b, uint32_t *twin, uint32_t *back) {
+MGI_FN int mgi_pieces_twins(const mg_graph *a, const mg_graph *b, uint32_t *twin, uint32_t *back) {
   for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
     const uint32_t t = k < a->n_in ? a->in[k].id : a->out[k - a->n_in].id;
     const uint32_t s = k < a->n_in ? b->in[k].id : b->out[k - a->n_in].id;
@@ -4113,7 +4113,7 @@ static int mgi_pieces_twins(const mg_graph *a, const mg_graph *b, uint32_t *twin
 }
 /* Marks in stop[], by the first graph's tensors, the twins from which operator `op` takes what it needs; of[]: the
    first's twin of each tensor of g, or 0. */
-static void mgi_piece_stops(const mg_graph *g, const uint32_t *of, uint32_t op, uint8_t *seen, uint8_t *stop) {
+MGI_FN void mgi_piece_stops(const mg_graph *g, const uint32_t *of, uint32_t op, uint8_t *seen, uint8_t *stop) {
   if (seen[op]) return;
   seen[op] = 1;
   for (int k = 0; k < g->ops[op].n_in; k++) {
@@ -4123,7 +4123,7 @@ static void mgi_piece_stops(const mg_graph *g, const uint32_t *of, uint32_t op, 
   }
 }
 /* The piece of twin t, from the twins from which b takes it; these are marked in `need`.  0: there is none, or no memory. */
-static int mgi_piece_make(const mg_graph *a, const mg_graph *b, const uint32_t *twin, const uint32_t *back, uint32_t t,
+MGI_FN int mgi_piece_make(const mg_graph *a, const mg_graph *b, const uint32_t *twin, const uint32_t *back, uint32_t t,
                           uint8_t *need, mgi_piece *x) {
   uint8_t *stop = (uint8_t *)calloc(a->n_tensors, 1), *seen = (uint8_t *)calloc((size_t)a->n_ops + b->n_ops, 1);
   uint32_t *own = (uint32_t *)calloc(a->n_tensors, sizeof *own);
@@ -4147,7 +4147,7 @@ static int mgi_piece_make(const mg_graph *a, const mg_graph *b, const uint32_t *
   return good && mg_verify_signature(x->g[0], x->g[1], &e) == MG_OK;
 }
 /* The pieces that the outputs need, by the order of the first graph; *out is NULL if there are less than two. */
-static mg_status mgi_pieces_of(const mg_graph *a, const mg_graph *b, mgi_piece **out, int *n, mg_error *e) {
+MGI_FN mg_status mgi_pieces_of(const mg_graph *a, const mg_graph *b, mgi_piece **out, int *n, mg_error *e) {
   uint32_t *twin = (uint32_t *)calloc((size_t)a->n_tensors + b->n_tensors, sizeof *twin);
   uint8_t *need = (uint8_t *)calloc(2 * (size_t)a->n_tensors, 1);
   mgi_piece *x = (mgi_piece *)calloc(a->n_tensors, sizeof *x);
@@ -4181,7 +4181,7 @@ static mg_status mgi_pieces_of(const mg_graph *a, const mg_graph *b, mgi_piece *
 }
 
 /* 1 if one test of the whole takes so much that it is taken apart. */
-static int mgi_pieces_wanted(const mg_graph *const *g) {
+MGI_FN int mgi_pieces_wanted(const mg_graph *const *g) {
   mg_parallel p;
   mg_graph *two[2] = {NULL, NULL};
   mg_error e;
@@ -4194,7 +4194,7 @@ static int mgi_pieces_wanted(const mg_graph *const *g) {
   return wanted;
 }
 /* One piece by itself; what is much work at its own extents is not tested there. */
-static mg_status mgi_piece_verify(const mgi_piece *x, const mg_verify_config *c, const uint64_t whole[4],
+MGI_FN mg_status mgi_piece_verify(const mgi_piece *x, const mg_verify_config *c, const uint64_t whole[4],
                                   double deadline, mg_verify_report *r, mg_error *e) {
   const mg_graph *const g[2] = {x->g[0], x->g[1]};
   uint64_t root[4];
@@ -4212,7 +4212,7 @@ static mg_status mgi_piece_verify(const mgi_piece *x, const mg_verify_config *c,
   return MG_OK;
 }
 /* EQUAL by Theorem D: *shown is 1, and r says so.  Else *shown is 0, and nothing is known; so too of fewer than `least` pieces. */
-static mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
+MGI_FN mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
                                    const uint64_t root[4], double deadline, int least, int *shown, mg_verify_report *r,
                                    mg_error *e) {
   const mg_graph *const both[2] = {a, b};
@@ -4253,7 +4253,7 @@ static mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const m
 }
 
 /* 1 if what holds for all extents of the classes of both holds for all sizes of their symbols: each is a class of both. */
-static int mgi_every_symbols(const mg_graph *a, const mg_graph *b) {
+MGI_FN int mgi_every_symbols(const mg_graph *a, const mg_graph *b) {
   uint8_t of[MG_MAX_CLASSES] = {0};
   mg_parallel p;
   mg_error e;
@@ -4268,7 +4268,7 @@ static int mgi_every_symbols(const mg_graph *a, const mg_graph *b) {
   return all;
 }
 /* Everything but the signature and the rows, of families without contracted symbols. */
-static mg_status mgi_verify_families(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
+MGI_FN mg_status mgi_verify_families(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
                                      const uint64_t root[4], double deadline, mg_verify_report *r, mg_error *e) {
   const mg_graph *const both[2] = {a, b};
   const int reduce = c->tier != MG_TIER_FAST && !c->full_size;
@@ -4311,7 +4311,7 @@ typedef struct mgi_values {
 } mgi_values;
 
 /* Values of symbol k, from 0 on, in order; how many. */
-static int mgi_values_of(const mg_graph *const *g, uint32_t k, int64_t *value) {
+MGI_FN int mgi_values_of(const mg_graph *const *g, uint32_t k, int64_t *value) {
   const mg_symbol *s = &g[0]->symbol[k];
   const int kernels = !mg_is_program(g[0]) || !mg_is_program(g[1]);
   int64_t least = s->most, most = 1;
@@ -4325,7 +4325,7 @@ static int mgi_values_of(const mg_graph *const *g, uint32_t k, int64_t *value) {
   const int64_t whole[2] = {mg_ceil_div(s->least, least) * least, mg_ceil_div(s->least, most) * most}, further[2] = {whole[1] + 2 * most - 1, s->last};
   return mg_symbol_sizes(s->least, s->last, whole, further, value);
 }
-static mg_status mgi_values_open(const mg_graph *a, const mg_graph *b, mgi_values *V, mg_error *e) {
+MGI_FN mg_status mgi_values_open(const mg_graph *a, const mg_graph *b, mgi_values *V, mg_error *e) {
   const mg_graph *const g[2] = {a, b};
   uint8_t other[MG_MAX_SYMBOLS];
   memset(V, 0, sizeof *V);
@@ -4341,7 +4341,7 @@ static mg_status mgi_values_open(const mg_graph *a, const mg_graph *b, mgi_value
   return s;
 }
 /* "p = 1, 63, 64", or "p = 63, q = 15; p = 64, q = 16": the values of members from .. to; where that is too long, how many. */
-static void mgi_values_text(const mgi_values *V, const mg_graph *g, int from, int to, char *text, size_t size) {
+MGI_FN void mgi_values_text(const mgi_values *V, const mg_graph *g, int from, int to, char *text, size_t size) {
   size_t n = 0;
   int many = 0;
   for (uint32_t k = 0; k < g->n_symbols; k++) many += V->fixed[k];
@@ -4357,7 +4357,7 @@ static void mgi_values_text(const mgi_values *V, const mg_graph *g, int from, in
   if (n >= size) snprintf(text, size, "%d values, which the certificate lists", to - from);
 }
 /* Both members at the j-th values; the caller's. */
-static mg_status mgi_values_members(const mgi_values *V, const mg_graph *a, const mg_graph *b, int j, mg_graph *g[2], mg_error *e) {
+MGI_FN mg_status mgi_values_members(const mgi_values *V, const mg_graph *a, const mg_graph *b, int j, mg_graph *g[2], mg_error *e) {
   g[0] = g[1] = NULL;
   mg_status s = mg_fix(a, V->fixed, V->value[j], &g[0], e);
   if (s == MG_OK) s = mg_fix(b, V->fixed, V->value[j], &g[1], e);
@@ -4368,7 +4368,7 @@ static mg_status mgi_values_members(const mgi_values *V, const mg_graph *a, cons
   return s;
 }
 /* One pair of members by itself. */
-static mg_status mgi_values_verify(const mg_graph *const *g, const mgi_values *V, const mg_verify_config *c,
+MGI_FN mg_status mgi_values_verify(const mg_graph *const *g, const mgi_values *V, const mg_verify_config *c,
                                    const uint64_t whole[4], double deadline, mg_verify_report *r, mg_error *e) {
   mg_verify_config share = *c;
   uint64_t root[4];
@@ -4377,7 +4377,7 @@ static mg_status mgi_values_verify(const mg_graph *const *g, const mgi_values *V
   return mgi_verify_families(g[0], g[1], &share, root, deadline, r, e);
 }
 /* All pairs: EQUAL if each is, at these values; else what the first is that is not. */
-static mg_status mgi_verify_values(const mg_graph *a, const mg_graph *b, const mgi_values *V, const mg_verify_config *c,
+MGI_FN mg_status mgi_verify_values(const mg_graph *a, const mg_graph *b, const mgi_values *V, const mg_verify_config *c,
                                    const uint64_t root[4], double deadline, mg_verify_report *r, mg_error *e) {
   mg_verify_report one;
   double chance = 0;
@@ -4426,7 +4426,7 @@ static mg_status mgi_verify_values(const mg_graph *a, const mg_graph *b, const m
   return MG_OK;
 }
 /* Everything but the signature and the rows, of what has no picks. */
-static mg_status mgi_verify_compared(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4],
+MGI_FN mg_status mgi_verify_compared(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4],
                                      double deadline, mg_verify_report *r, mg_error *e) {
   mgi_values V;
   mg_status s = MG_OK;
@@ -4441,16 +4441,16 @@ static mg_status mgi_verify_compared(const mg_graph *a, const mg_graph *b, const
 enum { MGI_PICKS_RUNS = 16, MGI_PICKS_MOST = 1 << 22 /* elements of the inputs; of more, sizes are reduced */ };
 /* Where run `seed` of both, x and y by output, shows another value. */
 typedef struct mgi_picks_difference { int output, reduced; int64_t element; uint64_t seed; double a, b; } mgi_picks_difference;
-static int64_t mgi_picks_elements(const mg_graph *g) {
+MGI_FN int64_t mgi_picks_elements(const mg_graph *g) {
   int64_t n = 0;
   for (uint32_t k = 0; k < g->n_in + g->n_out; k++) n += mgi_trial_elements(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in]);
   return n;
 }
-static double mgi_picks_value(const mg_graph *g, uint32_t k, void *const *out, int64_t i) {
+MGI_FN double mgi_picks_value(const mg_graph *g, uint32_t k, void *const *out, int64_t i) {
   return g->tensors[g->out[k].id].dtype == MG_I32 ? (double)((const int32_t *)out[k])[i] : ((const double *)out[k])[i];
 }
 /* 1 if a run in doubles of both graphs differs by far more than rounding. */
-static int mgi_picks_run(const mg_graph *const *g, uint64_t seed, mgi_picks_difference *d) {
+MGI_FN int mgi_picks_run(const mg_graph *const *g, uint64_t seed, mgi_picks_difference *d) {
   void *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
   const mg_domain real = mg_domain_real();
   mg_error e;
@@ -4477,7 +4477,7 @@ static int mgi_picks_run(const mg_graph *const *g, uint64_t seed, mgi_picks_diff
   return found;
 }
 /* 1 if float64 runs with indices show that a and b, whose rests differ, do. */
-static int mgi_picks_differ(const mg_graph *a, const mg_graph *b, uint64_t seed, mgi_picks_difference *d) {
+MGI_FN int mgi_picks_differ(const mg_graph *a, const mg_graph *b, uint64_t seed, mgi_picks_difference *d) {
   const mg_graph *g[2] = {a, b};
   mg_graph *small[2] = {NULL, NULL};
   int found = 0;
@@ -4493,14 +4493,14 @@ static int mgi_picks_differ(const mg_graph *a, const mg_graph *b, uint64_t seed,
   return found;
 }
 /* What EQUAL of the rests lacks to be one of the graphs: 1 and why, or 0. */
-static int mgi_picks_open(const mg_rest *R, double deadline, const volatile int *stop, char *why, size_t size) {
+MGI_FN int mgi_picks_open(const mg_rest *R, double deadline, const volatile int *stop, char *why, size_t size) {
   char line[256];
   int total = 0;
   if (!R->computed || (mgi_defined_shown(R->g[0], R->g[1], deadline, stop, &total, line) && total)) return 0;
   snprintf(why, size, "not certified: a gather hands on what is computed, and facts do not show that to be defined everywhere");
   return 1;
 }
-static mg_status mgi_verify_picks(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4],
+MGI_FN mg_status mgi_verify_picks(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4],
                                   double deadline, mg_verify_report *r, mg_error *e) {
   mg_rest R;
   mg_error why;
@@ -4567,7 +4567,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
    compares all bytes; so every line is rechecked.  The sum in the last line finds plain damage without that work.  A proof
    needs no search to be replayed: the same terms have the same normal form. */
 
-static uint64_t mgi_cert_sum(const char *s, size_t n) { /* every step is a bijection: one changed byte changes the sum */
+MGI_FN uint64_t mgi_cert_sum(const char *s, size_t n) { /* every step is a bijection: one changed byte changes the sum */
   uint64_t h = 0xcbf29ce484222325u;
   for (size_t k = 0; k < n; k++) h = (h ^ (unsigned char)s[k]) * 0x100000001b3u;
   return mgi_ff_mix(h);
@@ -4577,7 +4577,7 @@ static uint64_t mgi_cert_sum(const char *s, size_t n) { /* every step is a bijec
 
 /* Text that grows. */
 typedef struct mgi_cert_text { char *s; size_t n, cap; int bad; } mgi_cert_text;
-static void mgi_cert_put(mgi_cert_text *t, const char *s, size_t n) {
+MGI_FN void mgi_cert_put(mgi_cert_text *t, const char *s, size_t n) {
   if (t->n + n + 1 > t->cap) {
     size_t cap = 2 * (t->n + n) + 1024;
     char *more = (char *)realloc(t->s, cap);
@@ -4590,7 +4590,7 @@ static void mgi_cert_put(mgi_cert_text *t, const char *s, size_t n) {
   memcpy(t->s + t->n, s, n);
   t->n += n, t->s[t->n] = 0;
 }
-static void mgi_cert_add(mgi_cert_text *t, const char *format, ...) {
+MGI_FN void mgi_cert_add(mgi_cert_text *t, const char *format, ...) {
   char line[512];
   va_list ap;
   va_start(ap, format);
@@ -4601,10 +4601,10 @@ static void mgi_cert_add(mgi_cert_text *t, const char *format, ...) {
 }
 
 /* A bound, rounded up to what the text shows of it. */
-static double mgi_cert_up(double x, double places) { return ceil(x * places) / places; }
+MGI_FN double mgi_cert_up(double x, double places) { return ceil(x * places) / places; }
 
 /* What the tests were, and the quantities of their bound. */
-static void mgi_cert_tests(mgi_cert_text *t, const mg_verify_report *r) {
+MGI_FN void mgi_cert_tests(mgi_cert_text *t, const mg_verify_report *r) {
   mgi_cert_add(t, "degree %.17g\nopaque_terms %.17g\ndegree_arg %.17g\n", r->degree, r->opaque_terms, r->degree_arg);
   mgi_cert_add(t, "height %.3f\nheight_arg %.3f\n", mgi_cert_up(r->height, 1000), mgi_cert_up(r->height_arg, 1000));
   mgi_cert_add(t, "log2_eps %.2f\ndraws %d\n", mgi_cert_up(r->log2_eps, 100), (int)MG_VERIFY_DRAWS);
@@ -4620,7 +4620,7 @@ static void mgi_cert_tests(mgi_cert_text *t, const mg_verify_report *r) {
   }
 }
 /* The classes: their extents as written and their dimensions, then the axes of either graph that cut them. */
-static mg_status mgi_cert_classes(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, mg_error *e) {
+MGI_FN mg_status mgi_cert_classes(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, mg_error *e) {
   mg_parallel p;
   mg_status s = mg_parallel_of(a, b, &p, e);
   if (s != MG_OK) return s;
@@ -4644,7 +4644,7 @@ static mg_status mgi_cert_classes(mgi_cert_text *t, const mg_graph *a, const mg_
   return s;
 }
 /* The derivation, each of its lines set in by two spaces; every: at extent 2 of every class. */
-static mg_status mgi_cert_derivation(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, int every, mg_error *e) {
+MGI_FN mg_status mgi_cert_derivation(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, int every, mg_error *e) {
   mg_prove_report p;
   char *derivation = NULL;
   mg_graph *g[2] = {NULL, NULL};
@@ -4663,7 +4663,7 @@ static mg_status mgi_cert_derivation(mgi_cert_text *t, const mg_graph *a, const 
 }
 
 /* What shows r's verdict: the classes, then the tests or the derivation. */
-static mg_status mgi_cert_shown(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_verify_report *r,
+MGI_FN mg_status mgi_cert_shown(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_verify_report *r,
                                 mg_error *e) {
   if (r->values) return MG_OK; /* of each value by itself */
   mg_status s = r->classes ? mgi_cert_classes(t, a, b, e) : MG_OK;
@@ -4672,7 +4672,7 @@ static mg_status mgi_cert_shown(mgi_cert_text *t, const mg_graph *a, const mg_gr
   return s;
 }
 /* The pieces, each verified anew: what it is a function of, and what shows that. */
-static mg_status mgi_cert_pieces(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_verify_report *r,
+MGI_FN mg_status mgi_cert_pieces(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_verify_report *r,
                                  mg_error *e) {
   mg_verify_config c = mg_verify_config_default();
   mg_verify_report one;
@@ -4700,7 +4700,7 @@ static mg_status mgi_cert_pieces(mgi_cert_text *t, const mg_graph *a, const mg_g
 }
 
 /* The values of contracted symbols, the pair of members at each verified anew: what shows that. */
-static mg_status mgi_cert_values(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_verify_report *r,
+MGI_FN mg_status mgi_cert_values(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_verify_report *r,
                                  mg_error *e) {
   mg_verify_config c = mg_verify_config_default();
   mg_verify_report one;
@@ -4728,7 +4728,7 @@ static mg_status mgi_cert_values(mgi_cert_text *t, const mg_graph *a, const mg_g
 }
 
 /* The picks that are alike: what of the first graph is what of the second, and what of it is an input or an output above. */
-static void mgi_cert_picks(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_rest *R) {
+MGI_FN void mgi_cert_picks(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_rest *R) {
   for (int k = 0; k < R->n; k++) {
     const mg_pick *p = &R->pick[k];
     const mg_op_node *o = &a->ops[p->op[0]];
@@ -4779,7 +4779,7 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
 }
 
 /* Reads a line "key rest"; NULL if the next line has another key.  Advances *at; the rest is not terminated. */
-static const char *mgi_cert_line(const char **at, const char *end, const char *key, size_t *len) {
+MGI_FN const char *mgi_cert_line(const char **at, const char *end, const char *key, size_t *len) {
   size_t n = strlen(key);
   const char *s = *at, *stop = (const char *)memchr(s, '\n', (size_t)(end - s));
   if (!stop || (size_t)(stop - s) <= n || memcmp(s, key, n) || s[n] != ' ') return NULL;
@@ -4787,7 +4787,7 @@ static const char *mgi_cert_line(const char **at, const char *end, const char *k
   return s + n + 1;
 }
 /* The decimal number that is the whole of s[0 .. n). */
-static int mgi_cert_number(const char *s, size_t n, uint64_t *out) {
+MGI_FN int mgi_cert_number(const char *s, size_t n, uint64_t *out) {
   uint64_t v = 0;
   if (!s || !n || n > 20) return 0;
   for (size_t k = 0; k < n; k++) {
@@ -4801,7 +4801,7 @@ static int mgi_cert_number(const char *s, size_t n, uint64_t *out) {
 mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r, mg_error *e) { return mg_certificate_recheck(text, len, NULL, r, e); }
 
 /* Reads what a recheck starts from: the number, tier and aim into c, and both graphs, which are the caller's. */
-static mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c, mg_graph *g[2], mg_error *e) {
+MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c, mg_graph *g[2], mg_error *e) {
   static const char where[] = "certificate";
   static const char *const skipped[] = {"verdict", "delta", "theorem", "statement", "domain"};
   const char *at = text, *end = text + len, *s;
@@ -4854,7 +4854,7 @@ mg_status mg_certificate_graphs(const char *text, size_t len, mg_graph **a, mg_g
 }
 
 /* As many tests again, from a seed that nobody could know when the certificate was made. */
-static mg_status mgi_cert_afresh(const mg_graph *const *g, mg_verify_config c, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_cert_afresh(const mg_graph *const *g, mg_verify_config c, mg_verify_report *r, mg_error *e) {
   mg_verify_report again;
   mg_status s = mg_verify_salt(c.salt, e);
   if (s == MG_OK) s = mg_verify(g[0], g[1], &c, &again, e);
@@ -4923,13 +4923,13 @@ typedef struct mgi_yard {
   double logits;        /* the largest argument of a softmax so far, over doubles */
 } mgi_yard;
 
-static double mgi_yard_get(const mgi_yard *Y, const mg_view *v, int64_t at) { return Y->doubles ? ((const double *)v->data)[at] : (double)((const float *)v->data)[at]; }
-static void mgi_yard_put(const mgi_yard *Y, const mg_view *v, int64_t at, double x) {
+MGI_FN double mgi_yard_get(const mgi_yard *Y, const mg_view *v, int64_t at) { return Y->doubles ? ((const double *)v->data)[at] : (double)((const float *)v->data)[at]; }
+MGI_FN void mgi_yard_put(const mgi_yard *Y, const mg_view *v, int64_t at, double x) {
   if (Y->doubles) ((double *)v->data)[at] = x;
   else ((float *)v->data)[at] = (float)x;
 }
 
-static mg_status mgi_yard_exp(mgi_yard *Y, const mg_view *out, const mg_view *in, int dim) {
+MGI_FN mg_status mgi_yard_exp(mgi_yard *Y, const mg_view *out, const mg_view *in, int dim) {
   mg_shape rest = out->shape;
   int64_t at[MG_MAX_RANK] = {0}, n = out->shape.dim[dim];
   rest.dim[dim] = 1;
@@ -4952,7 +4952,7 @@ static mg_status mgi_yard_exp(mgi_yard *Y, const mg_view *out, const mg_view *in
   return MG_OK;
 }
 
-static mg_status mgi_yard_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_yard_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   mgi_yard *Y = (mgi_yard *)user;
   const int r = out->shape.rank, two = mg_op_row(op)->n_in > 1;
   const int dim = op == MG_OP_EXP && Y->g->ops[Y->op].code == MG_OP_EXP ? mg_softmax_dim(Y->g, Y->op) : -1;
@@ -4982,7 +4982,7 @@ static mg_status mgi_yard_map(void *user, mg_opcode op, mg_rational rc, const mg
 }
 
 enum { MGI_YARD_COLS = 16, MGI_YARD_CHAIN = 64 };
-static mg_status mgi_yard_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+MGI_FN mg_status mgi_yard_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
   const int64_t m = c->shape.dim[0], n = c->shape.dim[1], depth = a->shape.dim[1];
   (void)user;
   for (int64_t y = 0; y < n; y += MGI_YARD_COLS) {
@@ -5010,7 +5010,7 @@ static mg_status mgi_yard_matmul(void *user, const mg_view *c, const mg_view *a,
   return MG_OK;
 }
 
-static mg_status mgi_yard_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_yard_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
   int64_t at[MG_MAX_RANK] = {0};
   const int r = in->shape.rank;
   (void)user;
@@ -5029,17 +5029,17 @@ static mg_status mgi_yard_combine(void *user, mg_opcode op, const mg_view *out, 
   } while (mgi_ff_next_row(&in->shape, at));
   return MG_OK;
 }
-static void mgi_yard_fill(void *user, mg_opcode op, void *dst, size_t n) {
+MGI_FN void mgi_yard_fill(void *user, mg_opcode op, void *dst, size_t n) {
   (void)user;
   for (size_t k = 0; k < n; k++) ((float *)dst)[k] = op == MG_OP_SUM ? 0.0f : -INFINITY;
 }
 
-static void mgi_yard_next(void *user, const mg_graph *g, uint32_t op) {
+MGI_FN void mgi_yard_next(void *user, const mg_graph *g, uint32_t op) {
   mgi_yard *Y = (mgi_yard *)user;
   Y->g = g, Y->op = op;
 }
 /* An operator's result: rounded, or moved. */
-static void mgi_yard_made(void *user, const mg_graph *g, mg_tensor t, const mg_view *v) {
+MGI_FN void mgi_yard_made(void *user, const mg_graph *g, mg_tensor t, const mg_view *v) {
   mgi_yard *Y = (mgi_yard *)user;
   const mg_tensor_info *i = mg_tensor_of(g, t);
   float *x = (float *)v->data;
@@ -5076,7 +5076,7 @@ mg_status mg_yardstick(const mg_graph *g, const mg_part *part, const float *cons
 }
 
 /* *logits, unless NULL: the largest argument of a softmax. */
-static mg_status mgi_yard_exact(const mg_graph *g, const mg_part *part, const double *const *in, double *const *out, double *logits, mg_error *e) {
+MGI_FN mg_status mgi_yard_exact(const mg_graph *g, const mg_part *part, const double *const *in, double *const *out, double *logits, mg_error *e) {
   mgi_yard Y;
   mg_domain d = mg_domain_real();
   const void *from[MG_MAX_IN];
@@ -5106,12 +5106,12 @@ static const char *const mgi_family_names[] = {
 static_assert(sizeof mgi_family_names / sizeof *mgi_family_names == MG_FAMILY_KIND_COUNT, "one name a kind");
 
 /* Normal, nearly: the sum of four uniform numbers has its mean, variance and two more moments' signs; no value beyond 3.5. */
-static double mgi_family_normal(uint64_t h) {
+MGI_FN double mgi_family_normal(uint64_t h) {
   const int64_t sum = (int64_t)(h & 0xFFFF) + (int64_t)(h >> 16 & 0xFFFF) + (int64_t)(h >> 32 & 0xFFFF) + (int64_t)(h >> 48);
   return ((double)sum - 131070.0) * (1.7320508075688772 / 65536.0);
 }
 /* What a plain input is scaled by: a right operand of many rows so that the product keeps its size. */
-static double mgi_family_scale(const mg_graph *g, int k) {
+MGI_FN double mgi_family_scale(const mg_graph *g, int k) {
   const mg_shape *s = &mg_tensor_of(g, g->in[k])->shape;
   int right = mg_is_program(g) ? 0 : 1; /* a kernel's loads do not say */
   for (uint32_t o = 1; o < g->n_ops; o++)
@@ -5123,7 +5123,7 @@ static double mgi_family_scale(const mg_graph *g, int k) {
 }
 
 /* Whether a softmax's argument is input k added to something, scaled or not: an additive mask. */
-static int mgi_family_is_mask(const mg_graph *g, int k) {
+MGI_FN int mgi_family_is_mask(const mg_graph *g, int k) {
   uint8_t *on = (uint8_t *)calloc(g->n_tensors, 1); /* what comes of the addition, up to a scale */
   int found = 0;
   for (uint32_t o = 1; on && o < g->n_ops && !found; o++) {
@@ -5139,10 +5139,10 @@ static int mgi_family_is_mask(const mg_graph *g, int k) {
 }
 
 /* 10^2 to 10^4. */
-static double mgi_family_magnitude(uint64_t h) { return pow(10, 2 + 2 * ldexp((double)(h >> 11), -53)); }
+MGI_FN double mgi_family_magnitude(uint64_t h) { return pow(10, 2 + 2 * ldexp((double)(h >> 11), -53)); }
 
 /* Whether every draw has an input k of its own. */
-static int mgi_family_renews(const mg_graph *g, int k) {
+MGI_FN int mgi_family_renews(const mg_graph *g, int k) {
   int64_t most = 0;
   for (uint32_t j = 0; j < g->n_in; j++) most = mgi_trial_elements(g, g->in[j]) > most ? mgi_trial_elements(g, g->in[j]) : most;
   return mgi_trial_elements(g, g->in[k]) * 4 <= most || g->n_in == 1 || most <= 4096;
@@ -5197,7 +5197,7 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
 }
 
 /* By how much input k has to be scaled for logits of 200; 0 if they do not follow it. */
-static double mgi_family_logits(const mg_graph *g, uint64_t seed, int k) {
+MGI_FN double mgi_family_logits(const mg_graph *g, uint64_t seed, int k) {
   mg_box want[MG_MAX_OUT];
   mg_part part;
   float *one[MG_MAX_IN] = {NULL};
@@ -5239,7 +5239,7 @@ static double mgi_family_logits(const mg_graph *g, uint64_t seed, int k) {
 }
 
 typedef struct mgi_family_list { mg_family *out; int n, most; } mgi_family_list;
-static void mgi_family_add(mgi_family_list *L, const mg_graph *g, mg_family_kind kind, int input, double a) {
+MGI_FN void mgi_family_add(mgi_family_list *L, const mg_graph *g, mg_family_kind kind, int input, double a) {
   if (L->n == L->most || (input >= 0 && mg_tensor_of(g, g->in[input])->fill)) return;
   mg_family *f = &L->out[L->n++];
   const char *of = input >= 0 ? mg_tensor_of(g, g->in[input])->name : "";
@@ -5292,14 +5292,14 @@ typedef struct mgi_judge {
 
 enum { MGI_JUDGE_FEW = 16, MGI_JUDGE_GROUPS = 8 }; /* rows, about, that a moved run has, or more where there are more groups then */
 
-static void mgi_judge_free(mgi_judge *J) {
+MGI_FN void mgi_judge_free(mgi_judge *J) {
   for (int k = 0; k < MG_MAX_IN; k++) free(J->in[k]), free(J->exact_in[k]);
   for (int k = 0; k < MG_MAX_OUT; k++) free(J->written[k]), free(J->got[k]), free(J->exact[k]);
   mg_part_free(&J->part);
   for (int k = 0; k < MGI_JUDGE_GROUPS; k++) mg_part_free(&J->few[k]);
 }
 
-static mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *want, mg_error *e) {
+MGI_FN mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *want, mg_error *e) {
   mg_box all[MG_MAX_OUT], few[MG_MAX_OUT];
   mg_status s;
   memset(J, 0, sizeof *J);
@@ -5352,7 +5352,7 @@ static mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *wa
   return s;
 }
 
-static void mgi_judge_draw(mgi_judge *J, const mg_family *f, uint64_t seed, int draw, int all) {
+MGI_FN void mgi_judge_draw(mgi_judge *J, const mg_family *f, uint64_t seed, int draw, int all) {
   for (uint32_t k = 0; k < J->g->n_in; k++) {
     if (!all && !mgi_family_renews(J->g, (int)k)) continue;
     mg_family_input(J->g, f, seed, draw, (int)k, &J->part.box[J->g->in[k].id], J->in[k]);
@@ -5361,14 +5361,14 @@ static void mgi_judge_draw(mgi_judge *J, const mg_family *f, uint64_t seed, int 
 }
 
 /* The largest |reference| of a row, at least `least`. */
-static double mgi_judge_size(const double *exact, int64_t n, double least) {
+MGI_FN double mgi_judge_size(const double *exact, int64_t n, double least) {
   double most = least;
   for (int64_t i = 0; i < n; i++)
     if (fabs(exact[i]) > most) most = fabs(exact[i]);
   return most;
 }
 /* The error of a row; -1 where it, or the reference, is not finite. */
-static double mgi_judge_error(const float *y, const double *exact, int64_t n, double least) {
+MGI_FN double mgi_judge_error(const float *y, const double *exact, int64_t n, double least) {
   double gap = 0;
   for (int64_t i = 0; i < n; i++) {
     if (!isfinite(y[i]) || !isfinite(exact[i])) return -1;
@@ -5378,7 +5378,7 @@ static double mgi_judge_error(const float *y, const double *exact, int64_t n, do
 }
 
 /* Draws until there are enough rows; the first draw's inputs and values stay. */
-static mg_status mgi_judge_binds(mgi_judge *J, const mg_family *f, uint64_t seed, mg_error *e) {
+MGI_FN mg_status mgi_judge_binds(mgi_judge *J, const mg_family *f, uint64_t seed, mg_error *e) {
   const mg_graph *g = J->g;
   int64_t all = 0;
   mg_status s = MG_OK;
@@ -5399,7 +5399,7 @@ static mg_status mgi_judge_binds(mgi_judge *J, const mg_family *f, uint64_t seed
   return s;
 }
 /* One group of rows, of the inputs that J has: its reference, then the runs that are the group's; e32 and e16 grow. */
-static mg_status mgi_judge_group(mgi_judge *J, int group, uint64_t seed, mg_error *e) {
+MGI_FN mg_status mgi_judge_group(mgi_judge *J, int group, uint64_t seed, mg_error *e) {
   const mg_graph *g = J->g;
   const mg_part *few = &J->few[group];
   mg_status s = MG_OK;
@@ -5446,14 +5446,14 @@ static mg_status mgi_judge_group(mgi_judge *J, int group, uint64_t seed, mg_erro
   return s;
 }
 /* What e16 and e32 have of moved runs, on the first draw: they take turns with the groups of rows. */
-static mg_status mgi_judge_moves(mgi_judge *J, uint64_t seed, mg_error *e) {
+MGI_FN mg_status mgi_judge_moves(mgi_judge *J, uint64_t seed, mg_error *e) {
   mg_status s = MG_OK;
   for (int k = 0; k < J->groups && s == MG_OK; k++) s = mgi_judge_group(J, k, seed, e);
   return s;
 }
 
 /* Holds J->got against rule (i) or (ii); 1: safe.  Else *fault is of the row that is furthest beyond its bound. */
-static int mgi_judge_holds(const mgi_judge *J, int wide, mg_numerics_fault *fault) {
+MGI_FN int mgi_judge_holds(const mgi_judge *J, int wide, mg_numerics_fault *fault) {
   const mg_graph *g = J->g;
   double worst = 0; /* error over bound */
   for (uint32_t k = 0; k < g->n_out; k++) {
@@ -5481,7 +5481,7 @@ static int mgi_judge_holds(const mgi_judge *J, int wide, mg_numerics_fault *faul
   return worst == 0;
 }
 
-static double mgi_judge_now(void) { return mgi_seconds(); }
+MGI_FN double mgi_judge_now(void) { return mgi_seconds(); }
 
 mg_status mg_numerics(const mg_graph *g, mg_numerics_run run, void *user, const mg_numerics_config *cfg, mg_numerics_report *r, mg_error *e) {
   mg_numerics_config none;
@@ -5618,31 +5618,31 @@ typedef struct mgi_prover {
   uint32_t factors;          /* polynomials one of which is 0 where it is, and only there; 0: itself */
 } mgi_prover;
 
-static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
+MGI_FN uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
   if (!P->bad) snprintf(P->why, sizeof P->why, "%.150s", why);
   P->bad = 1;
   return MGI_PV_ZERO;
 }
-static void mgi_pv_clock(mgi_prover *P) {
+MGI_FN void mgi_pv_clock(mgi_prover *P) {
   if (!P->bad && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
 }
-static int mgi_pv_over(mgi_prover *P) {
+MGI_FN int mgi_pv_over(mgi_prover *P) {
   if (P->most && (P->steps > P->most || P->n > MGI_PV_NODES)) mgi_pv_fail(P, "too large: it takes too many steps");
   if ((P->steps++ & 1023) == 0) mgi_pv_clock(P);
   return P->bad;
 }
-static uint32_t mgi_pv_word(const mgi_prover *P, uint32_t id, uint32_t k) { return P->w[P->node[id].off + k]; }
-static int64_t mgi_pv_long(const mgi_prover *P, uint32_t id, uint32_t k) { return (int64_t)((uint64_t)mgi_pv_word(P, id, k) | (uint64_t)mgi_pv_word(P, id, k + 1) << 32); }
-static uint32_t mgi_pv_kind(const mgi_prover *P, uint32_t id) { return mgi_pv_word(P, id, 0); }
+MGI_FN uint32_t mgi_pv_word(const mgi_prover *P, uint32_t id, uint32_t k) { return P->w[P->node[id].off + k]; }
+MGI_FN int64_t mgi_pv_long(const mgi_prover *P, uint32_t id, uint32_t k) { return (int64_t)((uint64_t)mgi_pv_word(P, id, k) | (uint64_t)mgi_pv_word(P, id, k + 1) << 32); }
+MGI_FN uint32_t mgi_pv_kind(const mgi_prover *P, uint32_t id) { return mgi_pv_word(P, id, 0); }
 
 #define MGI_X(name, use, text) MGI_PV_ROW_##name,
 enum { MG_BUILTIN_PROOF_AXIOMS(MGI_X) MG_USER_PROOF_AXIOMS(MGI_X) MGI_PV_ROWS };
 #undef MGI_X
 static_assert(MGI_PV_ROWS <= 64, "the rows in play are a 64-bit set");
-static void mgi_pv_use(mgi_prover *P, int row) { P->used |= (uint64_t)1 << row, P->times[row]++; }
+MGI_FN void mgi_pv_use(mgi_prover *P, int row) { P->used |= (uint64_t)1 << row, P->times[row]++; }
 
 /* What a node's children say of its variables. */
-static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
+MGI_FN void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
   const uint32_t *w = P->w + x->off;
   uint32_t first = x->n, step = 1;
   x->vars = 0, x->top = MGI_PV_FREE;
@@ -5674,7 +5674,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
 }
 
 /* The id of the node with these words; 0 if memory is out. */
-static uint32_t mgi_pv_intern(mgi_prover *P, const uint32_t *w, uint32_t n) {
+MGI_FN uint32_t mgi_pv_intern(mgi_prover *P, const uint32_t *w, uint32_t n) {
   uint64_t h = n;
   if ((P->asked++ & 8191) == 0) mgi_pv_clock(P); /* a step may take many terms: maxima inside each other do */
   if (P->bad) return MGI_PV_ZERO;
@@ -5720,7 +5720,7 @@ static uint32_t mgi_pv_intern(mgi_prover *P, const uint32_t *w, uint32_t n) {
 
 /* ---- rationals and polynomials */
 
-static int mgi_pv_ratio(mgi_i128 num, mgi_i128 den, int64_t *n, int64_t *d) {
+MGI_FN int mgi_pv_ratio(mgi_i128 num, mgi_i128 den, int64_t *n, int64_t *d) {
   mgi_i128 a = num < 0 ? -num : num, b = den;
   while (b) { mgi_i128 t = a % b; a = b, b = t; }
   if (a > 1) num /= a, den /= a;
@@ -5728,12 +5728,12 @@ static int mgi_pv_ratio(mgi_i128 num, mgi_i128 den, int64_t *n, int64_t *d) {
   *n = (int64_t)num, *d = (int64_t)den;
   return 1;
 }
-static int mgi_pv_by_mono(const void *a, const void *b) {
+MGI_FN int mgi_pv_by_mono(const void *a, const void *b) {
   uint32_t x = ((const mgi_pv_term *)a)->mono, y = ((const mgi_pv_term *)b)->mono;
   return x < y ? -1 : x > y;
 }
 /* Sorts and adds up; t is clobbered. */
-static uint32_t mgi_pv_poly(mgi_prover *P, mgi_pv_term *t, size_t n) {
+MGI_FN uint32_t mgi_pv_poly(mgi_prover *P, mgi_pv_term *t, size_t n) {
   size_t m = 0;
   if (P->bad || !n) return MGI_PV_ZERO;
   qsort(t, n, sizeof *t, mgi_pv_by_mono);
@@ -5758,28 +5758,28 @@ static uint32_t mgi_pv_poly(mgi_prover *P, mgi_pv_term *t, size_t n) {
   if (w != few) free(w);
   return id;
 }
-static uint32_t mgi_pv_count(const mgi_prover *P, uint32_t p) { return (P->node[p].n - 1) / 5; }
-static mgi_pv_term mgi_pv_at(const mgi_prover *P, uint32_t p, uint32_t k) {
+MGI_FN uint32_t mgi_pv_count(const mgi_prover *P, uint32_t p) { return (P->node[p].n - 1) / 5; }
+MGI_FN mgi_pv_term mgi_pv_at(const mgi_prover *P, uint32_t p, uint32_t k) {
   mgi_pv_term t;
   t.mono = mgi_pv_word(P, p, 1 + 5 * k), t.num = mgi_pv_long(P, p, 2 + 5 * k), t.den = mgi_pv_long(P, p, 4 + 5 * k);
   return t;
 }
-static uint32_t mgi_pv_unit(mgi_prover *P) { uint32_t w = MGI_PV_MONO; return mgi_pv_intern(P, &w, 1); }
-static uint32_t mgi_pv_single(mgi_prover *P, uint32_t mono, int64_t num, int64_t den) {
+MGI_FN uint32_t mgi_pv_unit(mgi_prover *P) { uint32_t w = MGI_PV_MONO; return mgi_pv_intern(P, &w, 1); }
+MGI_FN uint32_t mgi_pv_single(mgi_prover *P, uint32_t mono, int64_t num, int64_t den) {
   mgi_pv_term t;
   t.mono = mono, t.num = num, t.den = den;
   return mgi_pv_poly(P, &t, 1);
 }
-static uint32_t mgi_pv_number(mgi_prover *P, int64_t num, int64_t den) { return num ? mgi_pv_single(P, mgi_pv_unit(P), num, den) : (uint32_t)MGI_PV_ZERO; }
-static uint32_t mgi_pv_atom(mgi_prover *P, uint32_t atom, int power) {
+MGI_FN uint32_t mgi_pv_number(mgi_prover *P, int64_t num, int64_t den) { return num ? mgi_pv_single(P, mgi_pv_unit(P), num, den) : (uint32_t)MGI_PV_ZERO; }
+MGI_FN uint32_t mgi_pv_atom(mgi_prover *P, uint32_t atom, int power) {
   uint32_t w[3];
   w[0] = MGI_PV_MONO, w[1] = atom, w[2] = (uint32_t)power;
   return mgi_pv_single(P, mgi_pv_intern(P, w, power ? 3 : 1), 1, 1);
 }
-static uint32_t mgi_pv_powers(const mgi_prover *P, uint32_t mono) { return (P->node[mono].n - 1) / 2; }
+MGI_FN uint32_t mgi_pv_powers(const mgi_prover *P, uint32_t mono) { return (P->node[mono].n - 1) / 2; }
 
 /* x + c y */
-static uint32_t mgi_pv_axpy(mgi_prover *P, uint32_t x, uint32_t y, int64_t num, int64_t den) {
+MGI_FN uint32_t mgi_pv_axpy(mgi_prover *P, uint32_t x, uint32_t y, int64_t num, int64_t den) {
   if (P->bad) return MGI_PV_ZERO;
   if (x == MGI_PV_NONE || y == MGI_PV_NONE) return MGI_PV_NONE;
   uint32_t n = mgi_pv_count(P, x), m = mgi_pv_count(P, y);
@@ -5794,11 +5794,11 @@ static uint32_t mgi_pv_axpy(mgi_prover *P, uint32_t x, uint32_t y, int64_t num, 
   free(t);
   return r;
 }
-static uint32_t mgi_pv_add(mgi_prover *P, uint32_t x, uint32_t y) { return mgi_pv_axpy(P, x, y, 1, 1); }
-static uint32_t mgi_pv_sub2(mgi_prover *P, uint32_t x, uint32_t y) { return y == MGI_PV_NONE ? mgi_pv_fail(P, "minus infinity is subtracted") : mgi_pv_axpy(P, x, y, -1, 1); }
-static uint32_t mgi_pv_scale(mgi_prover *P, uint32_t x, int64_t num, int64_t den) { return num ? mgi_pv_axpy(P, MGI_PV_ZERO, x, num, den) : (uint32_t)MGI_PV_ZERO; }
+MGI_FN uint32_t mgi_pv_add(mgi_prover *P, uint32_t x, uint32_t y) { return mgi_pv_axpy(P, x, y, 1, 1); }
+MGI_FN uint32_t mgi_pv_sub2(mgi_prover *P, uint32_t x, uint32_t y) { return y == MGI_PV_NONE ? mgi_pv_fail(P, "minus infinity is subtracted") : mgi_pv_axpy(P, x, y, -1, 1); }
+MGI_FN uint32_t mgi_pv_scale(mgi_prover *P, uint32_t x, int64_t num, int64_t den) { return num ? mgi_pv_axpy(P, MGI_PV_ZERO, x, num, den) : (uint32_t)MGI_PV_ZERO; }
 
-static uint32_t mgi_pv_mono_mul(mgi_prover *P, uint32_t x, uint32_t y) {
+MGI_FN uint32_t mgi_pv_mono_mul(mgi_prover *P, uint32_t x, uint32_t y) {
   uint32_t n = mgi_pv_powers(P, x), m = mgi_pv_powers(P, y), few[64], *w = n + m > 30 ? (uint32_t *)malloc((1 + 2 * (size_t)(n + m)) * sizeof *w) : few, k = 1, i = 0, j = 0;
   if (!w) return mgi_pv_fail(P, "no memory for terms");
   w[0] = MGI_PV_MONO;
@@ -5814,10 +5814,10 @@ static uint32_t mgi_pv_mono_mul(mgi_prover *P, uint32_t x, uint32_t y) {
   if (w != few) free(w);
   return r;
 }
-static uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p);
-static uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e);
+MGI_FN uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p);
+MGI_FN uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e);
 /* x, if factor k of a monomial is a power of max(x, 0) above the first; else 0. */
-static uint32_t mgi_pv_square_of(const mgi_prover *P, uint32_t mono, uint32_t k) {
+MGI_FN uint32_t mgi_pv_square_of(const mgi_prover *P, uint32_t mono, uint32_t k) {
   uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), x;
   int e = (int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
   if (e < 2 || e > 4 || mgi_pv_kind(P, a) != MGI_PV_MAX || P->node[a].n != 3) return 0;
@@ -5825,7 +5825,7 @@ static uint32_t mgi_pv_square_of(const mgi_prover *P, uint32_t mono, uint32_t k)
   x = mgi_pv_word(P, a, mgi_pv_word(P, a, 1) == MGI_PV_ZERO ? 2 : 1);
   return mgi_pv_count(P, x) <= 8 ? x : 0;
 }
-static uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
+MGI_FN uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
   if (P->bad) return MGI_PV_ZERO;
   if (x == MGI_PV_NONE || y == MGI_PV_NONE) return mgi_pv_fail(P, "minus infinity is multiplied");
   uint32_t n = mgi_pv_count(P, x), m = mgi_pv_count(P, y);
@@ -5844,7 +5844,7 @@ static uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
   return P->bad ? r : mgi_pv_squares(P, r);
 }
 /* A power of max(x, 0) is a power of x times it. */
-static uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p) {
+MGI_FN uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p) {
   uint32_t n = mgi_pv_count(P, p), r = MGI_PV_ZERO, any = 0;
   for (uint32_t k = 0; k < n && !any; k++) {
     uint32_t m = mgi_pv_at(P, p, k).mono;
@@ -5866,13 +5866,13 @@ static uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p) {
   }
   return r;
 }
-static uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e) {
+MGI_FN uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e) {
   uint32_t r = mgi_pv_number(P, 1, 1);
   for (; e > 0 && !P->bad; e--) r = mgi_pv_mul(P, r, x);
   return r;
 }
 /* The product of the atoms of a monomial to `sign` times their powers. */
-static uint32_t mgi_pv_of_mono(mgi_prover *P, uint32_t mono, int sign) {
+MGI_FN uint32_t mgi_pv_of_mono(mgi_prover *P, uint32_t mono, int sign) {
   uint32_t r = mgi_pv_number(P, 1, 1);
   for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
     uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k);
@@ -5882,7 +5882,7 @@ static uint32_t mgi_pv_of_mono(mgi_prover *P, uint32_t mono, int sign) {
   return r;
 }
 /* The greatest monomial that divides all terms, powers of every sign counted. */
-static uint32_t mgi_pv_common(mgi_prover *P, uint32_t p) {
+MGI_FN uint32_t mgi_pv_common(mgi_prover *P, uint32_t p) {
   uint32_t n = mgi_pv_count(P, p), r = mgi_pv_unit(P);
   for (uint32_t i = 0; i < n && !P->bad; i++) {
     uint32_t m = mgi_pv_at(P, p, i).mono;
@@ -5906,7 +5906,7 @@ static uint32_t mgi_pv_common(mgi_prover *P, uint32_t p) {
   }
   return r;
 }
-static uint32_t mgi_pv_inverse(mgi_prover *P, uint32_t x) {
+MGI_FN uint32_t mgi_pv_inverse(mgi_prover *P, uint32_t x) {
   if (P->bad) return MGI_PV_ZERO;
   if (x == MGI_PV_ZERO || x == MGI_PV_NONE) return mgi_pv_fail(P, "a divisor vanishes identically");
   mgi_pv_term t = mgi_pv_at(P, x, 0);
@@ -5925,7 +5925,7 @@ static uint32_t mgi_pv_inverse(mgi_prover *P, uint32_t x) {
 
 /* ---- functions */
 
-static uint32_t mgi_pv_fn(mgi_prover *P, int op, mg_rational c, int n, const uint32_t *arg) {
+MGI_FN uint32_t mgi_pv_fn(mgi_prover *P, int op, mg_rational c, int n, const uint32_t *arg) {
   uint32_t w[8];
   w[0] = MGI_PV_FN, w[1] = (uint32_t)op, w[2] = (uint32_t)c.num, w[3] = (uint32_t)((uint64_t)c.num >> 32), w[4] = (uint32_t)c.den, w[5] = (uint32_t)((uint64_t)c.den >> 32);
   for (int k = 0; k < n; k++) {
@@ -5934,20 +5934,20 @@ static uint32_t mgi_pv_fn(mgi_prover *P, int op, mg_rational c, int n, const uin
   }
   return mgi_pv_atom(P, mgi_pv_intern(P, w, (uint32_t)(6 + n)), 1);
 }
-static int mgi_pv_is_fn(const mgi_prover *P, uint32_t atom, int op) { return mgi_pv_kind(P, atom) == MGI_PV_FN && mgi_pv_word(P, atom, 1) == (uint32_t)op; }
+MGI_FN int mgi_pv_is_fn(const mgi_prover *P, uint32_t atom, int op) { return mgi_pv_kind(P, atom) == MGI_PV_FN && mgi_pv_word(P, atom, 1) == (uint32_t)op; }
 /* The atom of a polynomial that is one atom to the power 1, times 1; else 0. */
-static uint32_t mgi_pv_alone(const mgi_prover *P, uint32_t p) {
+MGI_FN uint32_t mgi_pv_alone(const mgi_prover *P, uint32_t p) {
   if (P->bad || p == MGI_PV_NONE || mgi_pv_count(P, p) != 1) return 0;
   mgi_pv_term t = mgi_pv_at(P, p, 0);
   return t.num == 1 && t.den == 1 && mgi_pv_powers(P, t.mono) == 1 && mgi_pv_word(P, t.mono, 2) == 1 ? mgi_pv_word(P, t.mono, 1) : 0;
 }
-static mg_rational mgi_pv_no_constant(void) {
+MGI_FN mg_rational mgi_pv_no_constant(void) {
   mg_rational r;
   r.num = 0, r.den = 1;
   return r;
 }
 /* exp of a sum is the product; exp(n/d m) = exp(m/d)^n. */
-static uint32_t mgi_pv_exp(mgi_prover *P, uint32_t x) {
+MGI_FN uint32_t mgi_pv_exp(mgi_prover *P, uint32_t x) {
   if (x == MGI_PV_NONE) return MGI_PV_ZERO;
   uint32_t r = mgi_pv_number(P, 1, 1), n = mgi_pv_count(P, x);
   if (n > 256) return mgi_pv_fail(P, "too large: an exponent");
@@ -5965,7 +5965,7 @@ static uint32_t mgi_pv_exp(mgi_prover *P, uint32_t x) {
   return r;
 }
 /* log of what all terms have in common, as far as it is made of exponentials, comes out. */
-static uint32_t mgi_pv_log(mgi_prover *P, uint32_t x) {
+MGI_FN uint32_t mgi_pv_log(mgi_prover *P, uint32_t x) {
   uint32_t r = MGI_PV_ZERO, common = mgi_pv_common(P, x);
   for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
     uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
@@ -5980,7 +5980,7 @@ static uint32_t mgi_pv_log(mgi_prover *P, uint32_t x) {
   return r;
 }
 /* The greatest positive rational c with every coefficient an integer multiple of it. */
-static void mgi_pv_content(const mgi_prover *P, uint32_t p, int64_t *num, int64_t *den) {
+MGI_FN void mgi_pv_content(const mgi_prover *P, uint32_t p, int64_t *num, int64_t *den) {
   for (uint32_t k = 0; k < mgi_pv_count(P, p); k++) {
     mgi_pv_term t = mgi_pv_at(P, p, k);
     int64_t g = mg_gcd(*num, t.num), h = mg_gcd(*den, t.den);
@@ -5989,18 +5989,18 @@ static void mgi_pv_content(const mgi_prover *P, uint32_t p, int64_t *num, int64_
     else *den = *den / h * t.den;
   }
 }
-static int64_t mgi_pv_square_part(int64_t n) { /* the greatest s <= 2^16 with s^2 | n, by trial */
+MGI_FN int64_t mgi_pv_square_part(int64_t n) { /* the greatest s <= 2^16 with s^2 | n, by trial */
   int64_t s = 1;
   for (int64_t k = 2; k < 65536 && k * k <= n; k++)
     while (n % (k * k) == 0) n /= k * k, s *= k;
   return s;
 }
-static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x);
-static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where);
-static uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var);
-static uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var);
+MGI_FN uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x);
+MGI_FN uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where);
+MGI_FN uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var);
+MGI_FN uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var);
 /* The root of x where that is a maximum of squares: the maximum of what they are of, without a root; else 0. */
-static uint32_t mgi_pv_root_of_squares(mgi_prover *P, uint32_t x) {
+MGI_FN uint32_t mgi_pv_root_of_squares(mgi_prover *P, uint32_t x) {
   const uint32_t atom = mgi_pv_alone(P, x);
   uint32_t v[MGI_PV_BOUND], r = 0;
   const int temps = P->temps;
@@ -6013,7 +6013,7 @@ static uint32_t mgi_pv_root_of_squares(mgi_prover *P, uint32_t x) {
   P->temps = temps;
   return r;
 }
-static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
+MGI_FN uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
   int64_t num = 0, den = 1;
   mgi_pv_content(P, x, &num, &den);
   if (!num) num = 1;
@@ -6030,12 +6030,12 @@ static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
   return mgi_pv_mul(P, mgi_pv_scale(P, out, s, u), mgi_pv_fn(P, MG_OP_SQRT, mgi_pv_no_constant(), 1, &x));
 }
 
-static int mgi_pv_by_id(const void *a, const void *b) {
+MGI_FN int mgi_pv_by_id(const void *a, const void *b) {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
   return x < y ? -1 : x > y;
 }
 /* 1 if the term k of p stands in q, coefficient and all. */
-static int mgi_pv_has_term(const mgi_prover *P, uint32_t q, mgi_pv_term t) {
+MGI_FN int mgi_pv_has_term(const mgi_prover *P, uint32_t q, mgi_pv_term t) {
   for (uint32_t k = 0; k < mgi_pv_count(P, q); k++) {
     mgi_pv_term u = mgi_pv_at(P, q, k);
     if (u.mono == t.mono) return u.num == t.num && u.den == t.den;
@@ -6044,23 +6044,23 @@ static int mgi_pv_has_term(const mgi_prover *P, uint32_t q, mgi_pv_term t) {
 }
 /* ---- signs, by facts */
 
-static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const uint32_t *in);
-static int mgi_fact_rises(int op); /* >>facts */
+MGI_FN uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const uint32_t *in);
+MGI_FN int mgi_fact_rises(int op); /* >>facts */
 
 enum { MGI_PV_LEAST = 1, MGI_PV_MOST = 2, MGI_PV_NONZERO = 4, MGI_PV_SIGNED = 8 /* looked at */ }; /* >= 0, <= 0, never 0 */
 enum { MGI_PV_JOIN = 512, MGI_PV_MEET = 8, MGI_PV_SPREAD = 32, MGI_PV_PAIRS = 24, MGI_PV_SHIFTS = 6 };
 
-static int mgi_pv_sign(mgi_prover *P, uint32_t p);
-static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n);
+MGI_FN int mgi_pv_sign(mgi_prover *P, uint32_t p);
+MGI_FN uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n);
 
-static int mgi_pv_sign_of_product(int x, int y) {
+MGI_FN int mgi_pv_sign_of_product(int x, int y) {
   int r = x & y & MGI_PV_NONZERO;
   if (((x & MGI_PV_LEAST) && (y & MGI_PV_LEAST)) || ((x & MGI_PV_MOST) && (y & MGI_PV_MOST))) r |= MGI_PV_LEAST;
   if (((x & MGI_PV_LEAST) && (y & MGI_PV_MOST)) || ((x & MGI_PV_MOST) && (y & MGI_PV_LEAST))) r |= MGI_PV_MOST;
   return r;
 }
 /* What is known of an atom's sign. */
-static int mgi_pv_sign_of_atom(mgi_prover *P, uint32_t a) {
+MGI_FN int mgi_pv_sign_of_atom(mgi_prover *P, uint32_t a) {
   int s = 0;
   if (P->bad) return 0;
   if (P->node[a].sign & MGI_PV_SIGNED) return P->node[a].sign & ~MGI_PV_SIGNED;
@@ -6092,19 +6092,19 @@ static int mgi_pv_sign_of_atom(mgi_prover *P, uint32_t a) {
   if (!P->bad) P->node[a].sign = (uint8_t)(s | MGI_PV_SIGNED);
   return s;
 }
-static int mgi_pv_sign_of_power(mgi_prover *P, uint32_t a, int e) {
+MGI_FN int mgi_pv_sign_of_power(mgi_prover *P, uint32_t a, int e) {
   int s = mgi_pv_sign_of_atom(P, a);
   if (e % 2 == 0) s = MGI_PV_LEAST | (s & MGI_PV_NONZERO);
   return e < 0 ? s | MGI_PV_NONZERO : s;
 }
-static int mgi_pv_sign_of_term(mgi_prover *P, mgi_pv_term t) {
+MGI_FN int mgi_pv_sign_of_term(mgi_prover *P, mgi_pv_term t) {
   int s = (t.num > 0 ? MGI_PV_LEAST : MGI_PV_MOST) | MGI_PV_NONZERO;
   for (uint32_t k = 0; k < mgi_pv_powers(P, t.mono) && s && !P->bad; k++)
     s = mgi_pv_sign_of_product(s, mgi_pv_sign_of_power(P, mgi_pv_word(P, t.mono, 1 + 2 * k), (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * k)));
   return s;
 }
 /* Of a polynomial, by its terms alone: a sum of what is never negative is never negative. */
-static int mgi_pv_sign_of_terms(mgi_prover *P, uint32_t p) {
+MGI_FN int mgi_pv_sign_of_terms(mgi_prover *P, uint32_t p) {
   int all = MGI_PV_LEAST | MGI_PV_MOST, some = 0;
   for (uint32_t k = 0; k < mgi_pv_count(P, p) && all && !P->bad; k++) {
     int s = mgi_pv_sign_of_term(P, mgi_pv_at(P, p, k));
@@ -6121,7 +6121,7 @@ typedef struct mgi_pv_meet { uint32_t n, p[MGI_PV_MEET]; } mgi_pv_meet;
 typedef struct mgi_pv_lattice { uint32_t n, cap; mgi_pv_meet *s; } mgi_pv_lattice;
 
 /* 0 if there is no room. */
-static int mgi_pv_lattice_put(mgi_pv_lattice *L, const mgi_pv_meet *s) {
+MGI_FN int mgi_pv_lattice_put(mgi_pv_lattice *L, const mgi_pv_meet *s) {
   if (L->n == MGI_PV_JOIN) return 0;
   if (L->n == L->cap) {
     uint32_t cap = L->cap ? 2 * L->cap : 8;
@@ -6132,12 +6132,12 @@ static int mgi_pv_lattice_put(mgi_pv_lattice *L, const mgi_pv_meet *s) {
   L->s[L->n++] = *s;
   return 1;
 }
-static int mgi_pv_lattice_put_one(mgi_pv_lattice *L, uint32_t p) {
+MGI_FN int mgi_pv_lattice_put_one(mgi_pv_lattice *L, uint32_t p) {
   mgi_pv_meet s;
   s.n = 1, s.p[0] = p;
   return mgi_pv_lattice_put(L, &s);
 }
-static int mgi_pv_meet_put(mgi_pv_meet *s, uint32_t p) {
+MGI_FN int mgi_pv_meet_put(mgi_pv_meet *s, uint32_t p) {
   for (uint32_t k = 0; k < s->n; k++)
     if (s->p[k] == p) return 1;
   if (s->n == MGI_PV_MEET) return 0;
@@ -6145,12 +6145,12 @@ static int mgi_pv_meet_put(mgi_pv_meet *s, uint32_t p) {
   return 1;
 }
 /* p <= q, by facts: 1 if that is known. */
-static int mgi_pv_below(mgi_prover *P, uint32_t p, uint32_t q) {
+MGI_FN int mgi_pv_below(mgi_prover *P, uint32_t p, uint32_t q) {
   if (p == q) return 1;
   return (mgi_pv_sign_of_terms(P, mgi_pv_sub2(P, q, p)) & MGI_PV_LEAST) != 0;
 }
-static int mgi_pv_is_number(const mgi_prover *P, uint32_t p) { return p == MGI_PV_ZERO || (mgi_pv_count(P, p) == 1 && !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono)); }
-static int mgi_pv_meet_below(mgi_prover *P, const mgi_pv_meet *s, const mgi_pv_meet *t, int cheap) {
+MGI_FN int mgi_pv_is_number(const mgi_prover *P, uint32_t p) { return p == MGI_PV_ZERO || (mgi_pv_count(P, p) == 1 && !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono)); }
+MGI_FN int mgi_pv_meet_below(mgi_prover *P, const mgi_pv_meet *s, const mgi_pv_meet *t, int cheap) {
   for (uint32_t j = 0; j < t->n; j++) {
     int found = 0;
     for (uint32_t i = 0; i < s->n && !found && !P->bad; i++) {
@@ -6161,7 +6161,7 @@ static int mgi_pv_meet_below(mgi_prover *P, const mgi_pv_meet *s, const mgi_pv_m
   }
   return 1;
 }
-static int mgi_pv_by_meet(const void *a, const void *b) {
+MGI_FN int mgi_pv_by_meet(const void *a, const void *b) {
   const mgi_pv_meet *x = (const mgi_pv_meet *)a, *y = (const mgi_pv_meet *)b;
   if (x->n != y->n) return x->n < y->n ? -1 : 1;
   for (uint32_t k = 0; k < x->n; k++)
@@ -6170,7 +6170,7 @@ static int mgi_pv_by_meet(const void *a, const void *b) {
 }
 /* Drops what others decide: a member that is not less than another of its minimum, a minimum that is not greater than
    another. */
-static void mgi_pv_reduce(mgi_prover *P, mgi_pv_lattice *L) {
+MGI_FN void mgi_pv_reduce(mgi_prover *P, mgi_pv_lattice *L) {
   int cheap = L->n > MGI_PV_PAIRS;
   uint32_t kept = 0;
   for (uint32_t k = 0; k < L->n && !P->bad; k++) {
@@ -6200,7 +6200,7 @@ static void mgi_pv_reduce(mgi_prover *P, mgi_pv_lattice *L) {
     }
 }
 /* L := the minimum of L and M, a maximum of minima again.  0 if that is too large. */
-static int mgi_pv_meet_all(mgi_prover *P, mgi_pv_lattice *L, const mgi_pv_lattice *M) {
+MGI_FN int mgi_pv_meet_all(mgi_prover *P, mgi_pv_lattice *L, const mgi_pv_lattice *M) {
   mgi_pv_lattice r;
   int good = 1;
   memset(&r, 0, sizeof r);
@@ -6221,7 +6221,7 @@ static int mgi_pv_meet_all(mgi_prover *P, mgi_pv_lattice *L, const mgi_pv_lattic
 
 /* A maximum M with p = q M + r, where q is of a known sign: M's atom, else 0.  *leaves: how many polynomials p is made of
    if all such are opened. */
-static uint32_t mgi_pv_opens(mgi_prover *P, uint32_t p, uint32_t *q, uint32_t *r, int *sign, double *leaves) {
+MGI_FN uint32_t mgi_pv_opens(mgi_prover *P, uint32_t p, uint32_t *q, uint32_t *r, int *sign, double *leaves) {
   uint32_t n = mgi_pv_count(P, p), best = 0;
   *leaves = 1;
   if (n > 64) return 0;
@@ -6251,7 +6251,7 @@ static uint32_t mgi_pv_opens(mgi_prover *P, uint32_t p, uint32_t *q, uint32_t *r
   return P->bad ? 0 : best;
 }
 /* Adds p to L, its maxima opened as far as their signs are known.  0 if that is too large. */
-static int mgi_pv_spread_in(mgi_prover *P, mgi_pv_lattice *L, uint32_t p, int nested) {
+MGI_FN int mgi_pv_spread_in(mgi_prover *P, mgi_pv_lattice *L, uint32_t p, int nested) {
   uint32_t q = 0, r = 0;
   int sign = 0, good = 1;
   double leaves;
@@ -6285,14 +6285,14 @@ static int mgi_pv_spread_in(mgi_prover *P, mgi_pv_lattice *L, uint32_t p, int ne
   return good && !P->bad;
 }
 /* The same; what is too large stays as it is. */
-static int mgi_pv_spread(mgi_prover *P, mgi_pv_lattice *L, uint32_t p) {
+MGI_FN int mgi_pv_spread(mgi_prover *P, mgi_pv_lattice *L, uint32_t p) {
   uint32_t was = L->n;
   if (mgi_pv_spread_in(P, L, p, 0)) return 1;
   L->n = was;
   return !P->bad && mgi_pv_lattice_put_one(L, p);
 }
 /* What is known of a polynomial's sign. */
-static int mgi_pv_sign(mgi_prover *P, uint32_t p) {
+MGI_FN int mgi_pv_sign(mgi_prover *P, uint32_t p) {
   if (P->bad || p == MGI_PV_NONE) return 0;
   if (p == MGI_PV_ZERO) return MGI_PV_LEAST | MGI_PV_MOST;
   if (P->node[p].sign & MGI_PV_SIGNED) return P->node[p].sign & ~MGI_PV_SIGNED;
@@ -6323,7 +6323,7 @@ static int mgi_pv_sign(mgi_prover *P, uint32_t p) {
 
 /* The part of a monomial that may leave a maximum: powers of known sign, even powers; of atoms without variables of
    `mask`.  *flip: whether it is never positive rather than never negative. */
-static uint32_t mgi_pv_signed_part(mgi_prover *P, uint32_t mono, uint64_t mask, int *flip) {
+MGI_FN uint32_t mgi_pv_signed_part(mgi_prover *P, uint32_t mono, uint64_t mask, int *flip) {
   uint32_t r = mgi_pv_unit(P);
   *flip = 0;
   for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
@@ -6337,7 +6337,7 @@ static uint32_t mgi_pv_signed_part(mgi_prover *P, uint32_t mono, uint64_t mask, 
   }
   return r;
 }
-static uint32_t mgi_pv_mono_inverse(mgi_prover *P, uint32_t mono) {
+MGI_FN uint32_t mgi_pv_mono_inverse(mgi_prover *P, uint32_t mono) {
   uint32_t few[64], n = mgi_pv_powers(P, mono);
   if (n > 31) return mgi_pv_fail(P, "too large: a monomial");
   few[0] = MGI_PV_MONO;
@@ -6345,7 +6345,7 @@ static uint32_t mgi_pv_mono_inverse(mgi_prover *P, uint32_t mono) {
   return mgi_pv_intern(P, few, 1 + 2 * n);
 }
 /* The greatest monomial in all terms of n polynomials, those that are 0 aside. */
-static uint32_t mgi_pv_common_of(mgi_prover *P, const uint32_t *a, uint32_t n) {
+MGI_FN uint32_t mgi_pv_common_of(mgi_prover *P, const uint32_t *a, uint32_t n) {
   uint32_t total = 0, m = 0, r;
   for (uint32_t k = 0; k < n; k++) total += mgi_pv_count(P, a[k]);
   mgi_pv_term *t = (mgi_pv_term *)malloc((total + 1) * sizeof *t);
@@ -6358,14 +6358,14 @@ static uint32_t mgi_pv_common_of(mgi_prover *P, const uint32_t *a, uint32_t n) {
 }
 /* What a common function of some operands of a maximum makes of them: operand p = +-f(*inner). */
 enum { MGI_PV_NOT_RISING, MGI_PV_RISING };
-static int mgi_pv_rising(mgi_prover *P, int op) {
+MGI_FN int mgi_pv_rising(mgi_prover *P, int op) {
   if (op == MG_OP_SQRT || op == MG_OP_LOG || op == MG_OP_EXP) return MGI_PV_RISING;
   if (op < 0 || op >= MG_OP_TABLE_END) return MGI_PV_NOT_RISING;
   if (!P->rises[op]) P->rises[op] = (int16_t)(mgi_fact_rises(op) + 2); /* 1: no row says so; else its number + 2 */
   return P->rises[op] > 1;
 }
 /* p as f(inner) or -f(inner) with f of the family of atom `like` (a function's); 0 if it is not. */
-static int mgi_pv_as(mgi_prover *P, uint32_t p, uint32_t like, int sign, uint32_t *inner) {
+MGI_FN int mgi_pv_as(mgi_prover *P, uint32_t p, uint32_t like, int sign, uint32_t *inner) {
   int op = (int)mgi_pv_word(P, like, 1);
   if (p == MGI_PV_ZERO) {
     *inner = mgi_pv_number(P, 1, 1); /* log(1) */
@@ -6397,12 +6397,12 @@ static int mgi_pv_as(mgi_prover *P, uint32_t p, uint32_t like, int sign, uint32_
   return 1;
 }
 /* The function atom of a single term that a rising function may be taken out of; 0 if there is none. */
-static uint32_t mgi_pv_family(mgi_prover *P, uint32_t p) {
+MGI_FN uint32_t mgi_pv_family(mgi_prover *P, uint32_t p) {
   if (p == MGI_PV_ZERO || mgi_pv_count(P, p) != 1 || !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono)) return 0;
   uint32_t a = mgi_pv_word(P, mgi_pv_at(P, p, 0).mono, 1);
   return mgi_pv_kind(P, a) == MGI_PV_FN && mgi_pv_rising(P, (int)mgi_pv_word(P, a, 1)) ? a : 0;
 }
-static uint32_t mgi_pv_rise(mgi_prover *P, uint32_t like, uint32_t x) {
+MGI_FN uint32_t mgi_pv_rise(mgi_prover *P, uint32_t like, uint32_t x) {
   mg_rational c;
   int op = (int)mgi_pv_word(P, like, 1);
   c.num = mgi_pv_long(P, like, 2), c.den = mgi_pv_long(P, like, 4);
@@ -6411,7 +6411,7 @@ static uint32_t mgi_pv_rise(mgi_prover *P, uint32_t like, uint32_t x) {
 }
 /* Takes rising functions out of the maximum of a: max(f(x), f(y)) = f(max(x, y)), -f(x) and -f(y) alike.  1 if any was;
    *n is less then. */
-static int mgi_pv_rise_out(mgi_prover *P, uint32_t *a, uint32_t *n) {
+MGI_FN int mgi_pv_rise_out(mgi_prover *P, uint32_t *a, uint32_t *n) {
   uint32_t *inner = (uint32_t *)malloc((2 * (size_t)*n + 1) * sizeof *inner), *rest = inner ? inner + *n : NULL;
   int any = 0;
   if (!inner) return mgi_pv_fail(P, "no memory for terms"), 0;
@@ -6435,9 +6435,9 @@ static int mgi_pv_rise_out(mgi_prover *P, uint32_t *a, uint32_t *n) {
 /* A maximum as factor * atom + shift.  The atom is the same for all maxima that differ by a shift and a positive factor. */
 typedef struct mgi_pv_joined { uint32_t core, value; } mgi_pv_joined;
 
-static uint32_t mgi_pv_divide(mgi_prover *P, uint32_t p, uint32_t mono) { return mgi_pv_mul(P, p, mgi_pv_single(P, mgi_pv_mono_inverse(P, mono), 1, 1)); }
+MGI_FN uint32_t mgi_pv_divide(mgi_prover *P, uint32_t p, uint32_t mono) { return mgi_pv_mul(P, p, mgi_pv_single(P, mgi_pv_mono_inverse(P, mono), 1, 1)); }
 /* Makes a's coefficients integers of greatest divisor 1, and sorts. */
-static void mgi_pv_primitive(mgi_prover *P, uint32_t *a, uint32_t n, int64_t *num, int64_t *den) {
+MGI_FN void mgi_pv_primitive(mgi_prover *P, uint32_t *a, uint32_t n, int64_t *num, int64_t *den) {
   *num = 0, *den = 1;
   for (uint32_t j = 0; j < n; j++) mgi_pv_content(P, a[j], num, den);
   if (!*num) *num = 1;
@@ -6448,7 +6448,7 @@ static void mgi_pv_primitive(mgi_prover *P, uint32_t *a, uint32_t n, int64_t *nu
   qsort(a, n, sizeof *a, mgi_pv_by_id);
 }
 /* What all of a have in common and is of a known sign moves out: returns it, or 1. */
-static uint32_t mgi_pv_factor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
+MGI_FN uint32_t mgi_pv_factor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
   int flip;
   uint32_t m = mgi_pv_signed_part(P, mgi_pv_common_of(P, a, n), 0, &flip);
   if (P->bad || m == mgi_pv_unit(P)) return mgi_pv_number(P, 1, 1);
@@ -6457,7 +6457,7 @@ static uint32_t mgi_pv_factor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
   return mgi_pv_single(P, m, flip ? -1 : 1, 1);
 }
 /* A factor of two terms or more, of a known sign, that all of a share beside a monomial each: taken out; or 1. */
-static uint32_t mgi_pv_cofactor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
+MGI_FN uint32_t mgi_pv_cofactor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
   uint32_t one = mgi_pv_number(P, 1, 1), q = 0, b[MGI_PV_SHIFTS];
   if (n > MGI_PV_SHIFTS) return one;
   for (uint32_t k = 0; k < n && !P->bad; k++) {
@@ -6485,7 +6485,7 @@ static uint32_t mgi_pv_cofactor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
   return q;
 }
 /* The maximum of n unlike polynomials, none of which opens. */
-static mgi_pv_joined mgi_pv_join_of(mgi_prover *P, uint32_t *a, uint32_t n) {
+MGI_FN mgi_pv_joined mgi_pv_join_of(mgi_prover *P, uint32_t *a, uint32_t n) {
   mgi_pv_joined r;
   uint32_t shift = MGI_PV_ZERO, factor, few[1 + 64], *w = n > 64 ? (uint32_t *)malloc((1 + (size_t)n) * sizeof *w) : few;
   int64_t num, den;
@@ -6544,7 +6544,7 @@ static mgi_pv_joined mgi_pv_join_of(mgi_prover *P, uint32_t *a, uint32_t n) {
   if (w != few) free(w);
   return r;
 }
-static uint32_t mgi_pv_meet_value(mgi_prover *P, const mgi_pv_meet *s, uint32_t *core) {
+MGI_FN uint32_t mgi_pv_meet_value(mgi_prover *P, const mgi_pv_meet *s, uint32_t *core) {
   uint32_t a[MGI_PV_MEET];
   if (s->n == 1) return s->p[0];
   for (uint32_t k = 0; k < s->n; k++) a[k] = mgi_pv_scale(P, s->p[k], -1, 1);
@@ -6552,7 +6552,7 @@ static uint32_t mgi_pv_meet_value(mgi_prover *P, const mgi_pv_meet *s, uint32_t 
   if (core) *core = r.core;
   return mgi_pv_scale(P, r.value, -1, 1);
 }
-static mgi_pv_joined mgi_pv_lattice_value(mgi_prover *P, const mgi_pv_lattice *L) {
+MGI_FN mgi_pv_joined mgi_pv_lattice_value(mgi_prover *P, const mgi_pv_lattice *L) {
   mgi_pv_joined r;
   r.core = 0, r.value = MGI_PV_NONE;
   if (P->bad || !L->n) return r;
@@ -6567,7 +6567,7 @@ static mgi_pv_joined mgi_pv_lattice_value(mgi_prover *P, const mgi_pv_lattice *L
   free(a);
   return r;
 }
-static int mgi_pv_lattice_plain(const mgi_pv_lattice *L) {
+MGI_FN int mgi_pv_lattice_plain(const mgi_pv_lattice *L) {
   if (L->n < 2) return 1;
   for (uint32_t k = 0; k < L->n; k++)
     if (L->s[k].n > 1) return 0;
@@ -6575,7 +6575,7 @@ static int mgi_pv_lattice_plain(const mgi_pv_lattice *L) {
 }
 /* A reduced lattice's value.  A maximum of minima is a minimum of maxima as well: of the two that with the least core
    stands for both. */
-static uint32_t mgi_pv_settle(mgi_prover *P, mgi_pv_lattice *L) {
+MGI_FN uint32_t mgi_pv_settle(mgi_prover *P, mgi_pv_lattice *L) {
   mgi_pv_reduce(P, L);
   if (mgi_pv_lattice_plain(L)) return mgi_pv_lattice_value(P, L).value;
   mgi_pv_lattice dual, one;
@@ -6603,7 +6603,7 @@ static uint32_t mgi_pv_settle(mgi_prover *P, mgi_pv_lattice *L) {
   return P->bad ? (uint32_t)MGI_PV_ZERO : r;
 }
 /* The maximum of n polynomials: minus infinity aside, maxima in it opened, and reduced. */
-static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
+MGI_FN uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
   mgi_pv_lattice L;
   uint32_t r = MGI_PV_NONE;
   int good = 1;
@@ -6618,7 +6618,7 @@ static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
 
 /* The root of the even powers in all terms of *x, which leave it: sqrt(y^2 z) = |y| sqrt(z), where z is not negative or y
    is never 0 (else the root of y^2 z would have the greater domain). */
-static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x) {
+MGI_FN uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x) {
   uint32_t common = mgi_pv_common_of(P, x, 1), square = mgi_pv_unit(P), one = mgi_pv_number(P, 1, 1), r = one;
   int never = 1;
   for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
@@ -6651,12 +6651,12 @@ static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x) {
 
 /* An E row. */
 /* 1 where keep or drop chooses its second operand by the first, x, and 0 elsewhere. */
-static uint32_t mgi_pv_chosen(mgi_prover *P, int op, uint32_t x) {
+MGI_FN uint32_t mgi_pv_chosen(mgi_prover *P, int op, uint32_t x) {
   if (x == MGI_PV_NONE) return mgi_pv_fail(P, "minus infinity is chosen by");
   const uint32_t two[2] = {x, mgi_pv_number(P, 1, 1)}, kept = mgi_pv_fn(P, MG_OP_KEEP, mgi_pv_no_constant(), 2, two);
   return op == MG_OP_KEEP ? kept : mgi_pv_sub2(P, mgi_pv_number(P, 1, 1), kept);
 }
-static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const uint32_t *in) {
+MGI_FN uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const uint32_t *in) {
   uint32_t two[2];
   if (P->bad) return MGI_PV_ZERO;
   switch (op) {
@@ -6705,12 +6705,12 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
    far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
 /* A digit takes no more values than its variable leaves it: an uneven cut's last block is short. */
-static void mgi_pv_fit(const mgi_prover *P, mgi_pv_digit *d) {
+MGI_FN void mgi_pv_fit(const mgi_prover *P, mgi_pv_digit *d) {
   if (d->var >= MGI_PV_VARS || P->extent[d->var] <= 0 || (uint64_t)d->div * d->mod <= (uint64_t)P->extent[d->var]) return;
   d->mod = (uint32_t)mg_ceil_div(P->extent[d->var], d->div);
 }
 /* Adds a digit on the right. */
-static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
+MGI_FN void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
   mgi_pv_digit *l = x->n ? &x->d[x->n - 1] : NULL;
   mgi_pv_fit(P, &d);
   if (d.mod == 1 || (!x->n && d.var == MGI_PV_NAUGHT)) return;
@@ -6722,16 +6722,16 @@ static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
   else if (x->n == MGI_PV_DIGITS) mgi_pv_fail(P, "an index of too many digits");
   else x->d[x->n++] = d;
 }
-static void mgi_pv_join(mgi_prover *P, mgi_pv_index *x, const mgi_pv_index *low) {
+MGI_FN void mgi_pv_join(mgi_prover *P, mgi_pv_index *x, const mgi_pv_index *low) {
   for (int k = 0; k < low->n; k++) mgi_pv_push(P, x, low->d[k]);
 }
-static int64_t mgi_pv_span(const mgi_pv_index *x) {
+MGI_FN int64_t mgi_pv_span(const mgi_pv_index *x) {
   int64_t n = 1;
   for (int k = 0; k < x->n; k++) n *= x->d[k].mod;
   return n;
 }
 /* x, as the index of `extent` elements: leading naughts kept, so that more digits may stand on its left. */
-static mgi_pv_index mgi_pv_padded(mgi_prover *P, const mgi_pv_index *x, int64_t extent) {
+MGI_FN mgi_pv_index mgi_pv_padded(mgi_prover *P, const mgi_pv_index *x, int64_t extent) {
   mgi_pv_index r;
   int64_t span = mgi_pv_span(x);
   memset(&r, 0, sizeof r);
@@ -6744,7 +6744,7 @@ static mgi_pv_index mgi_pv_padded(mgi_prover *P, const mgi_pv_index *x, int64_t 
   return r;
 }
 /* x = hi * low + lo, 0 <= lo < low. */
-static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv_index *hi, mgi_pv_index *lo) {
+MGI_FN void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv_index *hi, mgi_pv_index *lo) {
   mgi_pv_digit back[MGI_PV_DIGITS + 1];
   int k = x->n, m = 0;
   mgi_pv_index h, l;
@@ -6776,7 +6776,7 @@ static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
   while (m) mgi_pv_push(P, &l, back[--m]);
   *hi = h, *lo = l;
 }
-static uint32_t mgi_pv_input(mgi_prover *P, uint32_t which, int rank, const mgi_pv_index *x) {
+MGI_FN uint32_t mgi_pv_input(mgi_prover *P, uint32_t which, int rank, const mgi_pv_index *x) {
   uint32_t w[2 + MG_MAX_RANK * (1 + 3 * MGI_PV_DIGITS)], n = 2;
   w[0] = MGI_PV_IN, w[1] = which;
   for (int d = 0; d < rank; d++) {
@@ -6787,7 +6787,7 @@ static uint32_t mgi_pv_input(mgi_prover *P, uint32_t which, int rank, const mgi_
 }
 
 /* 1 where the index is below the bound, else 0; the number 1 if it always is. */
-static uint32_t mgi_pv_less(mgi_prover *P, uint32_t bound, const mgi_pv_index *x) {
+MGI_FN uint32_t mgi_pv_less(mgi_prover *P, uint32_t bound, const mgi_pv_index *x) {
   uint32_t w[3 + 3 * MGI_PV_DIGITS], n = 3;
   if (mgi_pv_span(x) <= bound) return mgi_pv_number(P, 1, 1);
   uint64_t most = 0;
@@ -6798,7 +6798,7 @@ static uint32_t mgi_pv_less(mgi_prover *P, uint32_t bound, const mgi_pv_index *x
   return mgi_pv_atom(P, mgi_pv_intern(P, w, n), 1);
 }
 /* The product of two such, each factor once. */
-static uint32_t mgi_pv_both(mgi_prover *P, uint32_t x, uint32_t y) {
+MGI_FN uint32_t mgi_pv_both(mgi_prover *P, uint32_t x, uint32_t y) {
   uint32_t r = mgi_pv_mul(P, x, y), once;
   if (P->bad || mgi_pv_count(P, r) != 1) return r;
   uint32_t m = mgi_pv_at(P, r, 0).mono;
@@ -6809,18 +6809,18 @@ static uint32_t mgi_pv_both(mgi_prover *P, uint32_t x, uint32_t y) {
 
 /* ---- substitution and bound variables */
 
-static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body);
-static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where);
-static uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s);
+MGI_FN uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body);
+MGI_FN uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where);
+MGI_FN uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s);
 
-static uint32_t mgi_pv_temp(mgi_prover *P, int64_t extent) {
+MGI_FN uint32_t mgi_pv_temp(mgi_prover *P, int64_t extent) {
   if (P->temps == MGI_PV_VARS - MGI_PV_TEMP) { mgi_pv_fail(P, "too many reductions inside each other"); return MGI_PV_TEMP; }
   uint32_t v = (uint32_t)(MGI_PV_TEMP + P->temps++);
   P->extent[v] = extent;
   return v;
 }
 /* The body of a sum or maximum over fresh variables. */
-static uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var) {
+MGI_FN uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var) {
   int n = (int)mgi_pv_word(P, atom, 1);
   mgi_pv_sub s[MGI_PV_BOUND];
   memset(s, 0, sizeof s);
@@ -6828,7 +6828,7 @@ static uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var) {
   return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 1), n, s);
 }
 /* Of a maximum that was opened so: which indices there are (a product of LESS). */
-static uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var) {
+MGI_FN uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var) {
   int n = (int)mgi_pv_word(P, atom, 1);
   mgi_pv_sub s[MGI_PV_BOUND];
   if (P->bad || (mgi_pv_kind(P, atom) != MGI_PV_TOP && mgi_pv_kind(P, atom) < MGI_PV_DIVISOR)) return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_number(P, 1, 1);
@@ -6836,7 +6836,7 @@ static uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var) 
   for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k], s[k].lo_scale = 1;
   return mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 2), n, s);
 }
-static mgi_pv_digit mgi_pv_map_digit(mgi_pv_digit d, int n, const mgi_pv_sub *s) {
+MGI_FN mgi_pv_digit mgi_pv_map_digit(mgi_pv_digit d, int n, const mgi_pv_sub *s) {
   for (int k = 0; k < n; k++)
     if (s[k].var == d.var) {
       if (!s[k].at || d.div < s[k].at) d.var = s[k].lo, d.div *= s[k].lo_scale;
@@ -6845,13 +6845,13 @@ static mgi_pv_digit mgi_pv_map_digit(mgi_pv_digit d, int n, const mgi_pv_sub *s)
     }
   return d;
 }
-static uint64_t mgi_pv_mask(int n, const mgi_pv_sub *s) {
+MGI_FN uint64_t mgi_pv_mask(int n, const mgi_pv_sub *s) {
   uint64_t m = 0;
   for (int k = 0; k < n; k++) m |= (uint64_t)1 << s[k].var;
   return m;
 }
 /* The polynomial that an atom becomes under s, and under P->from := P->to. */
-static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_sub *s) {
+MGI_FN uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_sub *s) {
   uint32_t kind = mgi_pv_kind(P, a), in[512], m = 0;
   if (P->from && a == P->from) return P->to;
   if (mgi_pv_over(P) || (!P->from && !(P->node[a].vars & mgi_pv_mask(n, s))) || (P->from && a < P->from)) return mgi_pv_atom(P, a, 1);
@@ -6896,7 +6896,7 @@ static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
     }
   }
 }
-static uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s) {
+MGI_FN uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s) {
   uint32_t r = MGI_PV_ZERO;
   if (!P->from && !(P->node[p].vars & mgi_pv_mask(n, s))) return p;
   for (uint32_t k = 0; k < mgi_pv_count(P, p) && !P->bad; k++) {
@@ -6914,7 +6914,7 @@ static uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s
 
 /* The digits of v in p as pairs of places: where one begins, and where it ends. */
 typedef struct mgi_pv_places { uint32_t lo[64], hi[64]; int n, more; } mgi_pv_places;
-static void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_places *r) {
+MGI_FN void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_places *r) {
   const mgi_pv_node *x = &P->node[id];
   uint32_t kind = mgi_pv_kind(P, id);
   if (!(x->vars >> v & 1)) return;
@@ -6934,7 +6934,7 @@ static void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_pl
   for (uint32_t k = first; k < x->n; k += step) mgi_pv_place(P, mgi_pv_word(P, id, k), v, r);
 }
 /* The least place where v can be split and some digit ends; 0 if there is none. */
-static uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
+MGI_FN uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
   mgi_pv_places r;
   uint32_t best = 0;
   r.n = r.more = 0;
@@ -6948,7 +6948,7 @@ static uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
   return best;
 }
 /* 1 if every digit of v reaches over `place`. */
-static int mgi_pv_whole(const mgi_prover *P, uint32_t p, uint32_t v, uint32_t place) {
+MGI_FN int mgi_pv_whole(const mgi_prover *P, uint32_t p, uint32_t v, uint32_t place) {
   mgi_pv_places r;
   r.n = r.more = 0;
   mgi_pv_place(P, p, v, &r);
@@ -6958,7 +6958,7 @@ static int mgi_pv_whole(const mgi_prover *P, uint32_t p, uint32_t v, uint32_t pl
 }
 
 /* Splits and merges the variables of a reduction of p; *n and var change.  Returns p over the new ones. */
-static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var, int most) {
+MGI_FN uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var, int most) {
   mgi_pv_sub s[2];
   memset(s, 0, sizeof s);
   for (int k = 0; k < *n && !P->bad; k++) {
@@ -6990,13 +6990,13 @@ static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var,
 }
 
 /* 1 if p is a monomial, times 1. */
-static int mgi_pv_primitive_term(const mgi_prover *P, uint32_t p) {
+MGI_FN int mgi_pv_primitive_term(const mgi_prover *P, uint32_t p) {
   if (P->bad || mgi_pv_count(P, p) != 1) return 0;
   mgi_pv_term t = mgi_pv_at(P, p, 0);
   return t.num == 1 && t.den == 1;
 }
 /* The atom over var, whose names are chosen so that it has the least id of all namings. */
-static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+MGI_FN uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
   uint32_t base = P->node[body].top > P->node[where].top ? P->node[body].top : P->node[where].top, best = 0, apart = 0, name[MGI_PV_BOUND];
   int perm[MGI_PV_BOUND], done = 0;
   if (n > MGI_PV_BOUND || base + (uint32_t)n > MGI_PV_TEMP) return mgi_pv_fail(P, "reductions nest too deep");
@@ -7045,7 +7045,7 @@ static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t
 }
 
 /* A bound on all of one of the variables makes its range the shorter: p without such factors, over other variables. */
-static uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var) {
+MGI_FN uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var) {
   for (uint32_t i = 0; i < mgi_pv_count(P, p) && !P->bad; i++) {
     uint32_t m = mgi_pv_at(P, p, i).mono;
     for (uint32_t k = 0; k < mgi_pv_powers(P, m); k++) {
@@ -7066,7 +7066,7 @@ static uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var) 
   return p;
 }
 /* The same of p in the indices that *where leaves: where that has variables too, those of both go together. */
-static uint32_t mgi_pv_regroup_in(mgi_prover *P, uint32_t p, uint32_t *where, int *n, uint32_t *var) {
+MGI_FN uint32_t mgi_pv_regroup_in(mgi_prover *P, uint32_t p, uint32_t *where, int *n, uint32_t *var) {
   if (!P->node[*where].vars) return mgi_pv_regroup(P, p, n, var, MGI_PV_BOUND);
   const uint32_t w[3] = {MGI_PV_LESS, 0, 0}, mark = mgi_pv_intern(P, w, 3); /* what marks the bounds' term */
   uint32_t both = mgi_pv_add(P, p, mgi_pv_mul(P, *where, mgi_pv_atom(P, mark, 1)));
@@ -7084,7 +7084,7 @@ static uint32_t mgi_pv_regroup_in(mgi_prover *P, uint32_t p, uint32_t *where, in
   return p;
 }
 /* The sum of a monomial. */
-static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint32_t *over) {
+MGI_FN uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint32_t *over) {
   uint32_t var[MGI_PV_BOUND + 4], p = mgi_pv_single(P, mono, 1, 1), r = mgi_pv_number(P, 1, 1);
   uint64_t mask = 0;
   int m = n;
@@ -7138,7 +7138,7 @@ static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
 
 /* The maximum over var of p, in which no maximum of polynomials opens; of the indices that `where` leaves, some at each
    index of the variables outside. */
-static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p, uint32_t where) {
+MGI_FN uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p, uint32_t where) {
   uint32_t v[MGI_PV_BOUND], inner[MGI_PV_BOUND], shift = MGI_PV_ZERO, factor, like, arg;
   uint64_t mask = 0, group[MGI_PV_BOUND];
   int m = 0, groups = 0;
@@ -7256,7 +7256,7 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
   return mgi_pv_add(P, mgi_pv_mul(P, factor, sum), shift);
 }
 /* The maximum over the variables of a maximum of minima: of each minimum, what does not depend on them aside. */
-static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+MGI_FN uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_t body, uint32_t where) {
   mgi_pv_lattice L;
   uint64_t mask = 0;
   memset(&L, 0, sizeof L);
@@ -7288,7 +7288,7 @@ static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_
 }
 
 /* The sum (SUM) or maximum (TOP) of body over var, temporaries or free; a maximum: of the indices that `where` leaves. */
-static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+MGI_FN uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
   uint32_t r = MGI_PV_ZERO;
   int temps = P->temps;
   if (P->bad || body == MGI_PV_NONE) return body;
@@ -7305,7 +7305,7 @@ static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uin
   }
   return r;
 }
-static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
+MGI_FN uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
   return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_bind_where(P, kind, n, var, body, mgi_pv_number(P, 1, 1));
 }
 
@@ -7318,20 +7318,20 @@ static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t 
 /* A graph that is being read, and where: an index for each of its axes. */
 typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
 
-static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x);
+MGI_FN uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x);
 /* What becomes of P->found and P->factors (>>defined): for all of the indices that `where` leaves. */
-static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
-static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where);
+MGI_FN uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
+MGI_FN uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where);
 /* The same where only one of the elements is used, it is not known which. */
-static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
-static uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var);
+MGI_FN uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
+MGI_FN uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var);
 /* The same where it is used only if `chosen`, a polynomial that is 1 or 0, is 1. */
-static uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen);
-static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
+MGI_FN uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen);
+MGI_FN void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
                           const uint32_t *factors);
 
 /* The index in a dimension of `extent` elements of local index x in the chunk that the axes in `map` cut. */
-static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, const mgi_pv_index *x) {
+MGI_FN mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, const mgi_pv_index *x) {
   mgi_pv_index r, part;
   int64_t left = extent;
   memset(&r, 0, sizeof r);
@@ -7347,7 +7347,7 @@ static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const m
   return r;
 }
 /* The reverse: from the index x in the whole, those of the axes (into f) and the local one. */
-static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t whole, mgi_pv_index x) {
+MGI_FN mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t whole, mgi_pv_index x) {
   mgi_pv_index lo, hi;
   int64_t left = whole;
   for (uint32_t a = 1; a < f->g->n_axes; a++)
@@ -7360,7 +7360,7 @@ static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_ma
   return x;
 }
 /* Which indices v of dimension d of a tensor there are, where it was cut unevenly: a product of LESS. */
-static uint32_t mgi_pv_present(mgi_prover *P, const mgi_pv_frame *f, const mg_tensor_info *t, int d, uint32_t v) {
+MGI_FN uint32_t mgi_pv_present(mgi_prover *P, const mgi_pv_frame *f, const mg_tensor_info *t, int d, uint32_t v) {
   const struct mgi_cuts *c = t->cuts[d];
   mgi_pv_index x, part;
   mgi_pv_digit digit;
@@ -7384,10 +7384,10 @@ static uint32_t mgi_pv_present(mgi_prover *P, const mgi_pv_frame *f, const mg_te
   mgi_pv_join(P, &x, &part);
   return P->bad || c->before[0] > INT32_MAX ? mgi_pv_fail(P, "too large: a dimension") : mgi_pv_less(P, (uint32_t)c->before[0], &x);
 }
-static int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
+MGI_FN int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
 
 /* An atom of its own for element x of a tensor that cannot be read, of which nothing is known; where divisors are looked for only. */
-static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
+MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
   uint32_t name[3];
   mgi_pv_index all[MG_MAX_RANK];
   int rank = f->g->tensors[o->out[which].id].shape.rank;
@@ -7406,7 +7406,7 @@ static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_
 }
 
 /* Element x of an operator's result, by its kind.  y: room for an index, all zero. */
-static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
+MGI_FN uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
   uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO}, factors[2] = {0, 0}, found = P->found;
   const int choice = P->record && (o->code == MG_OP_KEEP || o->code == MG_OP_DROP);
@@ -7426,7 +7426,7 @@ static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame 
   return mgi_pv_apply(P, o->code, o->attr.c, in);
 }
 /* A product, or the sum of the two that a concat_matmul is: each a sum over a variable of its own. */
-static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
+MGI_FN uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
   const mg_shape *z = &g->tensors[o->out[0].id].shape;
   const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
@@ -7458,7 +7458,7 @@ static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, c
   }
   return sum;
 }
-static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
+MGI_FN uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
   const mg_shape *s = &g->tensors[o->in[0].id].shape;
   mgi_pv_frame inner = *f;
@@ -7485,7 +7485,7 @@ static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, co
   return r;
 }
 /* Of a kernel's result `which`: of what its store has there. */
-static uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x, mgi_pv_index *y) {
+MGI_FN uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x, mgi_pv_index *y) {
   mgi_pv_frame inner;
   memset(&inner, 0, sizeof inner);
   uint32_t name[3];
@@ -7502,7 +7502,7 @@ static uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, co
   return mgi_pv_fail(P, "a result that nothing stores");
 }
 /* Element x of result `which` of an operator. */
-static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
+MGI_FN uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
   const mg_op_info *row = mg_op_row(o->code);
   const mg_graph *g = f->g;
   const mg_shape *z = &g->tensors[o->out[which].id].shape;
@@ -7583,7 +7583,7 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
 }
 
 /* Element x of a tensor; each asked for once (the key: graph, tensor, index, axes). */
-static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x) {
+MGI_FN uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x) {
   const mg_tensor_info *t = &f->g->tensors[tensor];
   uint32_t *w = P->key, n = 0;
   if (mgi_pv_over(P)) return MGI_PV_ZERO;
@@ -7644,9 +7644,9 @@ typedef struct mgi_fact_node { int op, kid[2], n; int64_t num, den; } mgi_fact_n
 typedef struct mgi_fact_literal { int l, r, rel; } mgi_fact_literal;
 typedef struct mgi_fact { mgi_fact_node n[64]; int count; mgi_fact_literal c[8]; int conditions, literals; } mgi_fact; /* conditions first */
 
-static void mgi_fact_space(const char **s) { while (**s == ' ') ++*s; }
+MGI_FN void mgi_fact_space(const char **s) { while (**s == ' ') ++*s; }
 /* The node of a term at *s; -1 if there is none. */
-static int mgi_fact_term(mgi_fact *f, const char **s, mg_error *e) {
+MGI_FN int mgi_fact_term(mgi_fact *f, const char **s, mg_error *e) {
   mgi_fact_space(s);
   const char *b = *s;
   size_t n = 0;
@@ -7687,7 +7687,7 @@ static int mgi_fact_term(mgi_fact *f, const char **s, mg_error *e) {
   f->n[self] = x;
   return self;
 }
-static mg_status mgi_fact_parse(const char *text, mgi_fact *f, mg_error *e) {
+MGI_FN mg_status mgi_fact_parse(const char *text, mgi_fact *f, mg_error *e) {
   const char *s = text;
   memset(f, 0, sizeof *f);
   for (int arrow = strstr(text, "=>") != NULL;;) {
@@ -7710,7 +7710,7 @@ static mg_status mgi_fact_parse(const char *text, mgi_fact *f, mg_error *e) {
   }
 }
 
-static double mgi_fact_real(const mgi_fact *f, int k, const double *value) {
+MGI_FN double mgi_fact_real(const mgi_fact *f, int k, const double *value) {
   const mgi_fact_node *x = &f->n[k];
   if (x->op == MGI_FACT_VAR) return value[x->num];
   if (x->op == MGI_FACT_NUMBER) return (double)x->num / (double)x->den;
@@ -7718,7 +7718,7 @@ static double mgi_fact_real(const mgi_fact *f, int k, const double *value) {
   return x->op == MGI_FACT_MAX ? (a > b || isnan(a) ? a : b) : mg_op_real((mg_opcode)x->op, a, b, 0);
 }
 /* Equal up to rounding: 1e-9 of the larger, or of 1. */
-static int mgi_fact_compare(double a, double b, int rel) {
+MGI_FN int mgi_fact_compare(double a, double b, int rel) {
   double slack = 1e-9 * (1 + fabs(a) + fabs(b));
   return rel == MGI_FACT_EQ ? fabs(a - b) <= slack : rel == MGI_FACT_LT ? a < b : rel == MGI_FACT_LE ? a <= b + slack : rel == MGI_FACT_GT ? a > b : a >= b - slack;
 }
@@ -7736,7 +7736,7 @@ int mg_proof_axiom_holds(const char *text, const double value[26], mg_error *e) 
   return finite && holds;
 }
 
-static uint32_t mgi_fact_poly(mgi_prover *P, const mgi_fact *f, int k, const uint32_t *value) {
+MGI_FN uint32_t mgi_fact_poly(mgi_prover *P, const mgi_fact *f, int k, const uint32_t *value) {
   const mgi_fact_node *x = &f->n[k];
   uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO};
   if (x->op == MGI_FACT_VAR) return value[x->num];
@@ -7746,9 +7746,9 @@ static uint32_t mgi_fact_poly(mgi_prover *P, const mgi_fact *f, int k, const uin
 }
 
 /* Applications whose operands are distinct variables, enough of them to bind all variables; -1: they cannot be. */
-static int mgi_fact_triggers(const mgi_fact *f, int *trigger);
+MGI_FN int mgi_fact_triggers(const mgi_fact *f, int *trigger);
 /* The row that says that op, of one operand and no constant, increases on all reals: x < y => f(x) < f(y), or <=; else -1. */
-static int mgi_fact_rises(int op) {
+MGI_FN int mgi_fact_rises(int op) {
   const mg_op_info *info = mg_op_row((mg_opcode)op);
   if (!info || info->n_in != 1 || info->attr != MG_ATTR_NONE) return -1;
   for (int row = 0; row < (int)MGI_PV_ROWS; row++) {
@@ -7762,7 +7762,7 @@ static int mgi_fact_rises(int op) {
   }
   return -1;
 }
-static int mgi_fact_triggers(const mgi_fact *f, int *trigger) {
+MGI_FN int mgi_fact_triggers(const mgi_fact *f, int *trigger) {
   uint32_t bound = 0, all = 0;
   int n = 0;
   for (int k = 0; k < f->count; k++) {
@@ -7814,9 +7814,9 @@ typedef struct mgi_z3 {
   int (*solver_check)(void *, void *);
 } mgi_z3;
 
-static void mgi_z3_quiet(void *context, int code) { (void)context, (void)code; }
+MGI_FN void mgi_z3_quiet(void *context, int code) { (void)context, (void)code; }
 
-static mg_status mgi_z3_load(mgi_z3 *Z, const char *library, mg_error *e) {
+MGI_FN mg_status mgi_z3_load(mgi_z3 *Z, const char *library, mg_error *e) {
   const char *const names[2] = {library ? library : "libz3.so.4", library ? library : "libz3.so"};
   memset(Z, 0, sizeof *Z);
   for (int k = 0; k < 2 && !Z->lib; k++) Z->lib = dlopen(names[k], RTLD_NOW | RTLD_LOCAL);
@@ -7839,7 +7839,7 @@ typedef struct mgi_z3_watch {
   pthread_cond_t ended;
   int done;
 } mgi_z3_watch;
-static void *mgi_z3_watchdog(void *arg) {
+MGI_FN void *mgi_z3_watchdog(void *arg) {
   mgi_z3_watch *W = (mgi_z3_watch *)arg;
   pthread_mutex_lock(&W->lock);
   while (!W->done) {
@@ -7878,7 +7878,7 @@ typedef struct mgi_proof {
   int queries, unknown;       /* asked; without an answer */
 } mgi_proof;
 
-static void mgi_pv_note(mgi_prover *P, mgi_pv_list *l, uint32_t x) {
+MGI_FN void mgi_pv_note(mgi_prover *P, mgi_pv_list *l, uint32_t x) {
   for (uint32_t k = 0; k < l->n; k++)
     if (l->p[k] == x) return;
   if (l->n == 4096) { mgi_pv_fail(P, "too large: a question of more than 4096 atoms"); return; }
@@ -7890,7 +7890,7 @@ static void mgi_pv_note(mgi_prover *P, mgi_pv_list *l, uint32_t x) {
   l->p[l->n++] = x;
 }
 /* The atoms of p, and those in their operands; not those under a sum or maximum over an index. */
-static void mgi_pv_atoms(mgi_prover *P, uint32_t p, mgi_pv_list *l) {
+MGI_FN void mgi_pv_atoms(mgi_prover *P, uint32_t p, mgi_pv_list *l) {
   for (uint32_t k = 0; k < mgi_pv_count(P, p) && !mgi_pv_over(P); k++) {
     uint32_t m = mgi_pv_at(P, p, k).mono;
     for (uint32_t j = 0; j < mgi_pv_powers(P, m) && !P->bad; j++) {
@@ -7901,14 +7901,14 @@ static void mgi_pv_atoms(mgi_prover *P, uint32_t p, mgi_pv_list *l) {
     }
   }
 }
-static int mgi_pv_degree(const mgi_prover *P, uint32_t mono, uint32_t atom) {
+MGI_FN int mgi_pv_degree(const mgi_prover *P, uint32_t mono, uint32_t atom) {
   for (uint32_t l = 0; l < mgi_pv_powers(P, mono); l++)
     if (mgi_pv_word(P, mono, 1 + 2 * l) == atom) return (int32_t)mgi_pv_word(P, mono, 2 + 2 * l);
   return 0;
 }
 
 /* p times nonzero divisors, so that none is left, and with x for sqrt(x)^2: the atom made last first. */
-static uint32_t mgi_pv_clear(mgi_prover *P, uint32_t p) {
+MGI_FN uint32_t mgi_pv_clear(mgi_prover *P, uint32_t p) {
   for (int round = 0; round < 256 && !mgi_pv_over(P); round++) {
     uint32_t atom = 0;
     int least = 0, most = 0;
@@ -7944,7 +7944,7 @@ static uint32_t mgi_pv_clear(mgi_prover *P, uint32_t p) {
 }
 
 /* The value of p where the atoms that mean nothing to the solver have random values; NAN where it is not defined. */
-static double mgi_pv_value(mgi_prover *P, uint32_t p, uint64_t seed, double *size, int depth) {
+MGI_FN double mgi_pv_value(mgi_prover *P, uint32_t p, uint64_t seed, double *size, int depth) {
   double sum = 0;
   if (depth > 200 || mgi_pv_over(P)) return NAN;
   *size = 0;
@@ -7971,7 +7971,7 @@ static double mgi_pv_value(mgi_prover *P, uint32_t p, uint64_t seed, double *siz
   return sum;
 }
 /* 1 if p is seen to be other than 0 for some values of its atoms: then there is nothing to ask. */
-static int mgi_pv_refuted(mgi_prover *P, uint32_t p) {
+MGI_FN int mgi_pv_refuted(mgi_prover *P, uint32_t p) {
   for (uint64_t seed = 1; seed <= 8; seed++) {
     double size, v = mgi_pv_value(P, p, seed, &size, 0);
     if (isfinite(v) && isfinite(size) && fabs(v) > 1e-7 * size) return 1;
@@ -7990,7 +7990,7 @@ typedef struct mgi_ask {
   int failed;
 } mgi_ask;
 
-static int mgi_ask_room(mgi_ask *A) {
+MGI_FN int mgi_ask_room(mgi_ask *A) {
   uint32_t n = A->X->P->n + 1;
   if (n > A->cap) {
     uint32_t cap = 2 * n;
@@ -8003,18 +8003,18 @@ static int mgi_ask_room(mgi_ask *A) {
   }
   return !A->failed;
 }
-static void *mgi_ask_number(mgi_ask *A, int64_t num, int64_t den) {
+MGI_FN void *mgi_ask_number(mgi_ask *A, int64_t num, int64_t den) {
   char text[64];
   snprintf(text, sizeof text, "%lld/%lld", (long long)num, (long long)den);
   return A->X->Z->mk_numeral(A->context, text, A->real);
 }
-static void *mgi_ask_variable(mgi_ask *A, const char *what, uint32_t id) {
+MGI_FN void *mgi_ask_variable(mgi_ask *A, const char *what, uint32_t id) {
   char name[32];
   snprintf(name, sizeof name, "%s%u", what, id);
   return A->X->Z->mk_const(A->context, A->X->Z->mk_string_symbol(A->context, name), A->real);
 }
-static void *mgi_ask_poly(mgi_ask *A, uint32_t p);
-static void mgi_ask_or(mgi_ask *A, void *x, void *y, void *z) {
+MGI_FN void *mgi_ask_poly(mgi_ask *A, uint32_t p);
+MGI_FN void mgi_ask_or(mgi_ask *A, void *x, void *y, void *z) {
   void *any[3];
   unsigned n = 0;
   if (x) any[n++] = x;
@@ -8023,7 +8023,7 @@ static void mgi_ask_or(mgi_ask *A, void *x, void *y, void *z) {
   A->X->Z->solver_assert(A->context, A->solver, n > 1 ? A->X->Z->mk_or(A->context, n, any) : any[0]);
 }
 /* The variable of an atom, or of its inverse. */
-static void *mgi_ask_atom(mgi_ask *A, uint32_t a, int inverse) {
+MGI_FN void *mgi_ask_atom(mgi_ask *A, uint32_t a, int inverse) {
   const mgi_z3 *Z = A->X->Z;
   mgi_prover *P = A->X->P;
   if (!mgi_ask_room(A)) return mgi_ask_number(A, 0, 1);
@@ -8046,7 +8046,7 @@ static void *mgi_ask_atom(mgi_ask *A, uint32_t a, int inverse) {
   }
   return A->inverse[a];
 }
-static void *mgi_ask_poly(mgi_ask *A, uint32_t p) {
+MGI_FN void *mgi_ask_poly(mgi_ask *A, uint32_t p) {
   const mgi_z3 *Z = A->X->Z;
   mgi_prover *P = A->X->P;
   uint32_t n = mgi_pv_count(P, p);
@@ -8074,7 +8074,7 @@ static void *mgi_ask_poly(mgi_ask *A, uint32_t p) {
   if (mgi_ask_room(A)) A->expr[p] = r;
   return r;
 }
-static void *mgi_ask_relation(mgi_ask *A, uint32_t l, uint32_t r, int rel) {
+MGI_FN void *mgi_ask_relation(mgi_ask *A, uint32_t l, uint32_t r, int rel) {
   const mgi_z3 *Z = A->X->Z;
   void *x = mgi_ask_poly(A, l), *y = mgi_ask_poly(A, r);
   return rel == MGI_FACT_EQ ? Z->mk_eq(A->context, x, y) : rel == MGI_FACT_LT ? Z->mk_lt(A->context, x, y) : rel == MGI_FACT_LE ? Z->mk_le(A->context, x, y)
@@ -8082,7 +8082,7 @@ static void *mgi_ask_relation(mgi_ask *A, uint32_t l, uint32_t r, int rel) {
 }
 
 /* All instances of a row for the programs' applications. */
-static void mgi_ask_facts(mgi_ask *A, int row, int *budget) {
+MGI_FN void mgi_ask_facts(mgi_ask *A, int row, int *budget) {
   mgi_prover *P = A->X->P;
   const mgi_z3 *Z = A->X->Z;
   mgi_fact f;
@@ -8118,7 +8118,7 @@ static void mgi_ask_facts(mgi_ask *A, int row, int *budget) {
 }
 
 /* 1: p is 0 wherever all is defined; 0: not shown. */
-static int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
+MGI_FN int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
   const mgi_z3 *Z = X->Z;
   mgi_prover *P = X->P;
   mgi_ask A;
@@ -8205,16 +8205,16 @@ static int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
 
 /* ---- the steps */
 
-static int mgi_pv_same_extents(const mgi_prover *P, uint32_t a, uint32_t b) {
+MGI_FN int mgi_pv_same_extents(const mgi_prover *P, uint32_t a, uint32_t b) {
   int same = mgi_pv_kind(P, a) == mgi_pv_kind(P, b) && mgi_pv_word(P, a, 1) == mgi_pv_word(P, b, 1);
   for (int k = 0; k < 2 && same; k++) /* ranges that are bounded from outside are not compared */
     same = mgi_pv_kind(P, k ? b : a) != MGI_PV_TOP || !P->node[mgi_pv_word(P, k ? b : a, P->node[k ? b : a].n - 2)].vars;
   for (uint32_t k = 0; same && k < mgi_pv_word(P, a, 1); k++) same = mgi_pv_word(P, a, 3 + k) == mgi_pv_word(P, b, 3 + k);
   return same;
 }
-static int mgi_pv_reduces(const mgi_prover *P, uint32_t a) { return mgi_pv_kind(P, a) == MGI_PV_SUM || mgi_pv_kind(P, a) == MGI_PV_TOP; }
+MGI_FN int mgi_pv_reduces(const mgi_prover *P, uint32_t a) { return mgi_pv_kind(P, a) == MGI_PV_SUM || mgi_pv_kind(P, a) == MGI_PV_TOP; }
 /* The body of b over the variables that a was opened with. */
-static uint32_t mgi_pv_body(mgi_prover *P, uint32_t atom, const uint32_t *var) {
+MGI_FN uint32_t mgi_pv_body(mgi_prover *P, uint32_t atom, const uint32_t *var) {
   mgi_pv_sub s[MGI_PV_BOUND];
   int n = (int)mgi_pv_word(P, atom, 1);
   memset(s, 0, sizeof s);
@@ -8222,7 +8222,7 @@ static uint32_t mgi_pv_body(mgi_prover *P, uint32_t atom, const uint32_t *var) {
   return mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 1), n, s);
 }
 
-static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
+MGI_FN int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
   mgi_prover *P = X->P;
   mgi_pv_list l;
   memset(&l, 0, sizeof l);
@@ -8308,28 +8308,28 @@ typedef struct mgi_defined {
   char why[200];                   /* what is not shown */
 } mgi_defined;
 
-static int mgi_sign_mul(int a, int b) {
+MGI_FN int mgi_sign_mul(int a, int b) {
   int r = a & b & MGI_SIGN_NONZERO;
   if ((a & b & MGI_SIGN_LEAST) || (a & b & MGI_SIGN_MOST)) r |= MGI_SIGN_LEAST;
   if (((a & MGI_SIGN_LEAST) && (b & MGI_SIGN_MOST)) || ((a & MGI_SIGN_MOST) && (b & MGI_SIGN_LEAST)))
     r |= MGI_SIGN_MOST;
   return r;
 }
-static int mgi_sign_add(int a, int b) {
+MGI_FN int mgi_sign_add(int a, int b) {
   int r = a & b & (MGI_SIGN_LEAST | MGI_SIGN_MOST);
   return r ? r | ((a | b) & MGI_SIGN_NONZERO) : 0;
 }
-static int mgi_sign_neg(int a) {
+MGI_FN int mgi_sign_neg(int a) {
   return (a & MGI_SIGN_NONZERO) | (a & MGI_SIGN_LEAST ? MGI_SIGN_MOST : 0) | (a & MGI_SIGN_MOST ? MGI_SIGN_LEAST : 0);
 }
-static int mgi_sign_of(int64_t num) {
+MGI_FN int mgi_sign_of(int64_t num) {
   return num > 0 ? MGI_SIGN_POSITIVE : num < 0 ? MGI_SIGN_MOST | MGI_SIGN_NONZERO : MGI_SIGN_LEAST | MGI_SIGN_MOST;
 }
 /* Of a sum of one or more. */
-static int mgi_sign_sum(int a) { return a & (MGI_SIGN_LEAST | MGI_SIGN_MOST) ? a : 0; }
+MGI_FN int mgi_sign_sum(int a) { return a & (MGI_SIGN_LEAST | MGI_SIGN_MOST) ? a : 0; }
 
 /* 1 if a block may find no element along dimension d of t. */
-static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d) {
+MGI_FN int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d) {
   const mgi_cuts *c = t->cuts[d];
   if (!c) return 0;
   int64_t full = c->before[0], last = full;
@@ -8345,15 +8345,15 @@ static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d) {
    numbers and + - * / ( ); `partial` is set by a divisor that may be 0, a root or logarithm that may leave its domain,
    `odd` by the rest. */
 typedef struct mgi_real_text { const char *s; int partial, odd, depth; } mgi_real_text;
-static int mgi_real_sum(mgi_real_text *T);
-static void mgi_real_space(mgi_real_text *T) {
+MGI_FN int mgi_real_sum(mgi_real_text *T);
+MGI_FN void mgi_real_space(mgi_real_text *T) {
   while (*T->s == ' ' || *T->s == '\t' || *T->s == '\n') T->s++;
 }
-static int mgi_real_next(mgi_real_text *T, char c) {
+MGI_FN int mgi_real_next(mgi_real_text *T, char c) {
   mgi_real_space(T);
   return *T->s == c ? (T->s++, 1) : 0;
 }
-static int mgi_real_one(mgi_real_text *T) {
+MGI_FN int mgi_real_one(mgi_real_text *T) {
   static const char *const word[] = {"a",       "b",      "c",      "MG_C",   "MG_EXP", "MG_SQRT", "MG_LOG", "MG_ERF",
                                      "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN",  "MG_POW"};
   enum { WORDS = sizeof word / sizeof *word };
@@ -8402,7 +8402,7 @@ static int mgi_real_one(mgi_real_text *T) {
   }
 }
 /* Factors of the same text are a square. */
-static int mgi_real_product(mgi_real_text *T) {
+MGI_FN int mgi_real_product(mgi_real_text *T) {
   const char *from[16];
   size_t len[16];
   int sign[16], n = 0, r = MGI_SIGN_POSITIVE, over = 0;
@@ -8426,7 +8426,7 @@ static int mgi_real_product(mgi_real_text *T) {
   }
   return r;
 }
-static int mgi_real_sum(mgi_real_text *T) {
+MGI_FN int mgi_real_sum(mgi_real_text *T) {
   int r = mgi_real_product(T);
   while (!T->odd) {
     if (mgi_real_next(T, '+')) r = mgi_sign_add(r, mgi_real_product(T));
@@ -8437,7 +8437,7 @@ static int mgi_real_sum(mgi_real_text *T) {
 }
 /* 1 if an E row of the user has a value for all reals by its text: by signs, or words of functions that are total and
    no division. */
-static int mgi_real_total(const char *text) {
+MGI_FN int mgi_real_total(const char *text) {
   mgi_real_text T;
   memset(&T, 0, sizeof T);
   T.s = text;
@@ -8466,7 +8466,7 @@ static int mgi_real_total(const char *text) {
   return 1;
 }
 /* What operator o may be undefined by: a kind of duty, or 0. */
-static uint32_t mgi_duty_of(const mg_op_node *o) {
+MGI_FN uint32_t mgi_duty_of(const mg_op_node *o) {
   const mg_op_info *row = mg_op_row(o->code);
   if (o->code == MG_OP_DIV) return MGI_PV_DIVISOR;
   if (o->code == MG_OP_SQRT) return MGI_PV_ROOT;
@@ -8474,13 +8474,13 @@ static uint32_t mgi_duty_of(const mg_op_node *o) {
   return row->user && row->elementwise && !mgi_real_total(row->real) ? (uint32_t)MGI_PV_USED : 0;
 }
 /* 1 if that sign of the operand (of a division: the divisor's) shows that it is defined. */
-static int mgi_duty_done(uint32_t duty, int sign) {
+MGI_FN int mgi_duty_done(uint32_t duty, int sign) {
   return duty == MGI_PV_DIVISOR ? (sign & MGI_SIGN_NONZERO) != 0 : duty == MGI_PV_ROOT ? (sign & MGI_SIGN_LEAST) != 0
        : duty == MGI_PV_LOGARITHM ? (sign & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE : 0;
 }
 
 /* 1 if operands 0 and 1 are one tensor, or two loads of one that are alike. */
-static int mgi_same_operands(const mg_graph *g, const mg_op_node *o) {
+MGI_FN int mgi_same_operands(const mg_graph *g, const mg_op_node *o) {
   if (o->n_in < 2) return 0;
   if (o->in[0].id == o->in[1].id) return 1;
   const mg_op_node *x = &g->ops[g->tensors[o->in[0].id].op], *y = &g->ops[g->tensors[o->in[1].id].op];
@@ -8488,7 +8488,7 @@ static int mgi_same_operands(const mg_graph *g, const mg_op_node *o) {
          !memcmp(&x->map, &y->map, sizeof x->map);
 }
 /* The sign of operator o's result, an operator of the table or an accumulator, by the signs s[] of tensors. */
-static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s, mgi_defined *D) {
+MGI_FN int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s, mgi_defined *D) {
   const mg_op_info *row = mg_op_row(o->code);
   const int a = s[o->in[0].id], b = o->n_in > 1 ? s[o->in[1].id] : 0, same = mgi_same_operands(g, o);
   const mg_tensor_info *t = &g->tensors[o->in[0].id];
@@ -8536,7 +8536,7 @@ static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s,
   return row->user ? r & ~MGI_SIGN_NONZERO : r; /* a user's may put zeros in between */
 }
 /* Signs of g's tensors; up: those of the graph above; out: those of what its stores make, in order. */
-static int mgi_sign_graph(const mg_graph *g, const uint8_t *up, uint8_t *out, mgi_defined *D) {
+MGI_FN int mgi_sign_graph(const mg_graph *g, const uint8_t *up, uint8_t *out, mgi_defined *D) {
   uint8_t few[192], *s = g->n_tensors > sizeof few ? (uint8_t *)malloc(g->n_tensors) : few;
   int stores = 0, good = s != NULL;
   if (!good) return 0;
@@ -8567,7 +8567,7 @@ static int mgi_sign_graph(const mg_graph *g, const uint8_t *up, uint8_t *out, mg
 /* ---- sets of duties */
 
 /* The union of two sets, each 0 or a node of sorted ids. */
-static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
+MGI_FN uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
   uint32_t w[MGI_DEFINED_SET + 2], n = 1, i = 1, j = 1;
   if (P->bad || !y || x == y) return x;
   if (!x) return y;
@@ -8583,7 +8583,7 @@ static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
 }
 /* The condition `kind` on polynomial p, for all values of the n variables in var that `where` leaves, some at each index of
    those outside: they are split, merged and named anew. */
-static uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n, const uint32_t *var, uint32_t where) {
+MGI_FN uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n, const uint32_t *var, uint32_t where) {
   uint32_t v[MGI_PV_BOUND + 1], atom;
   int m = 0, temps = P->temps;
   int64_t num = 0, den = 1;
@@ -8611,7 +8611,7 @@ static uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n
   return atom;
 }
 /* A condition over further variables, or (sign < 0) of the negative; where `chosen` is not MGI_PV_ZERO, if that is 1: of 1 else. */
-static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var, uint32_t where, uint32_t chosen) {
+MGI_FN uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var, uint32_t where, uint32_t chosen) {
   uint32_t v[2 * MGI_PV_BOUND + MG_MAX_AXES + 2], kind = mgi_pv_kind(P, c);
   int m = (int)mgi_pv_word(P, c, 1), temps = P->temps;
   uint32_t p = m ? mgi_pv_open(P, c, v) : mgi_pv_word(P, c, P->node[c].n - 1);
@@ -8629,7 +8629,7 @@ static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int 
    conditions. */
 enum { MGI_DUTY_WORDS = 2 + 4 * (1 + MGI_DEFINED_PARTS) };
 /* The set, for all values of the variables. */
-static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where) {
+MGI_FN uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where) {
   uint32_t set = 0;
   if (!found || n <= 0) return found;
   for (uint32_t k = 1; k < P->node[found].n && !P->bad; k++) {
@@ -8644,7 +8644,7 @@ static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const
 }
 
 /* Of the second program, what is found needs no choice either where the first has it without one. */
-static uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen) {
+MGI_FN uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen) {
   uint32_t set = 0;
   for (uint32_t k = 1; found && k < P->node[found].n && !P->bad; k++) {
     const uint32_t duty = mgi_pv_word(P, found, k), own = P->node[duty].n;
@@ -8659,12 +8659,12 @@ static uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen) 
   return set;
 }
 
-static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) {
+MGI_FN uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) {
   return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var, mgi_pv_number(P, 1, 1));
 }
 
 /* Of what was found in the first program, the duties that do not mention the variable; in the second, none. */
-static uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var) {
+MGI_FN uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var) {
   uint32_t set = 0;
   for (uint32_t k = 1; P->found && P->record->all && k < P->node[P->found].n && !P->bad; k++) {
     const uint32_t duty = mgi_pv_word(P, P->found, k), words = P->node[duty].n;
@@ -8680,13 +8680,13 @@ static uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var) {
 /* ---- what an operator takes to be defined */
 
 typedef struct mgi_choice { uint32_t n, c[MGI_DEFINED_PARTS]; } mgi_choice;
-static void mgi_choice_add(mgi_prover *P, mgi_choice *l, uint32_t kind, uint32_t p) {
+MGI_FN void mgi_choice_add(mgi_prover *P, mgi_choice *l, uint32_t kind, uint32_t p) {
   if (l->n == MGI_DEFINED_PARTS) { mgi_pv_fail(P, "too large: the factors of a divisor"); return; }
   l->c[l->n] = mgi_pv_condition(P, kind, p, 0, NULL, MGI_PV_ZERO);
   l->n++;
 }
 /* What must be nonzero for p to be: factors that all terms share, and the rest. */
-static void mgi_choice_factors(mgi_prover *P, mgi_choice *l, uint32_t p, int depth) {
+MGI_FN void mgi_choice_factors(mgi_prover *P, mgi_choice *l, uint32_t p, int depth) {
   p = mgi_pv_clear(P, p);
   if (p == MGI_PV_ZERO && !P->bad) mgi_pv_fail(P, "a divisor vanishes identically");
   if (P->bad || (mgi_pv_sign(P, p) & MGI_SIGN_NONZERO)) return;
@@ -8701,7 +8701,7 @@ static void mgi_choice_factors(mgi_prover *P, mgi_choice *l, uint32_t p, int dep
   if (!P->bad && mgi_pv_count(P, rest) > 1 && !(mgi_pv_sign(P, rest) & MGI_SIGN_NONZERO)) mgi_choice_add(P, l, MGI_PV_DIVISOR, rest);
 }
 /* p without atoms that are positive; with `even`, without even powers too. */
-static uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
+MGI_FN uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
   uint32_t common = mgi_pv_common(P, p);
   for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
     uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
@@ -8711,7 +8711,7 @@ static uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
   return p;
 }
 /* A maximum over indices is positive, or at least 0, where all are that it is taken of; one over none has no such rule. */
-static int mgi_choice_of_maximum(mgi_prover *P, mgi_choice *l, uint32_t duty, uint32_t p) {
+MGI_FN int mgi_choice_of_maximum(mgi_prover *P, mgi_choice *l, uint32_t duty, uint32_t p) {
   const uint32_t atom = mgi_pv_alone(P, p);
   uint32_t v[MGI_PV_BOUND];
   const int temps = P->temps;
@@ -8722,7 +8722,7 @@ static int mgi_choice_of_maximum(mgi_prover *P, mgi_choice *l, uint32_t duty, ui
   return !P->bad;
 }
 /* The duties of operator o at the element whose operands are in[], into P->found. */
-static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
+MGI_FN void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
                           const uint32_t *factors) {
   const uint32_t duty = mgi_duty_of(o);
   const mgi_defined *D = P->record;
@@ -8804,7 +8804,7 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
 /* ---- a's facts and b's duties */
 
 /* 1 if condition c is a fact, or, of a divisor, that of its negative. */
-static int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
+MGI_FN int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
   for (int sign = 1; sign >= -1 && !P->bad; sign -= 2) {
     uint32_t id = sign < 0 ? mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1), MGI_PV_ZERO) : c;
     for (uint32_t k = 0; k < facts->n; k++)
@@ -8828,7 +8828,7 @@ static int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
   return 0;
 }
 /* The operator of b that is left without a reason; -1: each duty of `set` follows; -2: a limit was passed. */
-static int mgi_pv_follows(mgi_prover *P, uint32_t facts_set, uint32_t set) {
+MGI_FN int mgi_pv_follows(mgi_prover *P, uint32_t facts_set, uint32_t set) {
   mgi_pv_list facts;
   int missing = -1;
   memset(&facts, 0, sizeof facts);
@@ -8852,7 +8852,7 @@ static int mgi_pv_follows(mgi_prover *P, uint32_t facts_set, uint32_t set) {
 }
 
 /* An element of output k of g at the symbolic index, read as `serial`. */
-static uint32_t mgi_pv_output(mgi_prover *P, const mg_graph *g, uint32_t k, uint32_t serial) {
+MGI_FN uint32_t mgi_pv_output(mgi_prover *P, const mg_graph *g, uint32_t k, uint32_t serial) {
   mgi_pv_frame f;
   mgi_pv_index x[MG_MAX_RANK];
   const mg_shape *s = &g->tensors[g->out[k].id].shape;
@@ -8866,7 +8866,7 @@ static uint32_t mgi_pv_output(mgi_prover *P, const mg_graph *g, uint32_t k, uint
   }
   return mgi_pv_element(P, &f, g->out[k].id, x);
 }
-static int mgi_pv_begin(mgi_prover *P, size_t limit, double deadline, const volatile int *stop) {
+MGI_FN int mgi_pv_begin(mgi_prover *P, size_t limit, double deadline, const volatile int *stop) {
   uint32_t w[2];
   memset(P, 0, sizeof *P);
   P->limit = limit, P->deadline = deadline, P->stop = stop, P->most = MGI_PV_STEPS;
@@ -8877,7 +8877,7 @@ static int mgi_pv_begin(mgi_prover *P, size_t limit, double deadline, const vola
 }
 
 /* "divisor 't5' of 't6' (kernel 1)" */
-static void mgi_left_name(const mgi_left *l, char *buf, size_t size) {
+MGI_FN void mgi_left_name(const mgi_left *l, char *buf, size_t size) {
   const mg_op_node *o = &l->g->ops[l->op];
   const uint32_t duty = mgi_duty_of(o);
   const char *of = l->g->tensors[o->out[0].id].name, *in = l->g->tensors[o->in[duty == MGI_PV_DIVISOR].id].name;
@@ -8888,7 +8888,7 @@ static void mgi_left_name(const mgi_left *l, char *buf, size_t size) {
                                      : " in a thread graph");
 }
 
-static const char *mgi_duty_word(const mgi_left *l) {
+MGI_FN const char *mgi_duty_word(const mgi_left *l) {
   const uint32_t duty = mgi_duty_of(&l->g->ops[l->op]);
   return duty == MGI_PV_DIVISOR     ? "nonzero"
          : duty == MGI_PV_ROOT      ? "at least 0"
@@ -8896,7 +8896,7 @@ static const char *mgi_duty_word(const mgi_left *l) {
                                     : "in its domain";
 }
 /* All operators that have a duty, as if there were no facts. */
-static void mgi_left_all(const mg_graph *g, mgi_defined *D) {
+MGI_FN void mgi_left_all(const mg_graph *g, mgi_defined *D) {
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
     if (o->sub) mgi_left_all(o->sub, D);
@@ -8908,7 +8908,7 @@ static void mgi_left_all(const mg_graph *g, mgi_defined *D) {
 
 /* 1 if b is shown to be defined wherever a is, by output element, and `line` says how; 0 with the reason in it.
    *total: both are defined everywhere, by facts. */
-static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop,
+MGI_FN int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop,
                              int *total, char line[256]) {
   mgi_defined D, all;
   mgi_prover P;
@@ -8964,9 +8964,9 @@ static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadli
 /* ------------------------------------------------------------------------------------------------- >>methods
    One symbolic element an output, or each element by mg_eval over terms; and mg_prove, which tries both. */
 
-static uint32_t *mgi_pv_cell(const mg_view *v, const int64_t *at, int n) { return (uint32_t *)v->data + mgi_ff_row_offset(v, at, n); }
-static mg_status mgi_pv_state(const mgi_prover *P) { return P->bad ? MG_LIMIT : MG_OK; }
-static mg_status mgi_pv_eval_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
+MGI_FN uint32_t *mgi_pv_cell(const mg_view *v, const int64_t *at, int n) { return (uint32_t *)v->data + mgi_ff_row_offset(v, at, n); }
+MGI_FN mg_status mgi_pv_state(const mgi_prover *P) { return P->bad ? MG_LIMIT : MG_OK; }
+MGI_FN mg_status mgi_pv_eval_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
   mgi_prover *P = (mgi_prover *)user;
   int64_t at[MG_MAX_RANK] = {0};
   int r = out->shape.rank, two = mg_op_row(op)->n_in > 1;
@@ -8980,7 +8980,7 @@ static mg_status mgi_pv_eval_map(void *user, mg_opcode op, mg_rational c, const 
   } while (!P->bad && mgi_ff_next_row(&out->shape, at));
   return mgi_pv_state(P);
 }
-static mg_status mgi_pv_eval_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+MGI_FN mg_status mgi_pv_eval_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
   mgi_prover *P = (mgi_prover *)user;
   for (int64_t i = 0; i < c->shape.dim[0]; i++)
     for (int64_t j = 0; j < c->shape.dim[1]; j++)
@@ -8990,7 +8990,7 @@ static mg_status mgi_pv_eval_matmul(void *user, const mg_view *c, const mg_view 
       }
   return mgi_pv_state(P);
 }
-static mg_status mgi_pv_eval_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+MGI_FN mg_status mgi_pv_eval_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
   mgi_prover *P = (mgi_prover *)user;
   int64_t at[MG_MAX_RANK] = {0};
   int r = in->shape.rank;
@@ -9003,7 +9003,7 @@ static mg_status mgi_pv_eval_combine(void *user, mg_opcode op, const mg_view *ou
   } while (!P->bad && mgi_ff_next_row(&in->shape, at));
   return mgi_pv_state(P);
 }
-static void mgi_pv_eval_fill(void *user, mg_opcode op, void *dst, size_t n) {
+MGI_FN void mgi_pv_eval_fill(void *user, mg_opcode op, void *dst, size_t n) {
   (void)user;
   for (size_t k = 0; k < n; k++) ((uint32_t *)dst)[k] = op == MG_OP_SUM ? MGI_PV_ZERO : MGI_PV_NONE;
 }
@@ -9014,7 +9014,7 @@ enum { MGI_PV_FORM = 600, MGI_PV_FORM_ALL = 1 << 20 /* characters that are looke
 /* Text that is cut after MGI_PV_FORM characters, and the hash of all of it. */
 typedef struct mgi_pv_print { const mgi_prover *P; const mg_graph *g; char text[MGI_PV_FORM + 1]; size_t n, all; uint64_t hash; } mgi_pv_print;
 
-static void mgi_pv_say(mgi_pv_print *o, const char *format, ...) {
+MGI_FN void mgi_pv_say(mgi_pv_print *o, const char *format, ...) {
   char some[128];
   va_list list;
   va_start(list, format);
@@ -9027,9 +9027,9 @@ static void mgi_pv_say(mgi_pv_print *o, const char *format, ...) {
   }
   o->text[o->n] = 0;
 }
-static void mgi_pv_say_variable(mgi_pv_print *o, uint32_t v) { mgi_pv_say(o, v < MGI_PV_FREE ? "i%u" : "k%u", v < MGI_PV_FREE ? v : v - MGI_PV_FREE); }
+MGI_FN void mgi_pv_say_variable(mgi_pv_print *o, uint32_t v) { mgi_pv_say(o, v < MGI_PV_FREE ? "i%u" : "k%u", v < MGI_PV_FREE ? v : v - MGI_PV_FREE); }
 /* An index from its digits: i0, i0/4%8 or 16*i0+k0. */
-static void mgi_pv_say_index(mgi_pv_print *o, uint32_t a, uint32_t at, uint32_t digits) {
+MGI_FN void mgi_pv_say_index(mgi_pv_print *o, uint32_t a, uint32_t at, uint32_t digits) {
   const mgi_prover *P = o->P;
   if (!digits) mgi_pv_say(o, "0");
   for (uint32_t j = 0; j < digits; j++) {
@@ -9044,8 +9044,8 @@ static void mgi_pv_say_index(mgi_pv_print *o, uint32_t a, uint32_t at, uint32_t 
     mgi_pv_say(o, "%%%u", mod);
   }
 }
-static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p);
-static void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
+MGI_FN void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p);
+MGI_FN void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
   const mgi_prover *P = o->P;
   uint32_t n = P->node[a].n;
   if (o->all > MGI_PV_FORM_ALL) { /* what follows enters by its own number, which is the same whenever it is made anew */
@@ -9113,7 +9113,7 @@ static void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
     default: mgi_pv_say(o, "?");
   }
 }
-static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p) {
+MGI_FN void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p) {
   const mgi_prover *P = o->P;
   uint32_t n = mgi_pv_count(P, p);
   if (p == MGI_PV_NONE) mgi_pv_say(o, "-infinity");
@@ -9133,7 +9133,7 @@ static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p) {
     }
   }
 }
-static void mgi_pv_tell(mgi_pv_story *story, const char *format, ...) {
+MGI_FN void mgi_pv_tell(mgi_pv_story *story, const char *format, ...) {
   char some[MGI_PV_FORM + 256];
   va_list list;
   va_start(list, format);
@@ -9151,14 +9151,14 @@ static void mgi_pv_tell(mgi_pv_story *story, const char *format, ...) {
   story->n += more;
 }
 /* The rows applied since `before` was taken. */
-static void mgi_pv_tell_rows(mgi_pv_story *story, const mgi_prover *P, const uint64_t *before) {
+MGI_FN void mgi_pv_tell_rows(mgi_pv_story *story, const mgi_prover *P, const uint64_t *before) {
   int any = 0;
   mgi_pv_tell(story, "  rows:");
   for (int k = 0; k < (int)MGI_PV_ROWS; k++)
     if (P->times[k] > before[k]) any = 1, mgi_pv_tell(story, " %s %llu", mgi_pv_axioms[k].name, (unsigned long long)(P->times[k] - before[k]));
   mgi_pv_tell(story, any ? "\n" : " none\n");
 }
-static void mgi_pv_tell_form(mgi_pv_story *story, const mgi_prover *P, const mg_graph *g, const char *what, uint32_t p) {
+MGI_FN void mgi_pv_tell_form(mgi_pv_story *story, const mgi_prover *P, const mg_graph *g, const char *what, uint32_t p) {
   mgi_pv_print o;
   if (!story) return;
   memset(&o, 0, sizeof o);
@@ -9169,7 +9169,7 @@ static void mgi_pv_tell_form(mgi_pv_story *story, const mgi_prover *P, const mg_
 }
 
 /* 1 proved, 0 not; *elements counts what was compared. */
-static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *elements) {
+MGI_FN int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *elements) {
   mgi_prover *P = X->P;
   int good = 1;
   for (uint32_t k = 0; k < g[0]->n_out && good; k++) {
@@ -9207,7 +9207,7 @@ static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *el
   return good;
 }
 
-static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *elements, mg_error *e) {
+MGI_FN int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *elements, mg_error *e) {
   mgi_prover *P = X->P;
   uint32_t *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
   static const uint64_t nothing[64] = {0};
@@ -9258,7 +9258,7 @@ static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *e
 
 /* Looks for a float64 counterexample, and for an element on which both are defined: at least the first part of the
    outputs on four inputs, then others while `seconds` last. */
-static mg_status mgi_prove_floats(mgi_bench *B, double seconds, mg_prove_report *r, uint64_t *compared, mg_error *e) {
+MGI_FN mg_status mgi_prove_floats(mgi_bench *B, double seconds, mg_prove_report *r, uint64_t *compared, mg_error *e) {
   mgi_cut *c;
   mgi_trial t;
   double began = mgi_verify_now();
@@ -9285,7 +9285,7 @@ static mg_status mgi_prove_floats(mgi_bench *B, double seconds, mg_prove_report 
   return MG_OK;
 }
 
-static void mgi_prove_rows(uint64_t used, mg_prove_report *r) {
+MGI_FN void mgi_prove_rows(uint64_t used, mg_prove_report *r) {
   size_t n = 0;
   for (int k = 0; k < (int)MGI_PV_ROWS; k++)
     if (used >> k & 1 && n + strlen(mgi_pv_axioms[k].name) + 2 < sizeof r->axioms) n += (size_t)snprintf(r->axioms + n, sizeof r->axioms - n, "%s%s", n ? " " : "", mgi_pv_axioms[k].name);
@@ -9293,7 +9293,7 @@ static void mgi_prove_rows(uint64_t used, mg_prove_report *r) {
 
 #define MGI_PV_NOT_SHOWN "the axioms do not show it"
 /* The proof alone, by one method, without a look at floats; *why says what it lacks. */
-static int mgi_prove_told(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, mgi_pv_story *story, char why[160],
+MGI_FN int mgi_prove_told(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, mgi_pv_story *story, char why[160],
                           mg_error *e) {
   mgi_prover P;
   mgi_proof X;
@@ -9367,7 +9367,7 @@ mg_prove_config mg_prove_config_default(void) {
 }
 
 /* mg_prove of the rests (PICKS in the header comment). */
-static mg_status mgi_prove_picks(const mg_graph *a, const mg_graph *b, const mg_prove_config *c, mg_prove_report *r, mg_error *e) {
+MGI_FN mg_status mgi_prove_picks(const mg_graph *a, const mg_graph *b, const mg_prove_config *c, mg_prove_report *r, mg_error *e) {
   mg_rest R;
   mg_error why;
   mgi_picks_difference d;
