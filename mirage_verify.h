@@ -470,7 +470,7 @@ MGI_FN mg_fv mgi_ff_opaque_key(const mg_field *F, uint64_t k, uint32_t flags, in
   return mgi_fv(mgi_ff_draw(&F->mp, k, a.p, c.p, (uint64_t)nonzero), F->q ? mgi_ff_draw(&F->mq, ~k, a.p, c.p, (uint64_t)nonzero) : 0, f | MG_FV_OPAQUE);
 }
 MGI_FN mg_fv mg_ff_opaque_c(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv c) { return mgi_ff_opaque_key(F, F->key[op], a.flags, nonzero, a, c); }
-MGI_FN mg_fv mg_ff_opaque_2(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv b, mg_fv c) {
+static MGI_UNUSED mg_fv mg_ff_opaque_2(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv b, mg_fv c) {
   return mgi_ff_opaque_key(F, mgi_ff_hash(F->key[op], b.p, 15), a.flags | b.flags, nonzero, a, c);
 }
 /* op: the row (MG_OP_SILU, ..) whose name keys it; nonzero: never 0. */
@@ -1654,7 +1654,7 @@ MGI_FN mgi_bound mgi_bound_opaque_c(mgi_bounds *F, int op, int nonzero, mgi_boun
   r.flags |= op == MG_OP_EXP ? (uint32_t)MGI_HAS_EXP : (uint32_t)MGI_HAS_OPAQUE;
   return r;
 }
-MGI_FN mgi_bound mgi_bound_opaque_2(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound b, mgi_bound c) {
+static MGI_UNUSED mgi_bound mgi_bound_opaque_2(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound b, mgi_bound c) {
   F->arg = mgi_frac_max(F->arg, b.f);
   mgi_bound both = mgi_bound_join(a, b);
   return mgi_bound_opaque_c(F, op, nonzero, both, c);
