@@ -8885,6 +8885,7 @@ typedef struct mgi_se_cutting {
   int moves;                                 /* 1: reshapes and transposes are priced as if they were addresses */
   int picks;                                 /* 1: of a segment the fastest structure is taken that `wary` does not name */
   double best, least;                        /* us of the best program that is known; and what one kernel for the whole is likely to take */
+  double enough;                             /* us: no slower path is looked at where all of the space is; 1e18 for less effort */
 } mgi_se_cutting;
 
 /* What library kernels take for piece x, see mgi_se_piece_library; 1e18 too where they would hand on what is kept. */
@@ -9182,7 +9183,7 @@ MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
     }
     mgi_se_chains_fill(&X->H);
     for (int q = 1; q <= H->most; q++) if (H->cost[q * D + D - 1] < H->cost[k * D + D - 1]) k = q;
-    const int n = mgi_se_cuts_path(X, k, cut, library);
+    const int n = H->cost[k * D + D - 1] < X->enough ? mgi_se_cuts_path(X, k, cut, library) : 0;
     for (int i = 0; i < n; i++) if (!library[i] && cut[i]->n <= size && cut[i]->guess < 1e18 && mgi_se_cuts_open(X, cut[i], effort)) X->todo[m++].piece = (int)(cut[i] - X->piece);
     for (int i = 0; i < X->n_piece; i++) X->piece[i].us = known[i];
     if (!m && n && mgi_se_cuts_keep(S, X, k)) m = 1;
@@ -9196,6 +9197,18 @@ MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
   return st;
 }
 
+/* What the fastest kernel that was found for the whole program takes; 1e18: there is none, or it is ranked behind others. */
+MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
+  mg_error e;
+  if (!whole || !whole->n) return 1e18;
+  const mgi_se_structure *t = &whole->st[0];
+  mg_graph *g = mgi_se_kernel_graph(whole->s, S->p, t, whole->s->real, t->count[whole->tile[0]], NULL, S->cfg.machine, &e);
+  const int good = g && !(mgi_se_judges(S) && mgi_se_behind(S, g));
+  if (!g) mgi_se_step(S, e.status);
+  mg_graph_free(g);
+  return good ? whole->us : 1e18;
+}
+
 /* Of a long program: by little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
    by more, what may be a part of a better one; at last, what may be by its bound alone.  whole: NULL, or the whole program, which more
    effort may be a kernel of. */
@@ -9204,7 +9217,7 @@ MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, m
   for (int effort = 0; st == MG_OK && effort <= MGI_SE_EFFORTS && !mgi_se_over(S); effort++) {
     const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
     for (int i = 0; i < X->n_piece; i++) X->piece[i].guess = X->piece[i].apart && !last ? 1e18 : X->piece[i].bound;
-    X->least = 0;
+    X->least = 0, X->enough = by == MGI_SE_EFFORTS - 1 ? mgi_se_whole_us(S, whole) : 1e18;
     for (int i = 0; i < X->n_piece && !last; i++) if (X->piece[i].at >= 0) mgi_se_cuts_guess(X, &X->piece[i], by);
     for (int size = effort ? X->C->n : 2, end = 0; st == MG_OK && !end; size *= 2)
       st = mgi_se_cuts_paths(S, X, by, size, e), end = size >= X->C->n;
