@@ -6332,12 +6332,14 @@ mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
    An axis that cuts no class keeps its count; so does a grid axis of one block, which the builder takes out of all maps.
    Requirement 1: in doubt there is no class.
 
-   Indices that are contracted (mgi_indices_of) follow the same rules but two, so that every extent has a graph that is well
+   Indices that are contracted (mgi_indices_of) follow the same rules but three, so that every extent has a graph that is well
    formed; what it computes is another question at each of them, and Theorem C does not answer it:
      1' A sum or maximum of the labelled dimension, or a product over it whose operands have the same label there and the same
-        list of cuts, ends the label.
-     3' An accumulator may sum or take maxima over an axis that cuts the class, of what does not carry it.
-   Example: softmax(Q K) V, K : [64, p], V : [p, 64], scores [n, p]: one index p through both inputs, and no output. */
+        list of cuts, ends the label.  A tensor may have a label twice.
+     2' An axis that cuts a class may leave it whole in some of the loads in its scope, and cut another dimension in others.
+     3' An accumulator may sum or take maxima over an axis that cuts the class, of what that axis does not cut.
+   Example: softmax(Q K) V, K : [64, p], V : [p, 64], scores [n, p]: one index p through both inputs, and no output.  Where
+   Q, K and V are made of one X : [n, 64], scores are [n, n], and a block that has some rows of Q has all of K and V. */
 
 enum { MGI_LABEL_CUTS = 7 };
 typedef struct mgi_label { int32_t c; uint8_t n, cut[MGI_LABEL_CUTS]; } mgi_label; /* c: of the union-find, or -1; cut: axes, +16 in a thread graph */
@@ -6377,8 +6379,9 @@ uint32_t mg_parallel_level(const mg_parallel *p, int which, const mg_graph *g) {
 }
 MGI_FN mgi_label *mgi_labels(const mg_parallel *p, uint32_t level, mg_tensor t) { return &p->dim[p->level[level].base + t.id * MG_MAX_RANK]; }
 MGI_FN int mgi_label_same_cuts(const mgi_label *a, const mgi_label *b) { return a->n == b->n && !memcmp(a->cut, b->cut, a->n); }
-/* A label may stand at one dimension of a tensor. */
+/* A label may stand at one dimension of a tensor, but by rule 1'. */
 MGI_FN void mgi_label_once(mgi_labeller *R, const mgi_label *x, int rank) {
+  if (R->contract) return;
   for (int d = 0; d < rank; d++)
     for (int f = 0; f < d; f++)
       if (x[d].c >= 0 && mgi_label_root(R, x[d].c) == mgi_label_root(R, x[f].c)) mgi_label_lose(R, x[d].c);
@@ -6458,7 +6461,7 @@ MGI_FN void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const m
         if (x[to].n == MGI_LABEL_CUTS || c != mgi_label_root(R, x[to].c) || !mgi_label_same_cuts(&before[a], &x[to])) mgi_label_lose(R, x[to].c);
         else x[to].cut[x[to].n++] = mgi_label_axis(g, a);
       } else if (to >= 0) mgi_label_lose(R, c);
-      for (int d = 0; d < rank && c >= 0 && (a <= 3 || mgi_encloses(g, a, o->scope)); d++)
+      for (int d = 0; d < rank && c >= 0 && !R->contract && (a <= 3 || mgi_encloses(g, a, o->scope)); d++)
         if (mgi_label_root(R, x[d].c) == c && to != d) mgi_label_lose(R, c);
     }
   else
@@ -6468,7 +6471,7 @@ MGI_FN void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const m
       if (to == MG_MAP_NONE || to == MG_MAP_ALL) continue;
       if (c >= 0 && to < 0 && R->contract) {
         for (int d = 0; d < rank; d++)
-          if (mgi_label_root(R, x[d].c) == c) mgi_label_lose(R, c);
+          if (x[d].c >= 0 && memchr(x[d].cut, mgi_label_axis(g, a), x[d].n)) mgi_label_lose(R, c);
       } else if (c < 0) {
         if (to >= 0) mgi_label_lose(R, x[to].c);
       } else if (to < 0 || (o->code == MG_OP_ACCUM && a <= 3) || mgi_label_root(R, x[to].c) != c || !mgi_label_undo(&x[to], mgi_label_axis(g, a))) mgi_label_lose(R, c);
@@ -6736,9 +6739,8 @@ MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
       if (s != MG_OK) break;
       if (is && c < 0 && g->symbol[is - 1].most > 1)
         s = mg_fail(e, MG_UNSUPPORTED, "sym",
-                    "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: %s stands at two dimensions of a tensor, is joined or "
-                    "taken apart, or meets another size",
-                    d, name, g->symbol[is - 1].name, g->symbol[is - 1].name);
+                    "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: %s is joined or taken apart, or meets another size", d, name,
+                    g->symbol[is - 1].name, g->symbol[is - 1].name);
       else if (c >= 0 && S.of[c] != is)
         s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name, g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);
     }
