@@ -11286,6 +11286,17 @@ MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, int64_t all,
   if (mg_symbol_values(program, &one, first, NULL) != MG_OK || mg_symbol_values(program, &most, last, NULL) != MG_OK) return 0;
   return last[k] % most == 0 && last[k] / most == first[k] ? chunk / mg_gcd(chunk, first[k]) : 0;
 }
+/* 1 if the family has a member with fewer rows than its greatest: of whole chunks there may be one where of others there is none. */
+MGI_FN int mgi_range_ragged(const mg_graph *family) {
+  int64_t less[MG_MAX_SYMBOLS];
+  mg_graph *member;
+  mg_error ignored;
+  for (uint32_t v = 0; v < family->n_symbols; v++)
+    less[v] = family->symbol[v].most - (family->symbol[v].most > family->symbol[v].least);
+  const mg_status s = mg_at(family, less, &member, &ignored);
+  mg_graph_free(member);
+  return s == MG_OK;
+}
 /* The family that g, found at these sizes, belongs to.  Its chunks and the sizes that it is for; 0: it is none, or too many chunks differ. */
 MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const int64_t *n, mgi_range_family *f) {
   mg_error e;
@@ -11323,7 +11334,7 @@ MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
     good &= f->chunk[v] <= 4096;
   }
   free(of);
-  return good;
+  return good && mgi_range_ragged(f->graph);
 }
 /* What it runs as at most[]: rounded up to its chunks.  0: it is not for that. */
 MGI_FN int mgi_range_rounded(const mgi_range_family *f, uint32_t symbols, const int64_t *most, int64_t *to) {
