@@ -682,9 +682,9 @@ mg_status mg_check(mg_graph *program, mg_error *e);
                 stands and in kernels, which keep running ones.  An exponential that is written out has none of its own: x
                 beyond 88 gives NaN.  E = exp(sub(S, max(S, dim=1))), O = div(E, sum(E, dim=1)) is the form that keeps it.
      filled     input C : f16[64, 256] = causal is an input that nobody passes (mg_filling): 0 where key <= query + 256 - 64,
-                else -32768; an extent may be a size.  causal(S) adds it to scores S, one mask for all of their shape and
-                type: no more queries than keys, at any size.  Kernels compute what they read of it.  Masked scores are to
-                lie within 32000 of the others; a row without any key has all.
+                else -32768; an extent may be a size.  causal(S) adds it to scores S, one mask for all of their
+                shape and type: no more queries than keys, at any size.  Kernels compute what they read of it.
+                Masked scores are to lie within 32000 of the others; a row without any key has all.
      indices    input I : i32[16], Y = gather(W, I): row i of Y is row I[i] of W; argmax(X, dim=1) is of i32, the first of
                 equal maxima.  No other operator reads i32, and no kernel loads it.
      accum      accum(b) {z->+} sums over the blocks of z, accum(b) {i->1} puts a loop's results side by side          */
@@ -2086,8 +2086,8 @@ MGI_FN mg_tensor mgi_lower_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor
   return mgi_inner_but(g, first, y);
 }
 
-/* What of a program's tensors and axes runs with its symbols (>>symbols).  of a class: 0, or 1 + its symbol; contracted: by
-   symbol. */
+/* What of a program's tensors and axes runs with its symbols (>>symbols).  of a class: 0, or 1 + its symbol;
+   contracted: by symbol. */
 typedef struct mgi_symbols {
   const mg_graph *g;
   mg_parallel p;
@@ -2125,8 +2125,8 @@ MGI_FN mg_tensor mgi_lower_causal(mg_graph *g, mg_tensor scores) {
   }
   mgi_symbols_close(&S);
   if (size[0] > least_keys && !(symbol[0] && symbol[0] == symbol[1])) {
-    mgi_err(g, MG_BAD_INPUT, "causal", "expected at least as many keys as queries, got %s%lld queries and %s%lld keys: the "
-            "first queries would have no key", symbol[0] ? "up to " : "", (long long)size[0],
+    mgi_err(g, MG_BAD_INPUT, "causal", "expected at least as many keys as queries, got %s%lld queries and %s%lld keys: "
+            "the first queries would have no key", symbol[0] ? "up to " : "", (long long)size[0],
             symbol[1] ? "from " : "", (long long)least_keys);
     return none;
   }
@@ -6332,14 +6332,15 @@ mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
    An axis that cuts no class keeps its count; so does a grid axis of one block, which the builder takes out of all maps.
    Requirement 1: in doubt there is no class.
 
-   Indices that are contracted (mgi_indices_of) follow the same rules but three, so that every extent has a graph that is well
-   formed; what it computes is another question at each of them, and Theorem C does not answer it:
+   Indices that are contracted (mgi_indices_of) follow the same rules but three, so that every extent has a graph that
+   is well formed; what it computes is another question at each of them, and Theorem C does not answer it:
      1' A sum or maximum of the labelled dimension, or a product over it whose operands have the same label there and the same
         list of cuts, ends the label.  A tensor may have a label twice.
-     2' An axis that cuts a class may leave it whole in some of the loads in its scope, and cut another dimension in others.
+     2' An axis that cuts a class may leave it whole in some of the loads in its scope, and cut another dimension of it
+        in others.
      3' An accumulator may sum or take maxima over an axis that cuts the class, of what that axis does not cut.
-   Example: softmax(Q K) V, K : [64, p], V : [p, 64], scores [n, p]: one index p through both inputs, and no output.  Where
-   Q, K and V are made of one X : [n, 64], scores are [n, n], and a block that has some rows of Q has all of K and V. */
+   Example: softmax(Q K) V, K : [64, p], V : [p, 64], scores [n, p]: one index p through both inputs, and no output.
+   Where Q, K and V are made of one X : [n, 64], scores are [n, n]: a block with some rows of Q has all of K and V. */
 
 enum { MGI_LABEL_CUTS = 7 };
 typedef struct mgi_label { int32_t c; uint8_t n, cut[MGI_LABEL_CUTS]; } mgi_label; /* c: of the union-find, or -1; cut: axes, +16 in a thread graph */
@@ -6739,8 +6740,9 @@ MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
       if (s != MG_OK) break;
       if (is && c < 0 && g->symbol[is - 1].most > 1)
         s = mg_fail(e, MG_UNSUPPORTED, "sym",
-                    "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: %s is joined or taken apart, or meets another size", d, name,
-                    g->symbol[is - 1].name, g->symbol[is - 1].name);
+                    "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: "
+                    "%s is joined or taken apart, or meets another size",
+                    d, name, g->symbol[is - 1].name, g->symbol[is - 1].name);
       else if (c >= 0 && S.of[c] != is)
         s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name, g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);
     }

@@ -11278,7 +11278,7 @@ MGI_FN void mgi_range_points(mgi_ranges *R) {
       }
     }
 }
-/* How often symbol v is in computed size k, all others being 1; 0: that is not k, as with n + 1, at some values of the others. */
+/* How often symbol v is in computed size k, all others being 1; 0: k is no multiple of v, as n + 1 is none of n. */
 MGI_FN int64_t mgi_range_times(const mg_graph *program, uint32_t k, uint32_t v) {
   int64_t times = 0, one[MG_MAX_SYMBOLS], more[MG_MAX_SYMBOLS];
   if (!mgi_symbol_within(program, k, v)) return 0;
@@ -11286,13 +11286,15 @@ MGI_FN int64_t mgi_range_times(const mg_graph *program, uint32_t k, uint32_t v) 
     for (uint32_t u = 0; u < program->n_symbols; u++) one[u] = more[u] = most ? program->symbol[u].most : 1;
     one[v] = 1;
     const int64_t of = more[v] = program->symbol[v].most + 1;
-    if (mg_symbol_values(program, one, one, NULL) != MG_OK || mg_symbol_values(program, more, more, NULL) != MG_OK) return 0;
+    if (mg_symbol_values(program, one, one, NULL) != MG_OK) return 0;
+    if (mg_symbol_values(program, more, more, NULL) != MG_OK) return 0;
     times = one[k];
     if (more[k] % of || more[k] / of != times) return 0;
   }
   return times;
 }
-/* How many of symbol v make whole chunks of size k, which is computed of it: the first symbol that k is a multiple of has to.  0: none is. */
+/* How many of symbol v make whole chunks of size k, which is computed of it: the first symbol that k is a multiple of
+   has to.  0: it is one of none. */
 MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, uint32_t v, int64_t chunk) {
   uint32_t first = 0, symbols = 0;
   if (k < program->n_symbols || chunk == 1) return chunk;
@@ -11306,7 +11308,8 @@ MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, uint32_t v, 
 MGI_FN int mgi_range_runs(const mg_graph *program, uint32_t is, uint32_t v) {
   return is == v + 1 || (is > program->n_symbols && mgi_symbol_within(program, is - 1, v));
 }
-/* 1 if the family has a member with fewer rows than its greatest: of whole chunks there may be one where of others there is none. */
+/* 1 if the family has a member with fewer rows than its greatest: of whole chunks there may be one where of others there
+   is none. */
 MGI_FN int mgi_range_ragged(const mg_graph *family) {
   int64_t less[MG_MAX_SYMBOLS];
   mg_graph *member;
@@ -11338,7 +11341,8 @@ MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
       for (uint32_t a = 1; b && a < b->n_axes; a++)
         if (mgi_range_runs(program, b->axes[a].symbol, v)) {
           const uint32_t is = b->axes[a].symbol - 1u;
-          const int64_t one = mgi_range_chunk(program, is, v, mg_ceil_div(f->graph->symbol[is].most, b->axes[a].extent));
+          const int64_t rows = mg_ceil_div(f->graph->symbol[is].most, b->axes[a].extent);
+          const int64_t one = mgi_range_chunk(program, is, v, rows);
           good &= one > 0;
           if (one) chunk = chunk ? chunk / mg_gcd(chunk, one) * one : one;
         }
