@@ -6636,12 +6636,16 @@ MGI_FN int64_t mgi_cu_last(const mg_graph *g, uint32_t symbol, int64_t most) {
   return s ? mg_ceil_div(s->last, mg_ceil_div(s->most, most)) : most;
 }
 /* Symbol k of all ranges of a file: its bounds, as far as each of those that have no other behind them goes.  Behind the symbols, the
-   sizes computed of them: there is one symbol then, and the last range goes as far as any. */
+   sizes computed of them. */
 MGI_FN mg_symbol mgi_cu_ranges_symbol(const mg_graph *const *range, int n, uint32_t k) {
   mg_symbol is = range[n - 1]->symbol[k];
   is.least = range[0]->symbol[k].least;
   for (int j = 0; j < n && k < range[0]->n_symbols; j++)
     if (!mg_range_end(range, n, j, k) && range[j]->symbol[k].last < is.last) is.last = range[j]->symbol[k].last;
+  if (k < range[0]->n_symbols) return is;
+  int64_t last[MG_MAX_SYMBOLS];
+  for (uint32_t v = 0; v < range[0]->n_symbols; v++) last[v] = mgi_cu_ranges_symbol(range, n, v).last;
+  if (mg_symbol_values(range[0], last, last, NULL) == MG_OK) is.last = last[k];
   return is;
 }
 /* The greatest value of symbol k that is range `at`'s. */
@@ -16937,8 +16941,6 @@ MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120
     snprintf(want, sizeof want, "%s_%d", name, k + 1);
     if (strcmp(range[k]->name, want)) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected the program %.60s, found %.60s", want, range[k]->name), 0;
     if (range[k]->n_symbols < 1 || range[k]->n_symbols > 2) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "expected one symbol or two, found %u", range[k]->n_symbols), 0;
-    if (range[k]->n_symbols > 1 && range[k]->n_computed)
-      return mg_fail(e, MG_BAD_INPUT, range[k]->name, "ranges of two symbols have no computed size, found %s", range[k]->symbol[range[k]->n_symbols].name), 0;
     if (!mgi_cu_ranges_alike(range[0], range[k])) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "it has other inputs, outputs or symbols than %.60s: types, shapes, orders and names have to be the same", range[0]->name), 0;
     if (k && !mgi_cu_ranges_follow(range, k, e)) return 0;
   }

@@ -11291,13 +11291,47 @@ MGI_FN void mgi_range_points(mgi_ranges *R) {
       }
     }
 }
-/* How many n make whole chunks of symbol or computed size k, of which `extent` blocks cut `all` elements; 0: no number does. */
-MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, int64_t all, int64_t extent) {
-  const int64_t chunk = mg_ceil_div(all, extent), one = 1, most = program->symbol[0].most;
-  int64_t first[MG_MAX_SYMBOLS], last[MG_MAX_SYMBOLS];
+/* How often symbol v is in computed size k, all others being 1; 0: k is no multiple of v, as n + 1 is none of n. */
+MGI_FN int64_t mgi_range_times(const mg_graph *program, uint32_t k, uint32_t v) {
+  int64_t times = 0, one[MG_MAX_SYMBOLS], more[MG_MAX_SYMBOLS];
+  if (!mgi_symbol_within(program, k, v)) return 0;
+  for (int most = 1; most >= 0; most--) {
+    for (uint32_t u = 0; u < program->n_symbols; u++) one[u] = more[u] = most ? program->symbol[u].most : 1;
+    one[v] = 1;
+    const int64_t of = more[v] = program->symbol[v].most + 1;
+    if (mg_symbol_values(program, one, one, NULL) != MG_OK) return 0;
+    if (mg_symbol_values(program, more, more, NULL) != MG_OK) return 0;
+    times = one[k];
+    if (more[k] % of || more[k] / of != times) return 0;
+  }
+  return times;
+}
+/* How many of symbol v make whole chunks of size k, which is computed of it: the first symbol that k is a multiple of
+   has to.  0: it is one of none. */
+MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, uint32_t v, int64_t chunk) {
+  uint32_t first = 0, symbols = 0;
   if (k < program->n_symbols || chunk == 1) return chunk;
-  if (mg_symbol_values(program, &one, first, NULL) != MG_OK || mg_symbol_values(program, &most, last, NULL) != MG_OK) return 0;
-  return last[k] % most == 0 && last[k] / most == first[k] ? chunk / mg_gcd(chunk, first[k]) : 0;
+  while (first < program->n_symbols && !mgi_range_times(program, k, first)) first++;
+  if (first == program->n_symbols) return 0;
+  for (uint32_t u = 0; u < program->n_symbols; u++) symbols += mgi_symbol_within(program, k, u) != 0;
+  if (symbols > 1) return first == v ? chunk : 1;
+  return chunk / mg_gcd(chunk, mgi_range_times(program, k, v));
+}
+/* 1 if size is, 1 + its number, is symbol v or computed of it. */
+MGI_FN int mgi_range_runs(const mg_graph *program, uint32_t is, uint32_t v) {
+  return is == v + 1 || (is > program->n_symbols && mgi_symbol_within(program, is - 1, v));
+}
+/* 1 if the family has a member with fewer rows than its greatest: of whole chunks there may be one where of others there
+   is none. */
+MGI_FN int mgi_range_ragged(const mg_graph *family) {
+  int64_t less[MG_MAX_SYMBOLS];
+  mg_graph *member;
+  mg_error ignored;
+  for (uint32_t v = 0; v < family->n_symbols; v++)
+    less[v] = family->symbol[v].most - (family->symbol[v].most > family->symbol[v].least);
+  const mg_status s = mg_at(family, less, &member, &ignored);
+  mg_graph_free(member);
+  return s == MG_OK;
 }
 /* The family that g, found at these sizes, belongs to.  Its chunks and the sizes that it is for; 0: it is none, or too many chunks differ. */
 MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const int64_t *n, mgi_range_family *f) {
@@ -11318,16 +11352,17 @@ MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
       int64_t chunk = 0;
       int has = 0;
       for (uint32_t a = 1; b && a < b->n_axes; a++)
-        if (b->axes[a].symbol == v + 1 || b->axes[a].symbol > program->n_symbols) { /* computed: of the one symbol */
+        if (mgi_range_runs(program, b->axes[a].symbol, v)) {
           const uint32_t is = b->axes[a].symbol - 1u;
-          const int64_t one = mgi_range_chunk(program, is, f->graph->symbol[is].most, b->axes[a].extent);
+          const int64_t rows = mg_ceil_div(f->graph->symbol[is].most, b->axes[a].extent);
+          const int64_t one = mgi_range_chunk(program, is, v, rows);
           good &= one > 0;
           if (one) chunk = chunk ? chunk / mg_gcd(chunk, one) * one : one;
         }
       for (uint32_t t = 0; t < (uint32_t)(o->n_in + o->n_out); t++)
         for (int d = 0; d < MG_MAX_RANK; d++) {
           const uint8_t is = of[(t < o->n_in ? o->in[t] : o->out[t - o->n_in]).id * MG_MAX_RANK + (uint32_t)d];
-          has |= is == v + 1 || is > program->n_symbols;
+          has |= mgi_range_runs(program, is, v);
         }
       if (b && !chunk && has && n[v] > 1) f->most[v] = n[v]; /* its tile has them all */
       if (chunk) f->chunk[v] = f->chunk[v] / mg_gcd(f->chunk[v], chunk) * chunk;
@@ -11336,7 +11371,7 @@ MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
     good &= f->chunk[v] <= 4096;
   }
   free(of);
-  return good;
+  return good && mgi_range_ragged(f->graph);
 }
 /* What it runs as at most[]: rounded up to its chunks.  0: it is not for that. */
 MGI_FN int mgi_range_rounded(const mgi_range_family *f, uint32_t symbols, const int64_t *most, int64_t *to) {
@@ -11868,8 +11903,6 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   memset(out, 0, sizeof *out);
   if (!mg_is_program(program)) return mg_fail(e, MG_BAD_INPUT, "mg_search_family", "expected a program without kernels");
   if (program->n_symbols < 1 || program->n_symbols > 2) return mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "expected a program with one symbol or two, found %u", program->n_symbols);
-  if (program->n_symbols > 1 && program->n_computed)
-    return mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "ranges of two symbols have no computed size, found %s", program->symbol[program->n_symbols].name);
   mgi_ranges *R = (mgi_ranges *)calloc(1, sizeof *R);
   if (!R) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");
   const double began = mgi_se_seconds(), end = c.time_limit_s > 0 ? began + c.time_limit_s : 0;
