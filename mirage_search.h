@@ -6392,7 +6392,7 @@ MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
    What neither settles is not decided.  A difference of two sums of squares that the program does not take is unsafe:
    it cancels.                                                                                                       */
 
-enum { MGI_NUM_ATOMS = 40, MGI_NUM_TERMS = 8, MGI_NUM_IN = 16, MGI_NUM_POINTS = 1500 };
+enum { MGI_NUM_ATOMS = MG_MAX_IN + 24, MGI_NUM_TERMS = 8, MGI_NUM_POINTS = 1500 };
 typedef enum mgi_num_kind { MGI_NUM_INPUT, MGI_NUM_OP, MGI_NUM_SUM, MGI_NUM_ROUND, MGI_NUM_BITS } mgi_num_kind; /* BITS: f16's precision, f32's range */
 enum { MGI_NUM_MEMORY = 2 }; /* of mgi_num_list.bad: there was none */
 typedef struct mgi_num_node {
@@ -6505,7 +6505,7 @@ MGI_FN void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
 MGI_FN void mgi_num_list_of(mgi_num_list *l, const mg_graph *g, int program, int *out) {
   int *of = (int *)calloc(g->n_tensors, sizeof *of);
   memset(l, 0, sizeof *l);
-  l->bad = !of ? (int)MGI_NUM_MEMORY : g->n_in > MGI_NUM_IN;
+  l->bad = !of ? (int)MGI_NUM_MEMORY : 0;
   for (uint32_t k = 0; k < g->n_in && !l->bad; k++) {
     const int x = mgi_num_put(l, MGI_NUM_INPUT, MG_OP_NONE, 0, (int)k, 0);
     const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
@@ -6784,7 +6784,7 @@ MGI_FN double mgi_num_error(double got, double want) {
   const double size = fabs(want) > 6.2e-5 ? fabs(want) : 6.2e-5;
   return isfinite(got) ? fabs(got - want) / size : HUGE_VAL;
 }
-typedef struct mgi_num_witness { int node; double x, got, want, in[MGI_NUM_IN]; int memory; /* 1: there was none */ } mgi_num_witness;
+typedef struct mgi_num_witness { int node; double x, got, want, in[MG_MAX_IN]; int memory; /* 1: there was none */ } mgi_num_witness;
 /* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from 2^-20 to
    2^14, another from 2^-3 to 2^3, and the rest near 1.  0: there are no more. */
 MGI_FN int mgi_num_point(int q, int n_in, int joint, int *at) {
@@ -6807,14 +6807,14 @@ MGI_FN int mgi_num_point(int q, int n_in, int joint, int *at) {
 MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_num_list *u, const int *u_out, int n_out, int n_in, int joint, mgi_num_witness *w) {
   const int n = p->n > u->n ? p->n : u->n;
   double *x = (double *)malloc((size_t)n * 4 * sizeof *x), *exact = x + n, *y = x + 2 * n, *z = x + 3 * n, worst = 0;
-  int found = 0, shifted = -1, clean = 1, at[MGI_NUM_IN];
+  int found = 0, shifted = -1, clean = 1, at[MG_MAX_IN];
   if (!x) {
     w->memory = 1;
     return 0;
   }
   for (int q = 0; clean && mgi_num_point(q, n_in, joint, at); q++) {
-    double in[MGI_NUM_IN];
-    for (int k = 0; k < n_in; k++) in[k] = mgi_num_to(ldexp(1.3 + 0.11 * k, at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
+    double in[MG_MAX_IN];
+    for (int k = 0; k < n_in; k++) in[k] = mgi_num_to(ldexp(1.3 + 0.11 * (k % 16) + 0.017 * (k / 16), at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
     mgi_num_run(p, in, -2, 1, exact);
     for (int mode = 2; shifted < 0 && mode >= 0; mode -= 2) { /* whether the µGraph's exponentials run under maxima, as a softmax's do */
       int same = 1;
@@ -6877,7 +6877,7 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
     snprintf(r->why, sizeof r->why, "it has a user's type, whose range no rule knows");
     lost = 1;
   } else if (!room || p.bad || u.bad) {
-    snprintf(r->why, sizeof r->why, "it has more inputs than are looked at, or an operator of more than two operands");
+    snprintf(r->why, sizeof r->why, "it has an operator of more than two operands");
     lost = 1;
   }
   if (!lost) {
@@ -7249,7 +7249,7 @@ typedef struct mgi_se_cuts {
   uint32_t op[MGI_SE_MOST_OPS];              /* in postorder, by id */
   int16_t *place;                            /* by tensor: of the operator that makes it, or -1 */
   mgi_se_set of[MGI_SE_MOST_OPS], to[MGI_SE_MOST_OPS], alone[MGI_SE_MOST_OPS]; /* who makes its operands; who uses it; the operators that stay with it, itself too, empty where it stays with another */
-  uint32_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
+  uint64_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
   uint8_t given[MGI_SE_MOST_OPS], raw[MGI_SE_MOST_OPS]; /* an output of the program; grows like an exponential that nothing has divided yet */
   double bytes[MGI_SE_MOST_OPS], in_bytes[MG_MAX_IN];
   mgi_se_set all, *down;                     /* down-sets, smaller ones first */
@@ -7306,7 +7306,7 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
       const int x = C->place[o->in[q].id];
       any |= x >= 0 && C->raw[x], every &= x >= 0 && C->raw[x];
       if (x >= 0) mgi_se_set_put(&C->of[k], x), mgi_se_set_put(&C->to[x], k);
-      for (uint32_t i = 0; i < p->n_in; i++) if (p->in[i].id == o->in[q].id) C->takes[k] |= (uint32_t)1 << i;
+      for (uint32_t i = 0; i < p->n_in; i++) if (p->in[i].id == o->in[q].id) C->takes[k] |= (uint64_t)1 << i;
     }
     C->raw[k] = (uint8_t)(mg_op_row(o->code)->abstract == MG_ABS_DIV ? any && !every : any);
   }
@@ -7324,7 +7324,7 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
 MGI_FN void mgi_se_cuts_free(mgi_se_cuts *C) { free(C->place), free(C->down); }
 
 /* The operators outside of segment s that make what it takes; *takes: the inputs of the program that it takes, as bits. */
-MGI_FN mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, uint32_t *takes) {
+MGI_FN mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, uint64_t *takes) {
   mgi_se_set need;
   int none;
   memset(&need, 0, sizeof need), *takes = 0;
@@ -7337,7 +7337,7 @@ typedef struct mgi_se_blocks { mgi_se_set together[MGI_SE_MOST_OPS]; } mgi_se_bl
 
 /* 1: block k is not in the down-set, and all that it needs is. */
 MGI_FN int mgi_se_cuts_follows(const mgi_se_cuts *C, const mgi_se_blocks *B, const mgi_se_set *down, int k) {
-  uint32_t takes;
+  uint64_t takes;
   int none;
   if (mgi_se_set_has(down, k) || !mgi_se_set_has(&B->together[k], k)) return 0;
   const mgi_se_set need = mgi_se_cuts_need(C, &B->together[k], &takes);
@@ -7432,7 +7432,7 @@ MGI_FN int mgi_se_cuts_leaves(const mgi_se_cuts *C, const mgi_se_set *s, int k) 
 /* The bytes that segment s takes and gives; negative if it has too many inputs or outputs, or hands another segment an
    exponential that is not normalised: fp16 in device memory would overflow. */
 MGI_FN double mgi_se_cuts_bytes(const mgi_se_cuts *C, const mgi_se_set *s) {
-  uint32_t takes;
+  uint64_t takes;
   const mgi_se_set need = mgi_se_cuts_need(C, s, &takes);
   double bytes = 0;
   int n_in = 0, n_out = 0;
@@ -8444,7 +8444,7 @@ MGI_FN double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
 /* 1: operators that have no tensor in common with the others of the piece are among it: one kernel for both saves a launch at most. */
 MGI_FN int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
   mgi_se_set met, reads;
-  uint32_t takes = 0;
+  uint64_t takes = 0;
   int n = 0;
   memset(&met, 0, sizeof met), memset(&reads, 0, sizeof reads);
   for (int again = 1; again;) {
@@ -9931,7 +9931,7 @@ typedef struct mgi_se_rw_item { /* a set that was met, as a state or as what a p
 } mgi_se_rw_item;
 
 /* from, to: items; inputs: of the program that it takes, as bits; at: among the segments found, or -1; had: of those of >>cuts. */
-typedef struct mgi_se_rw_piece { int from, to, ops, at, had; uint32_t inputs; double bound, us, library; uint64_t hash; } mgi_se_rw_piece;
+typedef struct mgi_se_rw_piece { int from, to, ops, at, had; uint64_t inputs; double bound, us, library; uint64_t hash; } mgi_se_rw_piece;
 typedef struct mgi_se_rw_edge { int a, b, piece; } mgi_se_rw_edge;
 
 typedef struct mgi_se_rw_way { uint32_t v, d; double price; } mgi_se_rw_way; /* value v by derivation d; what a library takes for it, 1e18: it is no operator of a program */
@@ -9945,7 +9945,8 @@ typedef struct mgi_se_rw {
   int n, n_way, over, out[MG_MAX_OUT]; /* values; ways; over: a table above was too short, or memory is out (2) */
   mgi_se_rw_way *way;
   int32_t *input, *value;         /* by value: the input that it is, or -1; by tensor of the program: the value that it is, or -1 */
-  uint32_t *tensor, *need;        /* by value: the program's tensor that it is, or 0; the inputs without which it cannot be made, as bits */
+  uint32_t *tensor;               /* by value: the program's tensor that it is, or 0 */
+  uint64_t *need;                 /* by value: the inputs without which it cannot be made, as bits */
   double *bytes, *size, *cost;    /* size: requirement 2; cost, pick: of mgi_se_rw_cheapest */
   uint32_t *pick;                 /* a way + 1 */
   uint8_t *type, *hand, *mark;    /* mg_dtype; 1: may be handed on; mgi_se_rw_uses */
@@ -10018,7 +10019,7 @@ MGI_FN mg_tensor mgi_se_rw_input(const mgi_se_rw *R, mg_graph *g, int v) {
 
 /* The cheapest way to each value from the inputs, without those whose bits `without` has, and from what `from` has: pick, and its cost,
    1e18 where there is none.  Prices are positive, so no way is around a circle.  unit: each operator costs 1. */
-MGI_FN void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint32_t without, int unit) {
+MGI_FN void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint64_t without, int unit) {
   for (int v = 0; v < R->n; v++) R->pick[v] = 0, R->cost[v] = R->input[v] >= 0 && !(without >> R->input[v] & 1) ? 0 : 1e18;
   for (int k = 0; from && k < from->n; k++) R->cost[from->v[k]] = -1e-3; /* of two ways, one that uses it */
   for (int again = 1; again;) {
@@ -10089,7 +10090,7 @@ MGI_FN mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, cons
 
 /* What it takes at least to make what s has: one more launch, the values, and the inputs without which they cannot be made. */
 MGI_FN double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
-  uint32_t need = 0;
+  uint64_t need = 0;
   double bytes = 0;
   for (int k = 0; k < s->n; k++) bytes += R->bytes[s->v[k]], need |= R->need[s->v[k]];
   for (int v = 0; v < R->n; v++) if (R->input[v] >= 0 && (need >> R->input[v] & 1)) bytes += R->bytes[v];
@@ -10128,8 +10129,8 @@ MGI_FN void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
     for (int k = 0; k < make.n; k++) out += R->bytes[make.v[k]];
     for (int k = 0; k < n_in; k++) bytes += R->bytes[in[k]];
     int whole = !from.n;
-    uint32_t inputs = 0;
-    for (int k = 0; k < n_in; k++) if (R->input[in[k]] >= 0) inputs |= (uint32_t)1 << R->input[in[k]];
+    uint64_t inputs = 0;
+    for (int k = 0; k < n_in; k++) if (R->input[in[k]] >= 0) inputs |= (uint64_t)1 << R->input[in[k]];
     for (int k = 0; k < (int)R->p->n_out; k++) whole &= mgi_se_rw_has(&make, R->out[k]);
     mgi_se_rw_piece *x = R->n_piece < MGI_SE_RW_PIECES ? (mgi_se_rw_piece *)mgi_se_grow(R->piece, &R->cap_piece, (uint32_t)R->n_piece + 1, sizeof *x) : NULL;
     if (x) R->piece = x;
@@ -10265,7 +10266,7 @@ MGI_FN int mgi_se_rw_values(mgi_se_rw *R) {
   if (f->cut) R->over = 1;
   const size_t n = (size_t)(R->n = (int)f->n_val) + 1;
   R->way = (mgi_se_rw_way *)calloc((size_t)f->n_der + 1, sizeof *R->way);
-  R->input = (int32_t *)malloc(n * sizeof *R->input), R->tensor = (uint32_t *)calloc(n, sizeof *R->tensor), R->need = (uint32_t *)calloc(n, sizeof *R->need), R->pick = (uint32_t *)calloc(n, sizeof *R->pick);
+  R->input = (int32_t *)malloc(n * sizeof *R->input), R->tensor = (uint32_t *)calloc(n, sizeof *R->tensor), R->need = (uint64_t *)calloc(n, sizeof *R->need), R->pick = (uint32_t *)calloc(n, sizeof *R->pick);
   R->bytes = (double *)calloc(n, sizeof *R->bytes), R->size = (double *)calloc(n, sizeof *R->size), R->cost = (double *)calloc(n, sizeof *R->cost);
   R->type = (uint8_t *)calloc(n, 1), R->hand = (uint8_t *)calloc(n, 1), R->mark = (uint8_t *)calloc(n, 1);
   R->slot = (int32_t *)malloc(2 * MGI_SE_RW_SETS * sizeof *R->slot);
@@ -10328,8 +10329,8 @@ MGI_FN int mgi_se_rw_values(mgi_se_rw *R) {
   mgi_se_rw_tensors(R);
   mgi_se_rw_sizes(R);
   for (uint32_t k = 0; k < p->n_in; k++) { /* what cannot be made without input k */
-    mgi_se_rw_cheapest(R, NULL, (uint32_t)1 << k, 1);
-    for (int v = 0; v < R->n; v++) if (R->cost[v] >= 1e18) R->need[v] |= (uint32_t)1 << k;
+    mgi_se_rw_cheapest(R, NULL, (uint64_t)1 << k, 1);
+    for (int v = 0; v < R->n; v++) if (R->cost[v] >= 1e18) R->need[v] |= (uint64_t)1 << k;
   }
   return !R->over;
 }
@@ -10513,12 +10514,12 @@ MGI_FN int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
   for (int k = 0; k < R->S->n_had; k++) {
     const mgi_se_found *f = &R->S->had[k];
     mgi_se_rw_set from, to;
-    uint32_t inputs = 0;
+    uint64_t inputs = 0;
     int ok = f->s && f->s->p && f->s->p->n_out <= MG_MAX_OUT;
     memset(&from, 0, sizeof from), memset(&to, 0, sizeof to);
     for (uint32_t q = 0; ok && q < f->s->p->n_in; q++) {
       const int v = R->value[f->in[q].id];
-      if (v >= 0 && R->input[v] >= 0) inputs |= (uint32_t)1 << R->input[v];
+      if (v >= 0 && R->input[v] >= 0) inputs |= (uint64_t)1 << R->input[v];
       else if (v < 0 || from.n == MGI_SE_RW_UNDER) ok = 0;
       else from = mgi_se_rw_with(from, v);
     }
