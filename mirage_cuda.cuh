@@ -1292,7 +1292,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_writer(const v
 
 /* ---- memory between pages that fault: tensors and workspaces of link 2 */
 typedef struct mgi_emu_buffer { char name[64]; unsigned char *map, *data; size_t map_bytes, bytes; } mgi_emu_buffer;
-enum { MGI_EMU_BUFFERS = 256, MGI_EMU_GUARD = 64 << 10 };
+enum { MGI_EMU_BUFFERS = 512, MGI_EMU_GUARD = 64 << 10 };
 static struct mgi_emu_memory { unsigned char *base; size_t bytes, used; int n; mgi_emu_buffer buffer[MGI_EMU_BUFFERS]; } mgi_emu_memory;
 
 extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN void mgi_emulate_protect(void *p, int access) {

@@ -6786,12 +6786,13 @@ MGI_FN double mgi_num_error(double got, double want) {
 }
 typedef struct mgi_num_witness { int node; double x, got, want, in[MG_MAX_IN]; int memory; /* 1: there was none */ } mgi_num_witness;
 /* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from 2^-20 to
-   2^14, another from 2^-3 to 2^3, and the rest near 1.  0: there are no more. */
+   2^14, another, of many inputs one that comes soon after it, from 2^-3 to 2^3, and the rest near 1.  0: there are no more. */
 MGI_FN int mgi_num_point(int q, int n_in, int joint, int *at) {
   static const int8_t far[7] = { 0, 14, -14, 7, -7, 11, -11 }, one[7] = { 14, 11, 7, -7, -14, -17, -20 };
   int points = 1;
   if (!joint) {
-    const int which = q / 7 / (2 * n_in), other = q / 7 % (2 * n_in);
+    const int many = n_in > 16, others = many ? 512 / n_in : 2 * n_in, which = q / 7 / others;
+    const int other = (q / 7 % others + many * 2 * which) % (2 * n_in);
     for (int k = 0; k < n_in; k++) at[k] = k == which ? one[q % 7] : k == other / 2 ? other % 2 ? -3 : 3 : 0;
     return which < n_in;
   }
