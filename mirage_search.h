@@ -9469,6 +9469,148 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   else mg_graph_free(E.core), mg_graph_free(out->p), out->p = NULL;
   return good;
 }
+/* ---- grouped heads
+   A product with copies of an operand, one for each head of a group, is one with the operand itself, the group's rows below each other:
+
+       K [2, d, m] -> repeat -> [2, 4, d, m] -> reshape [8, d, m],   matmul(Q [8, n, d], .. ) -> [8, n, m]
+       matmul(reshape(Q, [2, 4 n, d]), K) -> [2, 4 n, m], the same elements in the same order
+
+   What follows rows of these goes on with them so: elementwise operators, reductions of rows, the next product.  The program without the
+   copies is searched in the place of the program.  Nothing depends on this being right: what is found is compared with the program. */
+typedef struct mgi_se_heads {
+  mg_tensor whole, few, below; /* as the program has it; without the copies; with a group's rows below each other; id 0: not there */
+  mg_shape shape;              /* of few: what it is reshaped to where it is used */
+  int dim;                     /* of few: the dimension that has the copies */
+  int64_t n;                   /* of few and below: heads of a group */
+} mgi_se_heads;
+typedef struct mgi_se_grouping {
+  const mg_graph *p;
+  mg_graph *g;
+  mgi_se_heads *of;          /* by tensor of the program */
+} mgi_se_grouping;
+
+MGI_FN mg_tensor mgi_se_group_named(mgi_se_grouping *G, mg_tensor made, mg_tensor t) {
+  if (made.id) mg_named(G->g, made, G->p->tensors[t.id].name), G->g->tensors[made.id].inner = G->p->tensors[t.id].inner;
+  return made;
+}
+/* Tensor t as the program has it, or, `any`, in whatever shape it is there; reshapes are made where they are needed. */
+MGI_FN mg_tensor mgi_se_group_whole(mgi_se_grouping *G, mg_tensor t, int any) {
+  mgi_se_heads *h = &G->of[t.id];
+  const mg_op_node *o = &G->p->ops[G->p->tensors[t.id].op];
+  if (h->whole.id) return h->whole;
+  const int later = h->below.id || (o->code == MG_OP_RESHAPE && !h->few.id);
+  const mg_tensor in = h->below.id ? h->below : mgi_se_group_whole(G, o->in[0], later);
+  if (later && any) return in;
+  h->whole = later ? mgi_fold_shape(G->g, in, &G->p->tensors[t.id].shape) : mg_apply(G->g, o->code, &o->attr, 1, &in);
+  return h->whole.id == in.id ? in : mgi_se_group_named(G, h->whole, t);
+}
+/* 1: operator o makes copies, or moves what has them: *out says of its result what it is without them. */
+MGI_FN int mgi_se_group_few(mgi_se_grouping *G, const mg_op_node *o, mgi_se_heads *out) {
+  const mgi_se_heads *h = &G->of[o->in[0].id];
+  const mg_shape *from = &G->p->tensors[o->in[0].id].shape;
+  const int d = h->dim;
+  *out = *h, out->whole.id = 0;
+  if (o->code == MG_OP_REPEAT && !h->few.id && from->dim[o->attr.dim] == 1 && o->attr.n > 1) {
+    out->few = mgi_se_group_whole(G, o->in[0], 1), out->shape = *from, out->dim = o->attr.dim, out->n = o->attr.n;
+    return 1;
+  }
+  if (h->few.id && o->code == MG_OP_TRANSPOSE) {
+    const mg_tensor turned = mgi_fold_shape(G->g, h->few, &h->shape);
+    for (int k = 0; k < from->rank; k++)
+      if (o->attr.perm[k] == d) out->dim = k;
+    out->few = mg_transpose(G->g, turned, o->attr.perm), out->shape = mg_tensor_of(G->g, out->few)->shape;
+    return 1;
+  }
+  if (!h->few.id || o->code != MG_OP_RESHAPE || !d || h->shape.dim[d] != 1 || o->attr.shape.rank != from->rank - 1) return 0;
+  memmove(out->shape.dim + d, out->shape.dim + d + 1, (size_t)(out->shape.rank-- - d - 1) * sizeof *out->shape.dim);
+  for (int k = 0; k < out->shape.rank; k++)
+    if (o->attr.shape.dim[k] != out->shape.dim[k] * (k == d - 1 ? h->n : 1)) return 0;
+  out->dim = d - 1;
+  return 1;
+}
+/* Tensor t with groups of n heads' rows below each other; id 0: it has no such groups. */
+MGI_FN mg_tensor mgi_se_group_below(mgi_se_grouping *G, mg_tensor t, int64_t n) {
+  const mgi_se_heads *h = &G->of[t.id];
+  mg_shape s = G->p->tensors[t.id].shape;
+  const mg_tensor none = {0};
+  if (h->below.id) return h->n == n ? h->below : none;
+  if (s.rank < 3 || s.dim[s.rank - 3] % n) return none;
+  s.dim[s.rank - 3] /= n, s.dim[s.rank - 2] *= n;
+  return mgi_fold_shape(G->g, mgi_se_group_whole(G, t, 1), &s);
+}
+/* Tensor t, whose rows are the same for all heads, with n copies of them below each other: of a mask, a copy costs less than of keys. */
+MGI_FN mg_tensor mgi_se_group_copied(mgi_se_grouping *G, mg_tensor t, int rank, int64_t n) {
+  const mg_shape *own = &G->p->tensors[t.id].shape;
+  mg_shape s;
+  s.rank = rank;
+  for (int d = 0; d < rank; d++) s.dim[d] = d < rank - own->rank ? 1 : own->dim[d - (rank - own->rank)];
+  const mg_tensor copies = mg_repeat(G->g, mgi_fold_shape(G->g, mgi_se_group_whole(G, t, 1), &s), rank - 3, n);
+  s.dim[rank - 2] *= n;
+  return mgi_fold_shape(G->g, copies, &s);
+}
+/* Operator o over rows that are below each other; id 0: it is none of these.  *lost: 1: it takes such rows, and something that differs by
+   row or head in another way: then the copies cost less than what takes the rows apart again. */
+MGI_FN mg_tensor mgi_se_group_rows(mgi_se_grouping *G, const mg_op_node *o, int64_t *n, int *lost) {
+  const mg_op_info *row = mg_op_row(o->code);
+  const mg_shape *out = &G->p->tensors[o->out[0].id].shape;
+  const int plain = row->elementwise && (row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_RAT);
+  const int sums = (o->code == MG_OP_SUM || o->code == MG_OP_MAX) && o->attr.dim == out->rank - 1;
+  const mg_tensor none = {0};
+  mg_tensor in[MG_MAX_IN];
+  if (row->user || out->rank < 3) return none;
+  if (o->code == MG_OP_MATMUL) {
+    const mgi_se_heads *b = &G->of[o->in[1].id];
+    if (!b->few.id || b->dim != out->rank - 3 || G->p->tensors[o->in[1].id].shape.rank != out->rank) return none;
+    if (G->p->tensors[o->in[0].id].shape.rank != out->rank) return none;
+    *n = b->n, in[0] = mgi_se_group_below(G, o->in[0], *n);
+    return in[0].id ? mg_matmul(G->g, in[0], mgi_fold_shape(G->g, b->few, &b->shape)) : none;
+  }
+  *n = 0;
+  for (int k = 0; k < o->n_in; k++)
+    if (G->of[o->in[k].id].below.id) *n = G->of[o->in[k].id].n;
+  if (!*n || !(plain || sums)) return none;
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_shape *s = &G->p->tensors[o->in[k].id].shape;
+    const int heads = s->rank - 3, same = s->rank == out->rank && s->dim[heads] == out->dim[heads] && s->dim[heads + 1] == out->dim[heads + 1];
+    const int one = (s->rank < 3 || s->dim[heads] == 1) && (s->rank < 2 || s->dim[heads + 1] == 1); /* for all heads and rows */
+    const int rows = (s->rank < 3 || s->dim[heads] == 1) && s->rank > 1 && s->dim[heads + 1] == out->dim[out->rank - 2];
+    in[k] = same ? mgi_se_group_below(G, o->in[k], *n) : one ? mgi_se_group_whole(G, o->in[k], 0) : rows ? mgi_se_group_copied(G, o->in[k], out->rank, *n) : none;
+    if (!in[k].id) { *lost = 1; return none; }
+  }
+  return mg_apply(G->g, o->code, &o->attr, o->n_in, in);
+}
+/* The program without copies for the heads of a group; NULL: it has none, or no memory. */
+MGI_FN mg_graph *mgi_se_ungrouped(const mg_graph *p) {
+  mg_config c = mg_config_default();
+  mgi_se_grouping G;
+  mg_error e;
+  int products = 0, copies = 0, lost = 0;
+  for (uint32_t k = 1; k < p->n_ops; k++) copies += p->ops[k].code == MG_OP_REPEAT;
+  if (!copies || mg_n_sizes(p)) return NULL;
+  G.p = p, G.g = mg_program_new(p->name, &c);
+  G.of = (mgi_se_heads *)calloc(p->n_tensors, sizeof *G.of);
+  int good = G.g && G.of;
+  for (uint32_t k = 0; k < p->n_in && good; k++) G.of[p->in[k].id].whole = mg_input_like(G.g, &p->tensors[p->in[k].id], NULL);
+  for (uint32_t i = 1; i < p->n_ops && good; i++) {
+    const mg_op_node *o = &p->ops[i];
+    mgi_se_heads *h = &G.of[o->out[0].id];
+    mg_tensor in[MG_MAX_IN];
+    if (mgi_se_group_few(&G, o, h)) continue;
+    memset(h, 0, sizeof *h);
+    if (o->code == MG_OP_RESHAPE) continue;
+    h->below = mgi_se_group_rows(&G, o, &h->n, &lost);
+    if (h->below.id) G.g->tensors[h->below.id].inner = p->tensors[o->out[0].id].inner;
+    products += h->below.id && o->code == MG_OP_MATMUL;
+    for (int k = 0; k < o->n_in && !h->below.id; k++) in[k] = mgi_se_group_whole(&G, o->in[k], 0);
+    if (!h->below.id) h->whole = mgi_se_group_named(&G, mg_apply(G.g, o->code, &o->attr, o->n_in, in), o->out[0]);
+    good = !lost && (h->whole.id || h->below.id);
+  }
+  for (uint32_t k = 0; k < p->n_out && good; k++) mg_output(G.g, mgi_se_group_whole(&G, p->out[k], 0));
+  free(G.of);
+  if (good && products && mg_check(G.g, &e) == MG_OK) return G.g;
+  mg_graph_free(G.g);
+  return NULL;
+}
 /* ---- regions
    Chains of moves, of which some are transposes, cut the program apart: what lies between them is searched as programs of their own, and
    the chains become addresses of what their kernels load and store.  What a chain makes is as a rule the same memory, its dimensions in
@@ -9732,6 +9874,33 @@ MGI_FN int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
   }
   if (done) S->cut |= !R.at[0].r.stats.complete, S->late |= R.at[0].r.stats.late, S->st.egraph_stop = R.at[0].r.stats.egraph_stop;
   mgi_se_regions_free(&R);
+  return done;
+}
+
+/* Searches the program without copies for heads, in most of the time that is left; 1 if what is found is equal, and fused but for names,
+   which ends the search. */
+MGI_FN int mgi_se_search_ungrouped(mgi_se_search *S, mg_search_result *out) {
+  mg_search_config c = S->cfg;
+  mg_search_result r;
+  mg_error e;
+  int done = 0;
+  mg_graph *p = c.structure ? NULL : mgi_se_ungrouped(S->p);
+  if (!p) return 0;
+  c.measure = NULL, c.checkpoint = NULL, c.progress = NULL;
+  if (c.time_limit_s > 0) c.time_limit_s = fmax(0.75 * (S->end - mgi_se_seconds()), 1e-3); /* 0 would be none */
+  if (mg_search(p, &c, &r, &e) == MG_OK) {
+    for (int k = 0; k < r.n && (!k || !mgi_se_over(S)); k++) { /* the first's check has its own time */
+      const mg_graph *g = r.graph[k];
+      int fused = !k;
+      for (uint32_t i = 1; i < g->n_ops; i++) fused &= g->ops[i].code == MG_OP_GRAPH || mg_renames(g, i);
+      done |= mgi_se_folded_add(S, r.graph[k], out) && fused;
+      r.graph[k] = NULL;
+    }
+    mgi_se_search_also(S, &r.stats);
+    if (done) S->cut |= !r.stats.complete, S->late |= r.stats.late, S->st.egraph_stop = r.stats.egraph_stop;
+    mg_search_result_free(&r);
+  }
+  mg_graph_free(p);
   return done;
 }
 
@@ -10996,7 +11165,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   const int large = program->n_ops > MGI_SE_MOST_OPS + 1;
   if (!hit && large) S.cut = 1;
   if (st == MG_OK && !hit) st = mgi_se_kept_open(&S, e);
-  const int edges = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1 && ((mgi_se_short(program) && mgi_se_search_regions(&S, out)) || mgi_se_search_edges(&S, out));
+  const int others = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1; /* programs in the place of this one */
+  const int edges = others && (mgi_se_search_ungrouped(&S, out) || (mgi_se_short(program) && mgi_se_search_regions(&S, out)) || mgi_se_search_edges(&S, out));
   if (st == MG_OK && !hit && !large && !edges && program->n_ops > 1) {
     mg_graph *g = NULL;
     if (!mgi_se_cuts_of(cuts, program)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");

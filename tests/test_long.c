@@ -299,6 +299,29 @@ static void heads_sliced_and_turned(void **state) {
   }
 }
 
+/* Keys and values of grouped heads, repeated for the heads of a group as models are written: one kernel, which reads each by its address.
+   With queries split out of rows, and by batches, of one row each, with a mask. */
+static void heads_of_groups_repeated(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+    "program rows\ninput X : f16[8, 128]\ninput K : f16[2, 64, 32]\ninput V : f16[2, 64, 32]\nQ = transpose(reshape(X, [8, 4, 32]), [1, 0, 2])\n"
+    "Kr = reshape(repeat(reshape(K, [2, 1, 64, 32]), dim=1, n=2), [4, 64, 32])\nVr = reshape(repeat(reshape(V, [2, 1, 64, 32]), dim=1, n=2), [4, 64, 32])\n"
+    "P = softmax(scale(matmul(Q, transpose(Kr, [0, 2, 1])), 1/6), dim=2)\nO = reshape(transpose(matmul(P, Vr), [1, 0, 2]), [8, 128])\noutput O\n",
+    "program batches\ninput Q : f16[2, 8, 1, 32]\ninput K : f16[2, 2, 64, 32]\ninput V : f16[2, 2, 64, 32]\ninput M : f16[2, 1, 1, 64]\n"
+    "Kr = reshape(repeat(reshape(K, [2, 2, 1, 64, 32]), dim=2, n=4), [2, 8, 64, 32])\nVr = reshape(repeat(reshape(V, [2, 2, 1, 64, 32]), dim=2, n=4), [2, 8, 64, 32])\n"
+    "P = softmax(add(scale(matmul(Q, transpose(Kr, [0, 1, 3, 2])), 1/6), M), dim=3)\nO = reshape(transpose(matmul(P, Vr), [0, 2, 1, 3]), [2, 256])\noutput O\n" };
+  for (int k = 0; k < 2; k++) {
+    hook h = { MG_OP_NONE, 0, 0, 0, 1 };
+    mg_graph *p = parse(texts[k]);
+    double us = 0;
+    mg_graph *g = search(texts[k], &h, 1, 3, &us);
+    assert_true(mg_kernels(g) == 1 && fused(g) == 1 && us < 3);
+    certified(p, g);
+    if (!k) same_when_emulated(g);
+    mg_graph_free(p), mg_graph_free(g);
+  }
+}
+
 /* What no kernel takes runs as it stands; all else is what it is without it. */
 static void one_that_is_not_fused(void **state) {
   (void)state;
@@ -339,6 +362,6 @@ static void a_flag_keeps_the_parts(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096),
                                       cmocka_unit_test(an_encoder_with_biases), cmocka_unit_test(as_many_inputs_as_may_be),
-                                      cmocka_unit_test(a_half_with_turned_queries), cmocka_unit_test(two_mlps), cmocka_unit_test(rows_that_fill_a_block), cmocka_unit_test(heads_sliced_and_turned), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
+                                      cmocka_unit_test(a_half_with_turned_queries), cmocka_unit_test(two_mlps), cmocka_unit_test(rows_that_fill_a_block), cmocka_unit_test(heads_sliced_and_turned), cmocka_unit_test(heads_of_groups_repeated), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
