@@ -180,7 +180,7 @@ typedef struct mg_emitted_info {
   const char *name;
   int n_in, n_out, n_kernels;
   const mg_io_info *in, *out;
-  uint32_t early;            /* by input, the first 32, as bits: NAME_launch_pdl reads it before the kernel before has ended */
+  uint32_t early;            /* by input, of the first 32, as bits: NAME_launch_pdl reads it before the kernel before ends */
   const mg_kernel_info *kernels; /* in the order of their launches; for a product that cuBLAS takes, the kernel without it */
   int n_symbols;             /* sizes that come with the launch */
   const mg_size_info *symbol;
@@ -584,7 +584,7 @@ typedef struct mgi_emulator {
   mgi_emu_range range[MGI_EMU_RANGES];
   char error[400];           /* out: the first fault; `@123` in it is an address of the code, from where it was loaded */
   int race;                  /* out: 1 if it is a race */
-  uint8_t ahead[MGI_EMU_RANGES]; /* out, by range: 1: read before mg_grid_wait, in a launch that does not wait for the one before */
+  uint8_t ahead[MGI_EMU_RANGES]; /* out: ranges read before mg_grid_wait, if it does not wait for the launch before */
   uint64_t blocks, barriers, collectives, copies; /* out: what ran */
   /* the host's side */
   void *stream;              /* the caller's, on which everything has to be; NULL: any */

@@ -6785,8 +6785,9 @@ MGI_FN double mgi_num_error(double got, double want) {
   return isfinite(got) ? fabs(got - want) / size : HUGE_VAL;
 }
 typedef struct mgi_num_witness { int node; double x, got, want, in[MG_MAX_IN]; int memory; /* 1: there was none */ } mgi_num_witness;
-/* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from 2^-20 to
-   2^14, another, of many inputs one that comes soon after it, from 2^-3 to 2^3, and the rest near 1.  0: there are no more. */
+/* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from
+   2^-20 to 2^14, another, of many inputs one that comes soon after it, from 2^-3 to 2^3, and the rest near 1.  0: there
+   are no more. */
 MGI_FN int mgi_num_point(int q, int n_in, int joint, int *at) {
   static const int8_t far[7] = { 0, 14, -14, 7, -7, 11, -11 }, one[7] = { 14, 11, 7, -7, -14, -17, -20 };
   int points = 1;
@@ -6815,7 +6816,8 @@ MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_nu
   }
   for (int q = 0; clean && mgi_num_point(q, n_in, joint, at); q++) {
     double in[MG_MAX_IN];
-    for (int k = 0; k < n_in; k++) in[k] = mgi_num_to(ldexp(1.3 + 0.11 * (k % 16) + 0.017 * (k / 16), at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
+    for (int k = 0; k < n_in; k++)
+      in[k] = mgi_num_to(ldexp(1.3 + 0.11 * (k % 16) + 0.017 * (k / 16), at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
     mgi_num_run(p, in, -2, 1, exact);
     for (int mode = 2; shifted < 0 && mode >= 0; mode -= 2) { /* whether the µGraph's exponentials run under maxima, as a softmax's do */
       int same = 1;
@@ -9470,15 +9472,17 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   return good;
 }
 /* ---- grouped heads
-   A product with copies of an operand, one for each head of a group, is one with the operand itself, the group's rows below each other:
+   A product with copies of an operand, one for each head of a group, is one with the operand itself, the group's rows
+   below each other:
 
        K [2, d, m] -> repeat -> [2, 4, d, m] -> reshape [8, d, m],   matmul(Q [8, n, d], .. ) -> [8, n, m]
        matmul(reshape(Q, [2, 4 n, d]), K) -> [2, 4 n, m], the same elements in the same order
 
-   What follows rows of these goes on with them so: elementwise operators, reductions of rows, the next product.  The program without the
-   copies is searched in the place of the program.  Nothing depends on this being right: what is found is compared with the program. */
-typedef struct mgi_se_heads {
-  mg_tensor whole, few, below; /* as the program has it; without the copies; with a group's rows below each other; id 0: not there */
+   What follows rows of these goes on with them so: elementwise operators, reductions of rows, the next product.  The
+   program without the copies is searched in the place of the program.  Nothing depends on this being right: what is
+   found is compared with the program. */
+typedef struct mgi_se_heads { /* id 0: not there */
+  mg_tensor whole, few, below; /* as the program has it; without the copies; with a group's rows below each other */
   mg_shape shape;              /* of few: what it is reshaped to where it is used */
   int dim;                     /* of few: the dimension that has the copies */
   int64_t n;                   /* of few and below: heads of a group */
@@ -9521,7 +9525,8 @@ MGI_FN int mgi_se_group_few(mgi_se_grouping *G, const mg_op_node *o, mgi_se_head
     out->few = mg_transpose(G->g, turned, o->attr.perm), out->shape = mg_tensor_of(G->g, out->few)->shape;
     return 1;
   }
-  if (!h->few.id || o->code != MG_OP_RESHAPE || !d || h->shape.dim[d] != 1 || o->attr.shape.rank != from->rank - 1) return 0;
+  if (!h->few.id || o->code != MG_OP_RESHAPE || o->attr.shape.rank != from->rank - 1) return 0;
+  if (!d || h->shape.dim[d] != 1) return 0;
   memmove(out->shape.dim + d, out->shape.dim + d + 1, (size_t)(out->shape.rank-- - d - 1) * sizeof *out->shape.dim);
   for (int k = 0; k < out->shape.rank; k++)
     if (o->attr.shape.dim[k] != out->shape.dim[k] * (k == d - 1 ? h->n : 1)) return 0;
@@ -9538,7 +9543,8 @@ MGI_FN mg_tensor mgi_se_group_below(mgi_se_grouping *G, mg_tensor t, int64_t n) 
   s.dim[s.rank - 3] /= n, s.dim[s.rank - 2] *= n;
   return mgi_fold_shape(G->g, mgi_se_group_whole(G, t, 1), &s);
 }
-/* Tensor t, whose rows are the same for all heads, with n copies of them below each other: of a mask, a copy costs less than of keys. */
+/* Tensor t, whose rows are the same for all heads, with n copies of them below each other: of a mask, a copy costs less
+   than of keys. */
 MGI_FN mg_tensor mgi_se_group_copied(mgi_se_grouping *G, mg_tensor t, int rank, int64_t n) {
   const mg_shape *own = &G->p->tensors[t.id].shape;
   mg_shape s;
@@ -9548,8 +9554,8 @@ MGI_FN mg_tensor mgi_se_group_copied(mgi_se_grouping *G, mg_tensor t, int rank, 
   s.dim[rank - 2] *= n;
   return mgi_fold_shape(G->g, copies, &s);
 }
-/* Operator o over rows that are below each other; id 0: it is none of these.  *lost: 1: it takes such rows, and something that differs by
-   row or head in another way: then the copies cost less than what takes the rows apart again. */
+/* Operator o over rows that are below each other; id 0: it is none of these.  *lost: 1: it takes such rows, and
+   something that differs by row or head in another way: then the copies cost less than what takes the rows apart again. */
 MGI_FN mg_tensor mgi_se_group_rows(mgi_se_grouping *G, const mg_op_node *o, int64_t *n, int *lost) {
   const mg_op_info *row = mg_op_row(o->code);
   const mg_shape *out = &G->p->tensors[o->out[0].id].shape;
@@ -9570,11 +9576,14 @@ MGI_FN mg_tensor mgi_se_group_rows(mgi_se_grouping *G, const mg_op_node *o, int6
     if (G->of[o->in[k].id].below.id) *n = G->of[o->in[k].id].n;
   if (!*n || !(plain || sums)) return none;
   for (int k = 0; k < o->n_in; k++) {
-    const mg_shape *s = &G->p->tensors[o->in[k].id].shape;
-    const int heads = s->rank - 3, same = s->rank == out->rank && s->dim[heads] == out->dim[heads] && s->dim[heads + 1] == out->dim[heads + 1];
-    const int one = (s->rank < 3 || s->dim[heads] == 1) && (s->rank < 2 || s->dim[heads + 1] == 1); /* for all heads and rows */
-    const int rows = (s->rank < 3 || s->dim[heads] == 1) && s->rank > 1 && s->dim[heads + 1] == out->dim[out->rank - 2];
-    in[k] = same ? mgi_se_group_below(G, o->in[k], *n) : one ? mgi_se_group_whole(G, o->in[k], 0) : rows ? mgi_se_group_copied(G, o->in[k], out->rank, *n) : none;
+    const mg_tensor t = o->in[k];
+    const mg_shape *s = &G->p->tensors[t.id].shape;
+    const int64_t heads = s->rank > 2 ? s->dim[s->rank - 3] : 1, rows = s->rank > 1 ? s->dim[s->rank - 2] : 1;
+    const int all_rows = rows == out->dim[out->rank - 2];
+    if (all_rows && s->rank == out->rank && heads == out->dim[out->rank - 3]) in[k] = mgi_se_group_below(G, t, *n);
+    else if (heads == 1 && rows == 1) in[k] = mgi_se_group_whole(G, t, 0);
+    else if (heads == 1 && all_rows) in[k] = mgi_se_group_copied(G, t, out->rank, *n);
+    else in[k] = none;
     if (!in[k].id) { *lost = 1; return none; }
   }
   return mg_apply(G->g, o->code, &o->attr, o->n_in, in);
@@ -9590,7 +9599,8 @@ MGI_FN mg_graph *mgi_se_ungrouped(const mg_graph *p) {
   G.p = p, G.g = mg_program_new(p->name, &c);
   G.of = (mgi_se_heads *)calloc(p->n_tensors, sizeof *G.of);
   int good = G.g && G.of;
-  for (uint32_t k = 0; k < p->n_in && good; k++) G.of[p->in[k].id].whole = mg_input_like(G.g, &p->tensors[p->in[k].id], NULL);
+  for (uint32_t k = 0; k < p->n_in && good; k++)
+    G.of[p->in[k].id].whole = mg_input_like(G.g, &p->tensors[p->in[k].id], NULL);
   for (uint32_t i = 1; i < p->n_ops && good; i++) {
     const mg_op_node *o = &p->ops[i];
     mgi_se_heads *h = &G.of[o->out[0].id];
@@ -9877,8 +9887,8 @@ MGI_FN int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
   return done;
 }
 
-/* Searches the program without copies for heads, in most of the time that is left; 1 if what is found is equal, and fused but for names,
-   which ends the search. */
+/* Searches the program without copies for heads, in most of the time that is left; 1 if what is found is equal, and
+   fused but for names, which ends the search. */
 MGI_FN int mgi_se_search_ungrouped(mgi_se_search *S, mg_search_result *out) {
   mg_search_config c = S->cfg;
   mg_search_result r;
@@ -11166,7 +11176,9 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (!hit && large) S.cut = 1;
   if (st == MG_OK && !hit) st = mgi_se_kept_open(&S, e);
   const int others = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1; /* programs in the place of this one */
-  const int edges = others && (mgi_se_search_ungrouped(&S, out) || (mgi_se_short(program) && mgi_se_search_regions(&S, out)) || mgi_se_search_edges(&S, out));
+  const int edges = others && (mgi_se_search_ungrouped(&S, out) ||
+                               (mgi_se_short(program) && mgi_se_search_regions(&S, out)) ||
+                               mgi_se_search_edges(&S, out));
   if (st == MG_OK && !hit && !large && !edges && program->n_ops > 1) {
     mg_graph *g = NULL;
     if (!mgi_se_cuts_of(cuts, program)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");

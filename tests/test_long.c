@@ -14,7 +14,7 @@
 #include "parse.h"
 #include "unshifted.h"
 
-typedef struct hook { /* not: no kernel with it; after: so many are asked for, stop is set; shifted: what has no maximum ranks last */
+typedef struct hook { /* not: no kernel with it; after: so many are asked for, stop is set; shifted: by `unshifted` */
   mg_opcode not; int64_t asked, after; volatile int stop; int shifted;
 } hook;
 static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
@@ -240,14 +240,17 @@ static void certified(const mg_graph *p, const mg_graph *g) {
 static void an_encoder_with_biases(void **state) {
   (void)state;
   static const char text[] =
-      "program encoder\ninput X : f16[16, 64]\ninput Wq : f16[64, 64]\ninput bq : f16[64]\ninput Wk : f16[64, 64]\ninput bk : f16[64]\n"
-      "input Wv : f16[64, 64]\ninput bv : f16[64]\ninput Wo : f16[64, 64]\ninput bo : f16[64]\ninput g1 : f16[64]\ninput h1 : f16[64]\n"
-      "input W1 : f16[64, 256]\ninput b1 : f16[256]\ninput W2 : f16[256, 64]\ninput b2 : f16[64]\ninput g2 : f16[64]\ninput h2 : f16[64]\n"
+      "program encoder\ninput X : f16[16, 64]\ninput Wq : f16[64, 64]\ninput bq : f16[64]\n"
+      "input Wk : f16[64, 64]\ninput bk : f16[64]\n"
+      "input Wv : f16[64, 64]\ninput bv : f16[64]\ninput Wo : f16[64, 64]\ninput bo : f16[64]\n"
+      "input g1 : f16[64]\ninput h1 : f16[64]\n"
+      "input W1 : f16[64, 256]\ninput b1 : f16[256]\ninput W2 : f16[256, 64]\ninput b2 : f16[64]\n"
+      "input g2 : f16[64]\ninput h2 : f16[64]\n"
       "input M : f16[16, 16]\nQ = transpose(reshape(add(matmul(X, Wq), bq), [16, 4, 16]), [1, 0, 2])\n"
       "K = transpose(reshape(add(matmul(X, Wk), bk), [16, 4, 16]), [1, 2, 0])\n"
       "V = transpose(reshape(add(matmul(X, Wv), bv), [16, 4, 16]), [1, 0, 2])\n"
-      "P = softmax(add(scale(matmul(Q, K), 1/4), M), dim=2)\nA = reshape(transpose(matmul(P, V), [1, 0, 2]), [16, 64])\n"
-      "Y = add(X, add(matmul(A, Wo), bo))\nD = sub(Y, mean(Y, dim=1))\n"
+      "P = softmax(add(scale(matmul(Q, K), 1/4), M), dim=2)\n"
+      "A = reshape(transpose(matmul(P, V), [1, 0, 2]), [16, 64])\nY = add(X, add(matmul(A, Wo), bo))\nD = sub(Y, mean(Y, dim=1))\n"
       "N = add(mul(div(D, sqrt(add_scalar(mean(sqr(D), dim=1), 1/100000))), g1), h1)\n"
       "Z = add(N, add(matmul(gelu(add(matmul(N, W1), b1)), W2), b2))\nE = sub(Z, mean(Z, dim=1))\n"
       "O = add(mul(div(E, sqrt(add_scalar(mean(sqr(E), dim=1), 1/100000))), g2), h2)\noutput O\n";
@@ -263,12 +266,13 @@ static void an_encoder_with_biases(void **state) {
   mg_graph_free(p), mg_graph_free(g);
 }
 
-/* As many inputs as there may be, in chains of products: fewer kernels than products, equal, with a class of 32 inputs. */
+/* As many inputs as there may be, in products added up: fewer kernels than products, equal, with a class of 32 inputs. */
 static void as_many_inputs_as_may_be(void **state) {
   (void)state;
   char text[8192] = "program wide\n";
   size_t n = strlen(text);
-  for (int k = 0; k < MG_MAX_IN; k += 2) n += (size_t)snprintf(text + n, sizeof text - n, "input X%d : f16[16, 32]\ninput W%d : f16[32, 32]\n", k, k);
+  for (int k = 0; k < MG_MAX_IN; k += 2)
+    n += (size_t)snprintf(text + n, sizeof text - n, "input X%d : f16[16, 32]\ninput W%d : f16[32, 32]\n", k, k);
   for (int k = 0; k < MG_MAX_IN; k += 2) {
     if (k) n += (size_t)snprintf(text + n, sizeof text - n, "S%d = add(S%d, matmul(X%d, W%d))\n", k, k - 2, k, k);
     else n += (size_t)snprintf(text + n, sizeof text - n, "S0 = relu(matmul(X0, W0))\n");
@@ -299,17 +303,21 @@ static void heads_sliced_and_turned(void **state) {
   }
 }
 
-/* Keys and values of grouped heads, repeated for the heads of a group as models are written: one kernel, which reads each by its address.
-   With queries split out of rows, and by batches, of one row each, with a mask. */
+/* Keys and values of grouped heads, repeated for the heads of a group as models are written: one kernel, which reads
+   each by its address.  With several rows, and by batches, of one row each, with a mask. */
 static void heads_of_groups_repeated(void **state) {
   (void)state;
   static const char *const texts[] = {
-    "program rows\ninput X : f16[8, 128]\ninput K : f16[2, 64, 32]\ninput V : f16[2, 64, 32]\nQ = transpose(reshape(X, [8, 4, 32]), [1, 0, 2])\n"
-    "Kr = reshape(repeat(reshape(K, [2, 1, 64, 32]), dim=1, n=2), [4, 64, 32])\nVr = reshape(repeat(reshape(V, [2, 1, 64, 32]), dim=1, n=2), [4, 64, 32])\n"
-    "P = softmax(scale(matmul(Q, transpose(Kr, [0, 2, 1])), 1/6), dim=2)\nO = reshape(transpose(matmul(P, Vr), [1, 0, 2]), [8, 128])\noutput O\n",
-    "program batches\ninput Q : f16[2, 8, 1, 32]\ninput K : f16[2, 2, 64, 32]\ninput V : f16[2, 2, 64, 32]\ninput M : f16[2, 1, 1, 64]\n"
-    "Kr = reshape(repeat(reshape(K, [2, 2, 1, 64, 32]), dim=2, n=4), [2, 8, 64, 32])\nVr = reshape(repeat(reshape(V, [2, 2, 1, 64, 32]), dim=2, n=4), [2, 8, 64, 32])\n"
-    "P = softmax(add(scale(matmul(Q, transpose(Kr, [0, 1, 3, 2])), 1/6), M), dim=3)\nO = reshape(transpose(matmul(P, Vr), [0, 2, 1, 3]), [2, 256])\noutput O\n" };
+    "program rows\ninput Q : f16[4, 8, 32]\ninput K : f16[2, 64, 32]\ninput V : f16[2, 64, 32]\n"
+    "Kr = reshape(repeat(reshape(K, [2, 1, 64, 32]), dim=1, n=2), [4, 64, 32])\n"
+    "Vr = reshape(repeat(reshape(V, [2, 1, 64, 32]), dim=1, n=2), [4, 64, 32])\n"
+    "P = softmax(scale(matmul(Q, transpose(Kr, [0, 2, 1])), 1/6), dim=2)\nO = matmul(P, Vr)\noutput O\n",
+    "program batches\ninput Q : f16[2, 8, 1, 32]\ninput K : f16[2, 2, 64, 32]\ninput V : f16[2, 2, 64, 32]\n"
+    "input M : f16[2, 1, 1, 64]\n"
+    "Kr = reshape(repeat(reshape(K, [2, 2, 1, 64, 32]), dim=2, n=4), [2, 8, 64, 32])\n"
+    "Vr = reshape(repeat(reshape(V, [2, 2, 1, 64, 32]), dim=2, n=4), [2, 8, 64, 32])\n"
+    "P = softmax(add(scale(matmul(Q, transpose(Kr, [0, 1, 3, 2])), 1/6), M), dim=3)\n"
+    "O = reshape(transpose(matmul(P, Vr), [0, 2, 1, 3]), [2, 256])\noutput O\n" };
   for (int k = 0; k < 2; k++) {
     hook h = { MG_OP_NONE, 0, 0, 0, 1 };
     mg_graph *p = parse(texts[k]);

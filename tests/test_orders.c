@@ -305,21 +305,28 @@ static void too_many_down_sets(void **state) {
   }
 }
 
-/* Without the copies that grouped heads' keys and values are repeated into, a program is equal; copies of a mask are the only ones left. */
+/* Without the copies that grouped heads' keys and values are repeated into, a program is equal; copies of a mask are the
+   only ones left. */
 static void groups_without_copies(void **state) {
   (void)state;
   static const struct { const char *text; int copies; } cases[] = { /* copies: left; -1: it stays as it is */
-    { "input Q : f16[4, 3, 8]\ninput K : f16[2, 8, 5]\ninput V : f16[2, 5, 6]\nR = reshape(repeat(reshape(K, [2, 1, 8, 5]), dim=1, n=2), [4, 8, 5])\n"
-      "T = reshape(repeat(reshape(V, [2, 1, 5, 6]), dim=1, n=2), [4, 5, 6])\nO = matmul(softmax(matmul(Q, R), dim=2), T)\noutput O\n", 0 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[2, 8, 5]\ninput V : f16[2, 5, 6]\n"
+      "R = reshape(repeat(reshape(K, [2, 1, 8, 5]), dim=1, n=2), [4, 8, 5])\n"
+      "T = reshape(repeat(reshape(V, [2, 1, 5, 6]), dim=1, n=2), [4, 5, 6])\n"
+      "O = matmul(softmax(matmul(Q, R), dim=2), T)\noutput O\n", 0 },
     { "input Q : f16[4, 3, 8]\ninput K : f16[5, 2, 8]\nR = transpose(reshape(repeat(reshape(K, [5, 2, 1, 8]), dim=2, n=2), [5, 4, 8]), [1, 2, 0])\n"
       "S = matmul(Q, R)\nO = div(S, sum(S, dim=2))\noutput S, O\n", 0 },
-    { "input Q : f16[4, 3, 8]\ninput K : f16[1, 8, 5]\ninput M : f16[3, 5]\ninput B : f16[5]\nO = relu(add(add(matmul(Q, repeat(K, dim=0, n=4)), M), B))\noutput O\n", 1 },
-    { "input Q : f16[4, 3, 8]\ninput K : f16[1, 8, 5]\ninput M : f16[4, 1, 5]\nO = add(matmul(Q, repeat(K, dim=0, n=4)), M)\noutput O\n", -1 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[1, 8, 5]\ninput M : f16[3, 5]\ninput B : f16[5]\n"
+      "O = relu(add(add(matmul(Q, repeat(K, dim=0, n=4)), M), B))\noutput O\n", 1 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[1, 8, 5]\ninput M : f16[4, 1, 5]\n"
+      "O = add(matmul(Q, repeat(K, dim=0, n=4)), M)\noutput O\n", -1 },
     { "input Q : f16[4, 3, 8]\ninput K : f16[2, 8, 5]\nO = matmul(Q, repeat(K, dim=0, n=2))\noutput O\n", -1 }, /* heads 0 1 0 1 */
     { "input Q : f16[4, 3, 8]\ninput K : f16[2, 8, 5]\nO = matmul(Q, reshape(repeat(reshape(K, [1, 2, 8, 5]), dim=0, n=2), [4, 8, 5]))\noutput O\n", -1 },
-    { "input Q : f16[4, 3, 8]\ninput K : f16[1, 8, 5]\nR = repeat(K, dim=0, n=4)\nO = matmul(Q, R)\noutput O, R\n", 1 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[1, 8, 5]\nR = repeat(K, dim=0, n=4)\nO = matmul(Q, R)\n"
+      "output O, R\n", 1 },
     { "input Q : f16[4, 3, 8]\ninput K : f16[4, 8, 1]\nO = matmul(Q, repeat(K, dim=2, n=5))\noutput O\n", -1 },
-    { "input Q : f16[4, 8, 8]\ninput K : f16[1, 8, 8]\nR = repeat(K, dim=0, n=4)\nS = matmul(Q, R)\nO = add(matmul(S, R), max(S, dim=1))\noutput O\n", -1 },
+    { "input Q : f16[4, 8, 8]\ninput K : f16[1, 8, 8]\nR = repeat(K, dim=0, n=4)\nS = matmul(Q, R)\n"
+      "O = add(matmul(S, R), max(S, dim=1))\noutput O\n", -1 },
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     char text[1200];
