@@ -201,7 +201,7 @@ int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out);
 int64_t mg_gcd(int64_t a, int64_t b);                               /* the greatest common divisor; of 0 and b |b| */
 int64_t mg_ceil_div(int64_t a, int64_t b);                          /* a / b rounded up; a >= 0, b >= 1 */
 
-enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 8, MG_MAX_RANGES = 16 };
+enum { MG_MAX_RANK = 5, MG_MAX_IN = 64, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 8, MG_MAX_RANGES = 16 };
 enum { MG_MASKED = -32768 }; /* what a mask adds (mg_filling): a real number, so that all that holds of reals holds;
                                 exact in f16, bf16 and f32; exp of it is 0 in floats */
 
@@ -1001,6 +1001,7 @@ extern "C" {
 
 static_assert(MG_OP_COUNT < 256, "an opcode fits a byte: mg_hash and the search rely on it");
 static_assert(MG_MAX_AXES <= 15, "axis sets are 16-bit masks");
+static_assert(MG_MAX_IN <= 64, "sets of inputs are 64-bit masks");
 
 /* --------------------------------------------------------------------------------------------- >>arena
    One arena a program, in chunks that are freed together.  `separate` gives every allocation a chunk of its own.

@@ -180,7 +180,7 @@ typedef struct mg_emitted_info {
   const char *name;
   int n_in, n_out, n_kernels;
   const mg_io_info *in, *out;
-  uint32_t early;            /* by input, as bits: NAME_launch_pdl reads it before the kernel before has ended */
+  uint32_t early;            /* by input, of the first 32, as bits: NAME_launch_pdl reads it before the kernel before ends */
   const mg_kernel_info *kernels; /* in the order of their launches; for a product that cuBLAS takes, the kernel without it */
   int n_symbols;             /* sizes that come with the launch */
   const mg_size_info *symbol;
@@ -545,7 +545,7 @@ mg_status mg_cuda_measure_all(void *user, const mg_measure_job *job, int n, mg_e
 typedef struct mgi_emu_value { uint16_t p, q; } mgi_emu_value;
 enum { MGI_EMU_UNDEFINED = 0xFFFF, MGI_EMU_NEGINF = 0xFFFE, MGI_EMU_EXP2 = 0xFFFD, MGI_EMU_MARK = 0xFFF0, MGI_EMU_ABSENT = 0xFFFF };
 typedef struct mgi_emu_range { const char *name; void *base; size_t bytes; int writable; } mgi_emu_range;
-enum { MGI_EMU_RANGES = 32 };
+enum { MGI_EMU_RANGES = 96 }; /* inputs, outputs, workspaces */
 /* 16-bit storage replaced by f32, in a build with MG_EMULATE_WIDE.  What a word stands for is told by three runs in the same order, as
    long as no run's course depends on values: every word that is stored is the number of its storing, from `made` on, its low half in
    pass 1 and its high half in pass 2; `log` keeps what every read found.  In pass 3 a read takes the value of that number.
@@ -584,7 +584,7 @@ typedef struct mgi_emulator {
   mgi_emu_range range[MGI_EMU_RANGES];
   char error[400];           /* out: the first fault; `@123` in it is an address of the code, from where it was loaded */
   int race;                  /* out: 1 if it is a race */
-  uint32_t ahead;            /* out: ranges that were read before mg_grid_wait, in a launch that does not wait for the one before; as bits */
+  uint8_t ahead[MGI_EMU_RANGES]; /* out: ranges read before mg_grid_wait, if it does not wait for the launch before */
   uint64_t blocks, barriers, collectives, copies; /* out: what ran */
   /* the host's side */
   void *stream;              /* the caller's, on which everything has to be; NULL: any */
@@ -1292,7 +1292,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_writer(const v
 
 /* ---- memory between pages that fault: tensors and workspaces of link 2 */
 typedef struct mgi_emu_buffer { char name[64]; unsigned char *map, *data; size_t map_bytes, bytes; } mgi_emu_buffer;
-enum { MGI_EMU_BUFFERS = 256, MGI_EMU_GUARD = 64 << 10 };
+enum { MGI_EMU_BUFFERS = 512, MGI_EMU_GUARD = 64 << 10 };
 static struct mgi_emu_memory { unsigned char *base; size_t bytes, used; int n; mgi_emu_buffer buffer[MGI_EMU_BUFFERS]; } mgi_emu_memory;
 
 extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN void mgi_emulate_protect(void *p, int access) {
@@ -1824,7 +1824,7 @@ MGI_EMU_OWN void mgi_emu_global(const void *p, size_t bytes, size_t align, int w
     uintptr_t b = (uintptr_t)g->base;
     if (a >= b && a + bytes <= b + g->bytes) {
       if (write && !g->writable) mgi_emu_fault(1, "writes to %s, which is an input", g->name);
-      if (mgi_emu.early && mgi_emu.overlaps && !mgi_emu.thread[mgi_emu.tid].granted) job->ahead |= 1u << k;
+      if (mgi_emu.early && mgi_emu.overlaps && !mgi_emu.thread[mgi_emu.tid].granted) job->ahead[k] = 1;
       if (g->writable) mgi_emu_touch_global(k, p, bytes, write, fresh);
       return;
     }
@@ -3412,7 +3412,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
   s->early = 0;
   s->overlaps = 1;
   job->race = 0;
-  job->ahead = 0;
+  memset(job->ahead, 0, sizeof job->ahead);
   job->error[0] = 0;
   job->blocks = job->barriers = job->collectives = job->copies = 0;
   if (!job->dry && !mgi_emu_places()) mgi_emu_fault(0, "no memory to watch the outputs");
@@ -8964,10 +8964,10 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", m.error);
       return;
     }
-    const uint32_t unsaid = m.ahead & ~(n.launch_pdl && order % 2 && n.info ? n.info->early : 0u);
-    if (!rc && !m.error[0] && unsaid) {
-      int k = 0;
-      while (!(unsaid >> k & 1)) k++;
+    const uint32_t said = n.launch_pdl && order % 2 && n.info ? n.info->early : 0;
+    int k = 0;
+    while (k < m.n_ranges && (!m.ahead[k] || (k < 32 && said >> k & 1))) k++;
+    if (!rc && !m.error[0] && k < m.n_ranges) {
       snprintf(r->difference, sizeof r->difference, "%.100s_launch%s reads %.60s before the kernel before it in the stream has ended%s", g->name, order % 2 ? "_pdl" : "", m.range[k].name,
                order % 2 ? ": its info does not say so" : "");
       r->status = MG_NOT_FOUND;

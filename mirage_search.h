@@ -6392,7 +6392,7 @@ MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
    What neither settles is not decided.  A difference of two sums of squares that the program does not take is unsafe:
    it cancels.                                                                                                       */
 
-enum { MGI_NUM_ATOMS = 40, MGI_NUM_TERMS = 8, MGI_NUM_IN = 16, MGI_NUM_POINTS = 1500 };
+enum { MGI_NUM_ATOMS = MG_MAX_IN + 24, MGI_NUM_TERMS = 8, MGI_NUM_POINTS = 1500 };
 typedef enum mgi_num_kind { MGI_NUM_INPUT, MGI_NUM_OP, MGI_NUM_SUM, MGI_NUM_ROUND, MGI_NUM_BITS } mgi_num_kind; /* BITS: f16's precision, f32's range */
 enum { MGI_NUM_MEMORY = 2 }; /* of mgi_num_list.bad: there was none */
 typedef struct mgi_num_node {
@@ -6505,7 +6505,7 @@ MGI_FN void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
 MGI_FN void mgi_num_list_of(mgi_num_list *l, const mg_graph *g, int program, int *out) {
   int *of = (int *)calloc(g->n_tensors, sizeof *of);
   memset(l, 0, sizeof *l);
-  l->bad = !of ? (int)MGI_NUM_MEMORY : g->n_in > MGI_NUM_IN;
+  l->bad = !of ? (int)MGI_NUM_MEMORY : 0;
   for (uint32_t k = 0; k < g->n_in && !l->bad; k++) {
     const int x = mgi_num_put(l, MGI_NUM_INPUT, MG_OP_NONE, 0, (int)k, 0);
     const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
@@ -6784,14 +6784,16 @@ MGI_FN double mgi_num_error(double got, double want) {
   const double size = fabs(want) > 6.2e-5 ? fabs(want) : 6.2e-5;
   return isfinite(got) ? fabs(got - want) / size : HUGE_VAL;
 }
-typedef struct mgi_num_witness { int node; double x, got, want, in[MGI_NUM_IN]; int memory; /* 1: there was none */ } mgi_num_witness;
-/* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from 2^-20 to
-   2^14, another from 2^-3 to 2^3, and the rest near 1.  0: there are no more. */
+typedef struct mgi_num_witness { int node; double x, got, want, in[MG_MAX_IN]; int memory; /* 1: there was none */ } mgi_num_witness;
+/* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from
+   2^-20 to 2^14, another, of many inputs one that comes soon after it, from 2^-3 to 2^3, and the rest near 1.  0: there
+   are no more. */
 MGI_FN int mgi_num_point(int q, int n_in, int joint, int *at) {
   static const int8_t far[7] = { 0, 14, -14, 7, -7, 11, -11 }, one[7] = { 14, 11, 7, -7, -14, -17, -20 };
   int points = 1;
   if (!joint) {
-    const int which = q / 7 / (2 * n_in), other = q / 7 % (2 * n_in);
+    const int many = n_in > 16, others = many ? 512 / n_in : 2 * n_in, which = q / 7 / others;
+    const int other = (q / 7 % others + many * 2 * which) % (2 * n_in);
     for (int k = 0; k < n_in; k++) at[k] = k == which ? one[q % 7] : k == other / 2 ? other % 2 ? -3 : 3 : 0;
     return which < n_in;
   }
@@ -6807,14 +6809,15 @@ MGI_FN int mgi_num_point(int q, int n_in, int joint, int *at) {
 MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_num_list *u, const int *u_out, int n_out, int n_in, int joint, mgi_num_witness *w) {
   const int n = p->n > u->n ? p->n : u->n;
   double *x = (double *)malloc((size_t)n * 4 * sizeof *x), *exact = x + n, *y = x + 2 * n, *z = x + 3 * n, worst = 0;
-  int found = 0, shifted = -1, clean = 1, at[MGI_NUM_IN];
+  int found = 0, shifted = -1, clean = 1, at[MG_MAX_IN];
   if (!x) {
     w->memory = 1;
     return 0;
   }
   for (int q = 0; clean && mgi_num_point(q, n_in, joint, at); q++) {
-    double in[MGI_NUM_IN];
-    for (int k = 0; k < n_in; k++) in[k] = mgi_num_to(ldexp(1.3 + 0.11 * k, at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
+    double in[MG_MAX_IN];
+    for (int k = 0; k < n_in; k++)
+      in[k] = mgi_num_to(ldexp(1.3 + 0.11 * (k % 16) + 0.017 * (k / 16), at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
     mgi_num_run(p, in, -2, 1, exact);
     for (int mode = 2; shifted < 0 && mode >= 0; mode -= 2) { /* whether the µGraph's exponentials run under maxima, as a softmax's do */
       int same = 1;
@@ -6877,7 +6880,7 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
     snprintf(r->why, sizeof r->why, "it has a user's type, whose range no rule knows");
     lost = 1;
   } else if (!room || p.bad || u.bad) {
-    snprintf(r->why, sizeof r->why, "it has more inputs than are looked at, or an operator of more than two operands");
+    snprintf(r->why, sizeof r->why, "it has an operator of more than two operands");
     lost = 1;
   }
   if (!lost) {
@@ -7249,7 +7252,7 @@ typedef struct mgi_se_cuts {
   uint32_t op[MGI_SE_MOST_OPS];              /* in postorder, by id */
   int16_t *place;                            /* by tensor: of the operator that makes it, or -1 */
   mgi_se_set of[MGI_SE_MOST_OPS], to[MGI_SE_MOST_OPS], alone[MGI_SE_MOST_OPS]; /* who makes its operands; who uses it; the operators that stay with it, itself too, empty where it stays with another */
-  uint32_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
+  uint64_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
   uint8_t given[MGI_SE_MOST_OPS], raw[MGI_SE_MOST_OPS]; /* an output of the program; grows like an exponential that nothing has divided yet */
   double bytes[MGI_SE_MOST_OPS], in_bytes[MG_MAX_IN];
   mgi_se_set all, *down;                     /* down-sets, smaller ones first */
@@ -7306,7 +7309,7 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
       const int x = C->place[o->in[q].id];
       any |= x >= 0 && C->raw[x], every &= x >= 0 && C->raw[x];
       if (x >= 0) mgi_se_set_put(&C->of[k], x), mgi_se_set_put(&C->to[x], k);
-      for (uint32_t i = 0; i < p->n_in; i++) if (p->in[i].id == o->in[q].id) C->takes[k] |= (uint32_t)1 << i;
+      for (uint32_t i = 0; i < p->n_in; i++) if (p->in[i].id == o->in[q].id) C->takes[k] |= (uint64_t)1 << i;
     }
     C->raw[k] = (uint8_t)(mg_op_row(o->code)->abstract == MG_ABS_DIV ? any && !every : any);
   }
@@ -7324,7 +7327,7 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
 MGI_FN void mgi_se_cuts_free(mgi_se_cuts *C) { free(C->place), free(C->down); }
 
 /* The operators outside of segment s that make what it takes; *takes: the inputs of the program that it takes, as bits. */
-MGI_FN mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, uint32_t *takes) {
+MGI_FN mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, uint64_t *takes) {
   mgi_se_set need;
   int none;
   memset(&need, 0, sizeof need), *takes = 0;
@@ -7337,7 +7340,7 @@ typedef struct mgi_se_blocks { mgi_se_set together[MGI_SE_MOST_OPS]; } mgi_se_bl
 
 /* 1: block k is not in the down-set, and all that it needs is. */
 MGI_FN int mgi_se_cuts_follows(const mgi_se_cuts *C, const mgi_se_blocks *B, const mgi_se_set *down, int k) {
-  uint32_t takes;
+  uint64_t takes;
   int none;
   if (mgi_se_set_has(down, k) || !mgi_se_set_has(&B->together[k], k)) return 0;
   const mgi_se_set need = mgi_se_cuts_need(C, &B->together[k], &takes);
@@ -7432,7 +7435,7 @@ MGI_FN int mgi_se_cuts_leaves(const mgi_se_cuts *C, const mgi_se_set *s, int k) 
 /* The bytes that segment s takes and gives; negative if it has too many inputs or outputs, or hands another segment an
    exponential that is not normalised: fp16 in device memory would overflow. */
 MGI_FN double mgi_se_cuts_bytes(const mgi_se_cuts *C, const mgi_se_set *s) {
-  uint32_t takes;
+  uint64_t takes;
   const mgi_se_set need = mgi_se_cuts_need(C, s, &takes);
   double bytes = 0;
   int n_in = 0, n_out = 0;
@@ -8444,7 +8447,7 @@ MGI_FN double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
 /* 1: operators that have no tensor in common with the others of the piece are among it: one kernel for both saves a launch at most. */
 MGI_FN int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
   mgi_se_set met, reads;
-  uint32_t takes = 0;
+  uint64_t takes = 0;
   int n = 0;
   memset(&met, 0, sizeof met), memset(&reads, 0, sizeof reads);
   for (int again = 1; again;) {
@@ -9481,6 +9484,156 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   else mg_graph_free(E.core), mg_graph_free(out->p), out->p = NULL;
   return good;
 }
+/* ---- grouped heads
+   A product with copies of an operand, one for each head of a group, is one with the operand itself, the group's rows
+   below each other:
+
+       K [2, d, m] -> repeat -> [2, 4, d, m] -> reshape [8, d, m],   matmul(Q [8, n, d], .. ) -> [8, n, m]
+       matmul(reshape(Q, [2, 4 n, d]), K) -> [2, 4 n, m], the same elements in the same order
+
+   What follows rows of these goes on with them so: elementwise operators, reductions of rows, the next product.  The
+   program without the copies is searched in the place of the program.  Nothing depends on this being right: what is
+   found is compared with the program. */
+typedef struct mgi_se_heads { /* id 0: not there */
+  mg_tensor whole, few, below; /* as the program has it; without the copies; with a group's rows below each other */
+  mg_shape shape;              /* of few: what it is reshaped to where it is used */
+  int dim;                     /* of few: the dimension that has the copies */
+  int64_t n;                   /* of few and below: heads of a group */
+} mgi_se_heads;
+typedef struct mgi_se_grouping {
+  const mg_graph *p;
+  mg_graph *g;
+  mgi_se_heads *of;          /* by tensor of the program */
+} mgi_se_grouping;
+
+MGI_FN mg_tensor mgi_se_group_named(mgi_se_grouping *G, mg_tensor made, mg_tensor t) {
+  if (made.id) mg_named(G->g, made, G->p->tensors[t.id].name), G->g->tensors[made.id].inner = G->p->tensors[t.id].inner;
+  return made;
+}
+/* Tensor t as the program has it, or, `any`, in whatever shape it is there; reshapes are made where they are needed. */
+MGI_FN mg_tensor mgi_se_group_whole(mgi_se_grouping *G, mg_tensor t, int any) {
+  mgi_se_heads *h = &G->of[t.id];
+  const mg_op_node *o = &G->p->ops[G->p->tensors[t.id].op];
+  if (h->whole.id) return h->whole;
+  const int later = h->below.id || (o->code == MG_OP_RESHAPE && !h->few.id);
+  const mg_tensor in = h->below.id ? h->below : mgi_se_group_whole(G, o->in[0], later);
+  if (later && any) return in;
+  h->whole = later ? mgi_fold_shape(G->g, in, &G->p->tensors[t.id].shape) : mg_apply(G->g, o->code, &o->attr, 1, &in);
+  return h->whole.id == in.id ? in : mgi_se_group_named(G, h->whole, t);
+}
+/* 1: operator o makes copies, or moves what has them: *out says of its result what it is without them. */
+MGI_FN int mgi_se_group_few(mgi_se_grouping *G, const mg_op_node *o, mgi_se_heads *out) {
+  const mgi_se_heads *h = &G->of[o->in[0].id];
+  const mg_shape *from = &G->p->tensors[o->in[0].id].shape;
+  const int d = h->dim;
+  *out = *h, out->whole.id = 0;
+  if (o->code == MG_OP_REPEAT && !h->few.id && from->dim[o->attr.dim] == 1 && o->attr.n > 1) {
+    out->few = mgi_se_group_whole(G, o->in[0], 1), out->shape = *from, out->dim = o->attr.dim, out->n = o->attr.n;
+    return 1;
+  }
+  if (h->few.id && o->code == MG_OP_TRANSPOSE) {
+    const mg_tensor turned = mgi_fold_shape(G->g, h->few, &h->shape);
+    for (int k = 0; k < from->rank; k++)
+      if (o->attr.perm[k] == d) out->dim = k;
+    out->few = mg_transpose(G->g, turned, o->attr.perm), out->shape = mg_tensor_of(G->g, out->few)->shape;
+    return 1;
+  }
+  if (!h->few.id || o->code != MG_OP_RESHAPE || o->attr.shape.rank != from->rank - 1) return 0;
+  if (!d || h->shape.dim[d] != 1) return 0;
+  memmove(out->shape.dim + d, out->shape.dim + d + 1, (size_t)(out->shape.rank-- - d - 1) * sizeof *out->shape.dim);
+  for (int k = 0; k < out->shape.rank; k++)
+    if (o->attr.shape.dim[k] != out->shape.dim[k] * (k == d - 1 ? h->n : 1)) return 0;
+  out->dim = d - 1;
+  return 1;
+}
+/* Tensor t with groups of n heads' rows below each other; id 0: it has no such groups. */
+MGI_FN mg_tensor mgi_se_group_below(mgi_se_grouping *G, mg_tensor t, int64_t n) {
+  const mgi_se_heads *h = &G->of[t.id];
+  mg_shape s = G->p->tensors[t.id].shape;
+  const mg_tensor none = {0};
+  if (h->below.id) return h->n == n ? h->below : none;
+  if (s.rank < 3 || s.dim[s.rank - 3] % n) return none;
+  s.dim[s.rank - 3] /= n, s.dim[s.rank - 2] *= n;
+  return mgi_fold_shape(G->g, mgi_se_group_whole(G, t, 1), &s);
+}
+/* Tensor t, whose rows are the same for all heads, with n copies of them below each other: of a mask, a copy costs less
+   than of keys. */
+MGI_FN mg_tensor mgi_se_group_copied(mgi_se_grouping *G, mg_tensor t, int rank, int64_t n) {
+  const mg_shape *own = &G->p->tensors[t.id].shape;
+  mg_shape s;
+  s.rank = rank;
+  for (int d = 0; d < rank; d++) s.dim[d] = d < rank - own->rank ? 1 : own->dim[d - (rank - own->rank)];
+  const mg_tensor copies = mg_repeat(G->g, mgi_fold_shape(G->g, mgi_se_group_whole(G, t, 1), &s), rank - 3, n);
+  s.dim[rank - 2] *= n;
+  return mgi_fold_shape(G->g, copies, &s);
+}
+/* Operator o over rows that are below each other; id 0: it is none of these.  *lost: 1: it takes such rows, and
+   something that differs by row or head in another way: then the copies cost less than what takes the rows apart again. */
+MGI_FN mg_tensor mgi_se_group_rows(mgi_se_grouping *G, const mg_op_node *o, int64_t *n, int *lost) {
+  const mg_op_info *row = mg_op_row(o->code);
+  const mg_shape *out = &G->p->tensors[o->out[0].id].shape;
+  const int plain = row->elementwise && (row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_RAT);
+  const int sums = (o->code == MG_OP_SUM || o->code == MG_OP_MAX) && o->attr.dim == out->rank - 1;
+  const mg_tensor none = {0};
+  mg_tensor in[MG_MAX_IN];
+  if (row->user || out->rank < 3) return none;
+  if (o->code == MG_OP_MATMUL) {
+    const mgi_se_heads *b = &G->of[o->in[1].id];
+    if (!b->few.id || b->dim != out->rank - 3 || G->p->tensors[o->in[1].id].shape.rank != out->rank) return none;
+    if (G->p->tensors[o->in[0].id].shape.rank != out->rank) return none;
+    *n = b->n, in[0] = mgi_se_group_below(G, o->in[0], *n);
+    return in[0].id ? mg_matmul(G->g, in[0], mgi_fold_shape(G->g, b->few, &b->shape)) : none;
+  }
+  *n = 0;
+  for (int k = 0; k < o->n_in; k++)
+    if (G->of[o->in[k].id].below.id) *n = G->of[o->in[k].id].n;
+  if (!*n || !(plain || sums)) return none;
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_tensor t = o->in[k];
+    const mg_shape *s = &G->p->tensors[t.id].shape;
+    const int64_t heads = s->rank > 2 ? s->dim[s->rank - 3] : 1, rows = s->rank > 1 ? s->dim[s->rank - 2] : 1;
+    const int all_rows = rows == out->dim[out->rank - 2];
+    if (all_rows && s->rank == out->rank && heads == out->dim[out->rank - 3]) in[k] = mgi_se_group_below(G, t, *n);
+    else if (heads == 1 && rows == 1) in[k] = mgi_se_group_whole(G, t, 0);
+    else if (heads == 1 && all_rows) in[k] = mgi_se_group_copied(G, t, out->rank, *n);
+    else in[k] = none;
+    if (!in[k].id) { *lost = 1; return none; }
+  }
+  return mg_apply(G->g, o->code, &o->attr, o->n_in, in);
+}
+/* The program without copies for the heads of a group; NULL: it has none, or no memory. */
+MGI_FN mg_graph *mgi_se_ungrouped(const mg_graph *p) {
+  mg_config c = mg_config_default();
+  mgi_se_grouping G;
+  mg_error e;
+  int products = 0, copies = 0, lost = 0;
+  for (uint32_t k = 1; k < p->n_ops; k++) copies += p->ops[k].code == MG_OP_REPEAT;
+  if (!copies || mg_n_sizes(p)) return NULL;
+  G.p = p, G.g = mg_program_new(p->name, &c);
+  G.of = (mgi_se_heads *)calloc(p->n_tensors, sizeof *G.of);
+  int good = G.g && G.of;
+  for (uint32_t k = 0; k < p->n_in && good; k++)
+    G.of[p->in[k].id].whole = mg_input_like(G.g, &p->tensors[p->in[k].id], NULL);
+  for (uint32_t i = 1; i < p->n_ops && good; i++) {
+    const mg_op_node *o = &p->ops[i];
+    mgi_se_heads *h = &G.of[o->out[0].id];
+    mg_tensor in[MG_MAX_IN];
+    if (mgi_se_group_few(&G, o, h)) continue;
+    memset(h, 0, sizeof *h);
+    if (o->code == MG_OP_RESHAPE) continue;
+    h->below = mgi_se_group_rows(&G, o, &h->n, &lost);
+    if (h->below.id) G.g->tensors[h->below.id].inner = p->tensors[o->out[0].id].inner;
+    products += h->below.id && o->code == MG_OP_MATMUL;
+    for (int k = 0; k < o->n_in && !h->below.id; k++) in[k] = mgi_se_group_whole(&G, o->in[k], 0);
+    if (!h->below.id) h->whole = mgi_se_group_named(&G, mg_apply(G.g, o->code, &o->attr, o->n_in, in), o->out[0]);
+    good = !lost && (h->whole.id || h->below.id);
+  }
+  for (uint32_t k = 0; k < p->n_out && good; k++) mg_output(G.g, mgi_se_group_whole(&G, p->out[k], 0));
+  free(G.of);
+  if (good && products && mg_check(G.g, &e) == MG_OK) return G.g;
+  mg_graph_free(G.g);
+  return NULL;
+}
 /* ---- regions
    Chains of moves, of which some are transposes, cut the program apart: what lies between them is searched as programs of their own, and
    the chains become addresses of what their kernels load and store.  What a chain makes is as a rule the same memory, its dimensions in
@@ -9747,6 +9900,33 @@ MGI_FN int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
   return done;
 }
 
+/* Searches the program without copies for heads, in most of the time that is left; 1 if what is found is equal, and
+   fused but for names, which ends the search. */
+MGI_FN int mgi_se_search_ungrouped(mgi_se_search *S, mg_search_result *out) {
+  mg_search_config c = S->cfg;
+  mg_search_result r;
+  mg_error e;
+  int done = 0;
+  mg_graph *p = c.structure ? NULL : mgi_se_ungrouped(S->p);
+  if (!p) return 0;
+  c.measure = NULL, c.checkpoint = NULL, c.progress = NULL;
+  if (c.time_limit_s > 0) c.time_limit_s = fmax(0.75 * (S->end - mgi_se_seconds()), 1e-3); /* 0 would be none */
+  if (mg_search(p, &c, &r, &e) == MG_OK) {
+    for (int k = 0; k < r.n && (!k || !mgi_se_over(S)); k++) { /* the first's check has its own time */
+      const mg_graph *g = r.graph[k];
+      int fused = !k;
+      for (uint32_t i = 1; i < g->n_ops; i++) fused &= g->ops[i].code == MG_OP_GRAPH || mg_renames(g, i);
+      done |= mgi_se_folded_add(S, r.graph[k], out) && fused;
+      r.graph[k] = NULL;
+    }
+    mgi_se_search_also(S, &r.stats);
+    if (done) S->cut |= !r.stats.complete, S->late |= r.stats.late, S->st.egraph_stop = r.stats.egraph_stop;
+    mg_search_result_free(&r);
+  }
+  mg_graph_free(p);
+  return done;
+}
+
 /* What was found for the core as a µGraph of the program, its edges addresses where they can be. */
 MGI_FN mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, const mg_graph *found) {
   mg_config c = mg_config_default();
@@ -9944,7 +10124,7 @@ typedef struct mgi_se_rw_item { /* a set that was met, as a state or as what a p
 } mgi_se_rw_item;
 
 /* from, to: items; inputs: of the program that it takes, as bits; at: among the segments found, or -1; had: of those of >>cuts. */
-typedef struct mgi_se_rw_piece { int from, to, ops, at, had; uint32_t inputs; double bound, us, library; uint64_t hash; } mgi_se_rw_piece;
+typedef struct mgi_se_rw_piece { int from, to, ops, at, had; uint64_t inputs; double bound, us, library; uint64_t hash; } mgi_se_rw_piece;
 typedef struct mgi_se_rw_edge { int a, b, piece; } mgi_se_rw_edge;
 
 typedef struct mgi_se_rw_way { uint32_t v, d; double price; } mgi_se_rw_way; /* value v by derivation d; what a library takes for it, 1e18: it is no operator of a program */
@@ -9958,7 +10138,8 @@ typedef struct mgi_se_rw {
   int n, n_way, over, out[MG_MAX_OUT]; /* values; ways; over: a table above was too short, or memory is out (2) */
   mgi_se_rw_way *way;
   int32_t *input, *value;         /* by value: the input that it is, or -1; by tensor of the program: the value that it is, or -1 */
-  uint32_t *tensor, *need;        /* by value: the program's tensor that it is, or 0; the inputs without which it cannot be made, as bits */
+  uint32_t *tensor;               /* by value: the program's tensor that it is, or 0 */
+  uint64_t *need;                 /* by value: the inputs without which it cannot be made, as bits */
   double *bytes, *size, *cost;    /* size: requirement 2; cost, pick: of mgi_se_rw_cheapest */
   uint32_t *pick;                 /* a way + 1 */
   uint8_t *type, *hand, *mark;    /* mg_dtype; 1: may be handed on; mgi_se_rw_uses */
@@ -10031,7 +10212,7 @@ MGI_FN mg_tensor mgi_se_rw_input(const mgi_se_rw *R, mg_graph *g, int v) {
 
 /* The cheapest way to each value from the inputs, without those whose bits `without` has, and from what `from` has: pick, and its cost,
    1e18 where there is none.  Prices are positive, so no way is around a circle.  unit: each operator costs 1. */
-MGI_FN void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint32_t without, int unit) {
+MGI_FN void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint64_t without, int unit) {
   for (int v = 0; v < R->n; v++) R->pick[v] = 0, R->cost[v] = R->input[v] >= 0 && !(without >> R->input[v] & 1) ? 0 : 1e18;
   for (int k = 0; from && k < from->n; k++) R->cost[from->v[k]] = -1e-3; /* of two ways, one that uses it */
   for (int again = 1; again;) {
@@ -10102,7 +10283,7 @@ MGI_FN mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, cons
 
 /* What it takes at least to make what s has: one more launch, the values, and the inputs without which they cannot be made. */
 MGI_FN double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
-  uint32_t need = 0;
+  uint64_t need = 0;
   double bytes = 0;
   for (int k = 0; k < s->n; k++) bytes += R->bytes[s->v[k]], need |= R->need[s->v[k]];
   for (int v = 0; v < R->n; v++) if (R->input[v] >= 0 && (need >> R->input[v] & 1)) bytes += R->bytes[v];
@@ -10141,8 +10322,8 @@ MGI_FN void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
     for (int k = 0; k < make.n; k++) out += R->bytes[make.v[k]];
     for (int k = 0; k < n_in; k++) bytes += R->bytes[in[k]];
     int whole = !from.n;
-    uint32_t inputs = 0;
-    for (int k = 0; k < n_in; k++) if (R->input[in[k]] >= 0) inputs |= (uint32_t)1 << R->input[in[k]];
+    uint64_t inputs = 0;
+    for (int k = 0; k < n_in; k++) if (R->input[in[k]] >= 0) inputs |= (uint64_t)1 << R->input[in[k]];
     for (int k = 0; k < (int)R->p->n_out; k++) whole &= mgi_se_rw_has(&make, R->out[k]);
     mgi_se_rw_piece *x = R->n_piece < MGI_SE_RW_PIECES ? (mgi_se_rw_piece *)mgi_se_grow(R->piece, &R->cap_piece, (uint32_t)R->n_piece + 1, sizeof *x) : NULL;
     if (x) R->piece = x;
@@ -10278,7 +10459,7 @@ MGI_FN int mgi_se_rw_values(mgi_se_rw *R) {
   if (f->cut) R->over = 1;
   const size_t n = (size_t)(R->n = (int)f->n_val) + 1;
   R->way = (mgi_se_rw_way *)calloc((size_t)f->n_der + 1, sizeof *R->way);
-  R->input = (int32_t *)malloc(n * sizeof *R->input), R->tensor = (uint32_t *)calloc(n, sizeof *R->tensor), R->need = (uint32_t *)calloc(n, sizeof *R->need), R->pick = (uint32_t *)calloc(n, sizeof *R->pick);
+  R->input = (int32_t *)malloc(n * sizeof *R->input), R->tensor = (uint32_t *)calloc(n, sizeof *R->tensor), R->need = (uint64_t *)calloc(n, sizeof *R->need), R->pick = (uint32_t *)calloc(n, sizeof *R->pick);
   R->bytes = (double *)calloc(n, sizeof *R->bytes), R->size = (double *)calloc(n, sizeof *R->size), R->cost = (double *)calloc(n, sizeof *R->cost);
   R->type = (uint8_t *)calloc(n, 1), R->hand = (uint8_t *)calloc(n, 1), R->mark = (uint8_t *)calloc(n, 1);
   R->slot = (int32_t *)malloc(2 * MGI_SE_RW_SETS * sizeof *R->slot);
@@ -10341,8 +10522,8 @@ MGI_FN int mgi_se_rw_values(mgi_se_rw *R) {
   mgi_se_rw_tensors(R);
   mgi_se_rw_sizes(R);
   for (uint32_t k = 0; k < p->n_in; k++) { /* what cannot be made without input k */
-    mgi_se_rw_cheapest(R, NULL, (uint32_t)1 << k, 1);
-    for (int v = 0; v < R->n; v++) if (R->cost[v] >= 1e18) R->need[v] |= (uint32_t)1 << k;
+    mgi_se_rw_cheapest(R, NULL, (uint64_t)1 << k, 1);
+    for (int v = 0; v < R->n; v++) if (R->cost[v] >= 1e18) R->need[v] |= (uint64_t)1 << k;
   }
   return !R->over;
 }
@@ -10526,12 +10707,12 @@ MGI_FN int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
   for (int k = 0; k < R->S->n_had; k++) {
     const mgi_se_found *f = &R->S->had[k];
     mgi_se_rw_set from, to;
-    uint32_t inputs = 0;
+    uint64_t inputs = 0;
     int ok = f->s && f->s->p && f->s->p->n_out <= MG_MAX_OUT;
     memset(&from, 0, sizeof from), memset(&to, 0, sizeof to);
     for (uint32_t q = 0; ok && q < f->s->p->n_in; q++) {
       const int v = R->value[f->in[q].id];
-      if (v >= 0 && R->input[v] >= 0) inputs |= (uint32_t)1 << R->input[v];
+      if (v >= 0 && R->input[v] >= 0) inputs |= (uint64_t)1 << R->input[v];
       else if (v < 0 || from.n == MGI_SE_RW_UNDER) ok = 0;
       else from = mgi_se_rw_with(from, v);
     }
@@ -11007,7 +11188,10 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   const int large = program->n_ops > MGI_SE_MOST_OPS + 1;
   if (!hit && large) S.cut = 1;
   if (st == MG_OK && !hit) st = mgi_se_kept_open(&S, e);
-  const int edges = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1 && ((mgi_se_short(program) && mgi_se_search_regions(&S, out)) || mgi_se_search_edges(&S, out));
+  const int others = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1; /* programs in the place of this one */
+  const int edges = others && (mgi_se_search_ungrouped(&S, out) ||
+                               (mgi_se_short(program) && mgi_se_search_regions(&S, out)) ||
+                               mgi_se_search_edges(&S, out));
   if (st == MG_OK && !hit && !large && !edges && program->n_ops > 1) {
     mg_graph *g = NULL;
     if (!mgi_se_cuts_of(cuts, program)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
