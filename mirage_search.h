@@ -4831,6 +4831,8 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
   const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP); /* warpgroups may make the products */
+  /* And have them under way while the next step begins: see mgi_plan_flies. */
+  const int flies = group && iters > 1 && (loose || rows == 128) && k->group < 2;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
@@ -4841,7 +4843,7 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
       const double moved = b * mg_load_waste(most, o->rank, o->esize);
       slow += moved * o->trips, dram += (double)o->unique;
-      alu += gpu->copy_slots * b * o->trips / 16;
+      if (!flies || !o->inloop) alu += gpu->copy_slots * b * o->trips / 16;
       if (o->code == MG_OP_STORE) stored += b * o->trips;
       else if (!o->inloop && iters > 1) early += moved;
       if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mg_flat_elements(o) * o->esize;
@@ -4850,7 +4852,7 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       mg_flat_product(k, o, &m, &n, &c, &b);
       const double deep = (double)(mg_round_up(c, 16) * b) * o->trips, left = (double)mg_round_up(m, 16) * deep, right = (double)mg_round_up(n, 8) * deep;
       flops += 2 * left * (double)mg_round_up(n, 8);
-      for (int j = 0; j < (group ? 1 : 2); j++) {
+      for (int j = 0; j < (flies ? 0 : group ? 1 : 2); j++) {
         const mg_flat_op *a = &k->op[o->in[j]];
         split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
         if (h->made[o->in[j]]) continue;
@@ -4871,9 +4873,11 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
   const double sm_rate = mg_sm_rate(gpu), t_dram = mg_dram_us(gpu, dram);
   const double waves = mg_waves(gpu, k->blocks, k->group);
-  const double t_products = fmin(mg_products_us(gpu, flops, 0), group ? mg_products_us(gpu, flops, 1) : 1e300);
+  double t_products = mg_products_us(gpu, flops, 0);
+  if (group) t_products = fmin(t_products, mg_products_us(gpu, flops, 1));
+  if (flies) t_products = fmin(t_products, mg_flying_us(gpu, flops));
   const double t_slots = mg_slots_us(gpu, alu), t_shared = mg_shared_us(gpu, sh);
-  const mg_least least = mg_least_of(gpu, iters > 1, group, flops > 0, streams);
+  const mg_least least = mg_least_of(gpu, iters > 1, group + flies, flops > 0, streams);
   const double threads = fmin((double)gpu->threads_per_sm, 1024 * waves); /* no more are there to hide latencies */
   const double few = 1 + fmin(gpu->threads_stream, gpu->threads_products) / threads;
   const double few_slots = 1 + (streams ? fmin(gpu->threads_stream, gpu->threads_slots) : gpu->threads_slots) / threads;
@@ -4885,9 +4889,10 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     if (again > t_mem) t_mem = again;
   }
   const double held = (double)((iters > 1 && !open ? 2 * ring : 0) + 1024), most = fmin(48, fmax(1, floor((double)gpu->shared_per_sm / held)));
-  const double rounds = ceil(waves / most), ahead = iters > 8 ? 5 : 8; /* stages: see mgi_stages_of */
+  const double rounds = ceil(waves / most), ahead = iters > 8 ? 5 + flies : 8; /* see mgi_stages_of, mgi_plan_flies */
   const double wait_stream = flops > 0 ? gpu->wait_stream_us : gpu->wait_elements_us;
-  const double waits = iters > 1 ? rounds * (double)iters * (streams ? fmin(gpu->wait_us, wait_stream) : gpu->wait_us) / ahead : 0;
+  const double wait_us = fmin(gpu->wait_us, streams ? wait_stream : flies ? gpu->wait_fly_us : 1e300);
+  const double waits = iters > 1 ? rounds * (double)iters * wait_us / ahead : 0;
   if (streams && t_mem < waits) t_mem = waits;
   const double big = fmax(t_mem, t_comp), small = fmin(t_mem, t_comp);
   double t = gpu->launch * gpu->launch_us + gpu->drain_us + big + least.unhidden * small + gpu->operator_us * (double)k->n + gpu->round_us * (rounds - 1);
@@ -10719,6 +10724,13 @@ MGI_FN int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
   }
   return is;
 }
+/* The MG_COPY_.. that the best plan of `block` has; MG_COPY_ASYNC where its text says how it copies. */
+MGI_FN int mgi_se_copy_of(const mg_graph *block, const mg_machine *gpu) {
+  mg_flat k;
+  double us;
+  if (mg_plan_says(block, MG_PLAN_COPY, NULL) >= 0 || !mg_flat_of(block, &k)) return MG_COPY_ASYNC;
+  return mg_flat_plan(&k, gpu, &us, NULL).copies;
+}
 /* 1 if tensor copies let a product of the block be under way while the next step of its loop begins. */
 MGI_FN int mgi_se_flies(const mg_graph *block) {
   mg_kernel_plan p;
@@ -10741,8 +10753,11 @@ MGI_FN void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
     mg_graph *with = NULL;
     mg_error why;
     const mg_graph *block = (*g)->ops[k].sub;
-    if (!block || !mgi_se_copies_pay(block, S->cfg.machine)) continue;
-    for (int copy = mgi_se_flies(block) ? MG_COPY_WARP : MG_COPY_TMA, done = 0; copy >= MG_COPY_TMA && !done; copy--) {
+    if (!block) continue;
+    int copy = mgi_se_copy_of(block, S->cfg.machine);
+    if (copy == MG_COPY_ASYNC && mgi_se_copies_pay(block, S->cfg.machine))
+      copy = mgi_se_flies(block) ? MG_COPY_WARP : MG_COPY_TMA;
+    for (int done = 0; copy >= MG_COPY_TMA && !done; copy--) {
       if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) break;
       mg_plan_say(with->ops[k].sub, MG_PLAN_COPY, NULL, copy);
       done = mgi_se_emittable(S, with, &why) == MG_OK;
