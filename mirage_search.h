@@ -4571,6 +4571,7 @@ typedef struct mgi_se_form {
   int64_t unique[MG_FLAT_OPS];
   int again;                            /* a tensor is loaded twice */
   uint8_t made[MG_FLAT_OPS];            /* a product is in it */
+  const mg_attr *move[MG_FLAT_OPS];     /* of an operator that moves elements; else NULL */
   int unshifted;
 } mgi_se_form;
 
@@ -4678,6 +4679,7 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     m->sums = leaves && o->arg == MG_MAP_SUM;
     m->maxima = leaves && o->arg == MG_MAP_MAX;
     h->both[x] = o->code == MG_OP_CONCAT_MATMUL;
+    h->move[x] = mg_op_moves(o->code) ? &s->inst[o->arg].attr : NULL;
     for (int j = 0; j < o->n_in; j++) {
       m->in[j] = at[o->in[j]];
       if (k->op[m->in[j]].esize > m->esize) m->esize = k->op[m->in[j]].esize;
@@ -4717,10 +4719,24 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = (int16_t)from, m->inloop = m->loop = m->outer = 0;
     m->unique = mg_shape_elements(&mg_tensor_of(s->p, s->p->out[i])->shape) * m->esize;
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
-    h->both[x] = 0, h->made[x] = h->made[from], h->unique[x] = m->unique;
+    h->both[x] = 0, h->move[x] = NULL, h->made[x] = h->made[from], h->unique[x] = m->unique;
     memcpy(h->chunk[x], h->chunk[from], sizeof h->chunk[x]);
   }
   h->unshifted = mg_flat_unshifted(k);
+}
+
+/* What move i makes of rows and columns at the sizes that it has. */
+MGI_FN void mgi_se_form_moves(mgi_se_form *h, int i) {
+  mg_flat_op *m = &h->k.op[i];
+  const mg_flat_op *of = &h->k.op[m->in[0]];
+  mg_shape from, to;
+  mg_op_node o;
+  memset(&o, 0, sizeof o);
+  o.code = (mg_opcode)m->code, o.attr = *h->move[i];
+  from.rank = of->rank, to.rank = m->rank;
+  memcpy(from.dim, of->d, sizeof from.dim), memcpy(to.dim, m->d, sizeof to.dim);
+  const int how = mg_moves_how(&o, &from, &to);
+  m->turns = how == MG_MOVES_TURNS, m->stays = how == MG_MOVES_NOTHING;
 }
 
 MGI_FN void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
@@ -4734,6 +4750,7 @@ MGI_FN void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
     m->trips = (m->loop ? (double)count[m->loop] : 1) * (h->both[i] ? 2 : 1);
     for (int d = 0; d < m->rank; d++) m->d[d] = chunk[h->chunk[i][d]];
     if (h->again) m->unique = h->unique[i];
+    if (h->move[i]) mgi_se_form_moves(h, i);
   }
   if (h->again) mg_flat_read_once(k);
 }
@@ -4826,7 +4843,8 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL) continue;
-    inlined[o->in[0]] = inlined[o->in[1]] = 1;
+    for (int j = 0; j < 2; j++) /* what is moved on its way, too */
+      for (int x = o->in[j]; !inlined[x]; x = h->move[x] ? k->op[x].in[0] : x) inlined[x] = 1;
     rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
     streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
@@ -4836,7 +4854,7 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
-    if (o->made) continue;
+    if (o->made || h->move[i]) continue;
     const double share = o->inloop ? 1 : 1 / (double)k->group; /* at least, of what may stand behind a merge */
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
       const double b = share * (double)mg_flat_elements(o) * o->esize;
@@ -4853,7 +4871,9 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       const double deep = (double)(mg_round_up(c, 16) * b) * o->trips, left = (double)mg_round_up(m, 16) * deep, right = (double)mg_round_up(n, 8) * deep;
       flops += 2 * left * (double)mg_round_up(n, 8);
       for (int j = 0; j < (flies ? 0 : group ? 1 : 2); j++) {
-        const mg_flat_op *a = &k->op[o->in[j]];
+        int from = o->in[j];
+        while (h->move[from]) from = k->op[from].in[0]; /* a tile may be read turned */
+        const mg_flat_op *a = &k->op[from];
         split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
         if (h->made[o->in[j]]) continue;
         sh += 2 * (j ? right : left);
@@ -5071,7 +5091,7 @@ MGI_FN double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
 MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
   const mgi_se_frame *f = w->f;
   const mgi_se_seg *s = f->s;
-  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square */
+  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square; 16: a move, as which 2 counts too */
   if (!loaded) { w->f->oom = 1; return; }
   for (uint32_t v = 0; v < f->n_val; v++)
     for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
@@ -5079,6 +5099,7 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
       int product = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
       loaded[v] |= (uint8_t)((d->code == MG_OP_LOAD) | product << 2 | (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1])) << 3);
       for (int j = 0; j < d->n_in && product; j++) loaded[d->in[j]] |= 2;
+      if (mg_op_moves(d->code)) loaded[v] |= 16, loaded[d->in[0]] |= 2;
     }
   for (uint32_t v = 0; v < f->n_val; v++) {
     const mgi_se_val *t = &f->val[v];
@@ -5103,13 +5124,13 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
         for (int j = 0; j < 2; j++) {
           double el2 = (double)(j ? k * n * r->warps_m : m * k * r->warps_n) * batch * trips * both;
           const uint32_t from = d->in[d->code == MG_OP_MATMUL ? j : 2 * j];
-          int plain = (loaded[from] & 1) || ((t->scope & 1) && !(f->val[from].scope & 1)); /* from before the loop: computed once */
+          int plain = (loaded[from] & 17) || ((t->scope & 1) && !(f->val[from].scope & 1)); /* from before the loop: computed once */
           sh += el2 * 2 * (plain ? 1 : 2);
           if (!plain && !(loaded[d->in[d->code == MG_OP_MATMUL ? j : 2 * j]] & 4)) alu += el2 * (j ? 6 : 2);
         }
       } else if (d->code == MG_OP_ACCUM) {
         if (!(loaded[d->in[0]] & 4) && d->map[0] >= 4) alu += el * 2 * (double)w->ref[d->map[0]];
-      } else if (!(loaded[v] & 2) || !mg_op_row((mg_opcode)d->code)->elementwise) {
+      } else if (!mg_op_moves(d->code) && (!(loaded[v] & 2) || !mg_op_row((mg_opcode)d->code)->elementwise)) {
         const mgi_se_val *a = &f->val[d->in[0]];
         double in = 1;
         for (int q = 0; q < a->rank; q++) in *= (double)mgi_se_cut(a->cls[q] < 0 ? 1 : s->real[a->cls[q]], a->mask[q], w->ref);
@@ -7088,7 +7109,7 @@ MGI_FN uint64_t mgi_se_model_hash(const mg_machine *gpu) {
     }
     double us;
     const mg_kernel_plan p = mg_flat_plan(k, gpu, &us, NULL);
-    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group };
+    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group, p.copies };
     h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, &us, sizeof us), plan, sizeof plan);
   }
 #undef MGI_SE_DRAW
