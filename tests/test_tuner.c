@@ -387,19 +387,25 @@ static void moves_are_priced_as_built(void **state) {
     "program keys\ninput Q : f16[4, 64, 32]\ninput K : f16[4, 128, 32]\nO = matmul(Q, transpose(K, [0, 2, 1]))\noutput O\n",
   };
   mgi_se_search *S = (mgi_se_search *)malloc(sizeof *S);
-  assert_non_null(S);
+  tiles all;
   int n = 0;
+  assert_non_null(S);
+  memset(&all, 0, sizeof all);
   for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
     mg_graph *p = parse(of[k]);
     mgi_se_found f;
     mg_error e;
     begin(S, &f, p, mg_machine_at(0), 1);
+    for (int j = 0; j < 2 && j < S->n_pool; j++) { /* no bound is above what it bounds */
+      mgi_se_structure t = S->pool[j];
+      all_tiles_of(S->seg, &t, S->cfg.machine, &all);
+    }
     assert_int_equal(mgi_se_segment_end(S, MGI_SE_POOL, &e), MG_OK);
     n += priced_as_built(S, &f, p);
     end(S, &f);
     mg_graph_free(p);
   }
-  free(S);
+  free(S), free(all.at);
   printf("%d tiles with moves\n", n);
   assert_true(n > 50);
 }
