@@ -22,7 +22,7 @@ import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, "build")
-FLYING = "2026-11-26 17"  # kernels measured before had no product under way while a step began: by tensor copies or not, it was the same
+FLYING = "2026-11-26 17"  # kernels measured before had no product under way while a step began, whoever copied
 
 
 def read(paths, time, gpu):
