@@ -2807,7 +2807,9 @@ int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
    2. A product whose left operand another one made wants that in fragments: no warps split a contraction then.
    3. Stages: four, or as many as the loop has; fewer where the ring, with all else, does not fit the block's shared
       memory, or where one more block would fit the multiprocessor.
-   4. Warpgroups (mma=warpgroup): one for 64 rows, or two; what mgi_warpgroups_fit allows.                          */
+   4. Warpgroups (mma=warpgroup): one for 64 rows, or two; what mgi_warpgroups_fit allows.
+   5. Their products under way while the next step begins, copied by the block or by a warp beside it, where two of them have
+      128 rows: with as many stages as fit, or three.  That is what was measured; a plan may ask for it elsewhere too.   */
 
 /* What a block's tiles take, and the product that decides how warps are shared out. */
 typedef struct mgi_tiles {
