@@ -165,7 +165,7 @@ enum {
   C(F, launch,                 1.211,      0.7, "of launch_us")                                                        \
   C(F, drain_us,              0.8503,     0.78, "us of the last stores, and the end")                                  \
   C(F, store,                  8.633,     8.85, "of a block's draw: the time of what it stores")                       \
-  C(F, store_rounds,           46.61,    46.61, "the same of blocks before the last, of warpgroups in a loop")         \
+  C(F, store_rounds,           46.61,    46.61, "the same of blocks before, which products under way leave")         \
   C(F, early,                  1.595,    1.186, "of a block's draw: loads before the loop")                            \
   C(F, fill_own,             0.06063,  0.09604, "of a step's memory, own rings")                                       \
   C(F, own_us,                0.3271,   0.5207, "us of own rings")                                                     \
@@ -626,7 +626,7 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e);
   T(body,     "body: memory and compute, as far as they do not overlap")                                               \
   T(steps,    "steps: what each step of the loop waits for")                                                           \
   T(barriers, "barriers beside those of the steps")                                                                    \
-  T(rounds,   "rounds: stores of warpgroups' blocks before the last, and what they hold up")                          \
+  T(rounds,   "rounds: stores of blocks before the last, where products are under way")                               \
   T(merge,    "merge: parts of warps, and of blocks, put together")                                                    \
   T(drain,    "drain: the last stores, the end")
 
@@ -3474,8 +3474,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   c.drain_us = m->drain_us;
   /* Stores of blocks before overlap with what follows. */
   if (!w->strip) c.drain_us += m->store * w->stored_bytes * resident / draw;
-  if (loop && p->group && !w->chained)
-    c.rounds_us = m->store_rounds * (rounds - 1) * w->stored_bytes * resident / draw;
+  if (w->flies) c.rounds_us = m->store_rounds * (rounds - 1) * w->stored_bytes * resident / draw;
   c.fill_us = m->early * waves * w->early_bytes / draw;
   /* All blocks ask for what is ahead at once. */
   if (loop && p->own) c.fill_us += m->fill_own * memory * fmin(ahead / iters, 1);
