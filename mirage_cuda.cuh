@@ -14786,6 +14786,8 @@ MGI_FN void mgi_cu_start_loads(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   for (uint32_t a = 4; a < b->n_axes && K->apart; a++) /* first: those that only copy are to do nothing else */
     if (K->copies[a]) mgi_cu_ring_open(K, a, &ring[a]);
   mgi_cu_load_ahead(K, 0);
+  for (uint32_t a = 4; a < b->n_axes && K->apart; a++) /* then what stands behind that loop */
+    if (K->copies[a]) mgi_cu_load_ahead(K, a);
   if (K->apart) return;
   while (k < b->n_ops && !b->ops[k].scope) k++;
   if (!K->ahead || k == b->n_ops || K->late[k] || b->axes[b->ops[k].scope].parent) return;

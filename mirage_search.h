@@ -4571,6 +4571,7 @@ typedef struct mgi_se_form {
   int64_t unique[MG_FLAT_OPS];
   int again;                            /* a tensor is loaded twice */
   uint8_t made[MG_FLAT_OPS];            /* a product is in it */
+  const mg_attr *move[MG_FLAT_OPS];     /* of an operator that moves elements; else NULL */
   int unshifted;
 } mgi_se_form;
 
@@ -4678,6 +4679,7 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     m->sums = leaves && o->arg == MG_MAP_SUM;
     m->maxima = leaves && o->arg == MG_MAP_MAX;
     h->both[x] = o->code == MG_OP_CONCAT_MATMUL;
+    h->move[x] = mg_op_moves(o->code) ? &s->inst[o->arg].attr : NULL;
     for (int j = 0; j < o->n_in; j++) {
       m->in[j] = at[o->in[j]];
       if (k->op[m->in[j]].esize > m->esize) m->esize = k->op[m->in[j]].esize;
@@ -4717,10 +4719,24 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = (int16_t)from, m->inloop = m->loop = m->outer = 0;
     m->unique = mg_shape_elements(&mg_tensor_of(s->p, s->p->out[i])->shape) * m->esize;
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
-    h->both[x] = 0, h->made[x] = h->made[from], h->unique[x] = m->unique;
+    h->both[x] = 0, h->move[x] = NULL, h->made[x] = h->made[from], h->unique[x] = m->unique;
     memcpy(h->chunk[x], h->chunk[from], sizeof h->chunk[x]);
   }
   h->unshifted = mg_flat_unshifted(k);
+}
+
+/* What move i makes of rows and columns at the sizes that it has. */
+MGI_FN void mgi_se_form_moves(mgi_se_form *h, int i) {
+  mg_flat_op *m = &h->k.op[i];
+  const mg_flat_op *of = &h->k.op[m->in[0]];
+  mg_shape from, to;
+  mg_op_node o;
+  memset(&o, 0, sizeof o);
+  o.code = (mg_opcode)m->code, o.attr = *h->move[i];
+  from.rank = of->rank, to.rank = m->rank;
+  memcpy(from.dim, of->d, sizeof from.dim), memcpy(to.dim, m->d, sizeof to.dim);
+  const int how = mg_moves_how(&o, &from, &to);
+  m->turns = how == MG_MOVES_TURNS, m->stays = how == MG_MOVES_NOTHING;
 }
 
 MGI_FN void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
@@ -4734,6 +4750,7 @@ MGI_FN void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
     m->trips = (m->loop ? (double)count[m->loop] : 1) * (h->both[i] ? 2 : 1);
     for (int d = 0; d < m->rank; d++) m->d[d] = chunk[h->chunk[i][d]];
     if (h->again) m->unique = h->unique[i];
+    if (h->move[i]) mgi_se_form_moves(h, i);
   }
   if (h->again) mg_flat_read_once(k);
 }
@@ -4826,22 +4843,25 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL) continue;
-    inlined[o->in[0]] = inlined[o->in[1]] = 1;
+    for (int j = 0; j < 2; j++) /* what is moved on its way, too */
+      for (int x = o->in[j]; !inlined[x]; x = h->move[x] ? k->op[x].in[0] : x) inlined[x] = 1;
     rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
     streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
   const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP); /* warpgroups may make the products */
+  /* And have them under way while the next step begins: see mgi_plan_flies. */
+  const int flies = group && iters > 1 && (loose || rows == 128) && k->group < 2;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
-    if (o->made) continue;
+    if (o->made || h->move[i]) continue;
     const double share = o->inloop ? 1 : 1 / (double)k->group; /* at least, of what may stand behind a merge */
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
       const double b = share * (double)mg_flat_elements(o) * o->esize;
       const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
       const double moved = b * mg_load_waste(most, o->rank, o->esize);
       slow += moved * o->trips, dram += (double)o->unique;
-      alu += gpu->copy_slots * b * o->trips / 16;
+      if (!flies || !o->inloop) alu += gpu->copy_slots * b * o->trips / 16;
       if (o->code == MG_OP_STORE) stored += b * o->trips;
       else if (!o->inloop && iters > 1) early += moved;
       if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mg_flat_elements(o) * o->esize;
@@ -4850,8 +4870,10 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       mg_flat_product(k, o, &m, &n, &c, &b);
       const double deep = (double)(mg_round_up(c, 16) * b) * o->trips, left = (double)mg_round_up(m, 16) * deep, right = (double)mg_round_up(n, 8) * deep;
       flops += 2 * left * (double)mg_round_up(n, 8);
-      for (int j = 0; j < (group ? 1 : 2); j++) {
-        const mg_flat_op *a = &k->op[o->in[j]];
+      for (int j = 0; j < (flies ? 0 : group ? 1 : 2); j++) {
+        int from = o->in[j];
+        while (h->move[from]) from = k->op[from].in[0]; /* a tile may be read turned */
+        const mg_flat_op *a = &k->op[from];
         split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
         if (h->made[o->in[j]]) continue;
         sh += 2 * (j ? right : left);
@@ -4871,9 +4893,11 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
   const double sm_rate = mg_sm_rate(gpu), t_dram = mg_dram_us(gpu, dram);
   const double waves = mg_waves(gpu, k->blocks, k->group);
-  const double t_products = fmin(mg_products_us(gpu, flops, 0), group ? mg_products_us(gpu, flops, 1) : 1e300);
+  double t_products = mg_products_us(gpu, flops, 0);
+  if (group) t_products = fmin(t_products, mg_products_us(gpu, flops, 1));
+  if (flies) t_products = fmin(t_products, mg_flying_us(gpu, flops));
   const double t_slots = mg_slots_us(gpu, alu), t_shared = mg_shared_us(gpu, sh);
-  const mg_least least = mg_least_of(gpu, iters > 1, group, flops > 0, streams);
+  const mg_least least = mg_least_of(gpu, iters > 1, group + flies, flops > 0, streams);
   const double threads = fmin((double)gpu->threads_per_sm, 1024 * waves); /* no more are there to hide latencies */
   const double few = 1 + fmin(gpu->threads_stream, gpu->threads_products) / threads;
   const double few_slots = 1 + (streams ? fmin(gpu->threads_stream, gpu->threads_slots) : gpu->threads_slots) / threads;
@@ -4885,9 +4909,10 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     if (again > t_mem) t_mem = again;
   }
   const double held = (double)((iters > 1 && !open ? 2 * ring : 0) + 1024), most = fmin(48, fmax(1, floor((double)gpu->shared_per_sm / held)));
-  const double rounds = ceil(waves / most), ahead = iters > 8 ? 5 : 8; /* stages: see mgi_stages_of */
+  const double rounds = ceil(waves / most), ahead = iters > 8 ? 5 + flies : 8; /* see mgi_stages_of, mgi_plan_flies */
   const double wait_stream = flops > 0 ? gpu->wait_stream_us : gpu->wait_elements_us;
-  const double waits = iters > 1 ? rounds * (double)iters * (streams ? fmin(gpu->wait_us, wait_stream) : gpu->wait_us) / ahead : 0;
+  const double wait_us = fmin(gpu->wait_us, streams ? wait_stream : flies ? gpu->wait_fly_us : 1e300);
+  const double waits = iters > 1 ? rounds * (double)iters * wait_us / ahead : 0;
   if (streams && t_mem < waits) t_mem = waits;
   const double big = fmax(t_mem, t_comp), small = fmin(t_mem, t_comp);
   double t = gpu->launch * gpu->launch_us + gpu->drain_us + big + least.unhidden * small + gpu->operator_us * (double)k->n + gpu->round_us * (rounds - 1);
@@ -5066,7 +5091,7 @@ MGI_FN double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
 MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
   const mgi_se_frame *f = w->f;
   const mgi_se_seg *s = f->s;
-  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square */
+  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square; 16: a move, as which 2 counts too */
   if (!loaded) { w->f->oom = 1; return; }
   for (uint32_t v = 0; v < f->n_val; v++)
     for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
@@ -5074,6 +5099,7 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
       int product = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
       loaded[v] |= (uint8_t)((d->code == MG_OP_LOAD) | product << 2 | (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1])) << 3);
       for (int j = 0; j < d->n_in && product; j++) loaded[d->in[j]] |= 2;
+      if (mg_op_moves(d->code)) loaded[v] |= 16, loaded[d->in[0]] |= 2;
     }
   for (uint32_t v = 0; v < f->n_val; v++) {
     const mgi_se_val *t = &f->val[v];
@@ -5098,13 +5124,13 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
         for (int j = 0; j < 2; j++) {
           double el2 = (double)(j ? k * n * r->warps_m : m * k * r->warps_n) * batch * trips * both;
           const uint32_t from = d->in[d->code == MG_OP_MATMUL ? j : 2 * j];
-          int plain = (loaded[from] & 1) || ((t->scope & 1) && !(f->val[from].scope & 1)); /* from before the loop: computed once */
+          int plain = (loaded[from] & 17) || ((t->scope & 1) && !(f->val[from].scope & 1)); /* from before the loop: computed once */
           sh += el2 * 2 * (plain ? 1 : 2);
           if (!plain && !(loaded[d->in[d->code == MG_OP_MATMUL ? j : 2 * j]] & 4)) alu += el2 * (j ? 6 : 2);
         }
       } else if (d->code == MG_OP_ACCUM) {
         if (!(loaded[d->in[0]] & 4) && d->map[0] >= 4) alu += el * 2 * (double)w->ref[d->map[0]];
-      } else if (!(loaded[v] & 2) || !mg_op_row((mg_opcode)d->code)->elementwise) {
+      } else if (!mg_op_moves(d->code) && (!(loaded[v] & 2) || !mg_op_row((mg_opcode)d->code)->elementwise)) {
         const mgi_se_val *a = &f->val[d->in[0]];
         double in = 1;
         for (int q = 0; q < a->rank; q++) in *= (double)mgi_se_cut(a->cls[q] < 0 ? 1 : s->real[a->cls[q]], a->mask[q], w->ref);
@@ -7086,7 +7112,7 @@ MGI_FN uint64_t mgi_se_model_hash(const mg_machine *gpu) {
     }
     double us;
     const mg_kernel_plan p = mg_flat_plan(k, gpu, &us, NULL);
-    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group };
+    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group, p.copies };
     h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, &us, sizeof us), plan, sizeof plan);
   }
 #undef MGI_SE_DRAW
@@ -10913,6 +10939,13 @@ MGI_FN int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
   }
   return is;
 }
+/* The MG_COPY_.. that the best plan of `block` has; MG_COPY_ASYNC where its text says how it copies. */
+MGI_FN int mgi_se_copy_of(const mg_graph *block, const mg_machine *gpu) {
+  mg_flat k;
+  double us;
+  if (mg_plan_says(block, MG_PLAN_COPY, NULL) >= 0 || !mg_flat_of(block, &k)) return MG_COPY_ASYNC;
+  return mg_flat_plan(&k, gpu, &us, NULL).copies;
+}
 /* 1 if tensor copies let a product of the block be under way while the next step of its loop begins. */
 MGI_FN int mgi_se_flies(const mg_graph *block) {
   mg_kernel_plan p;
@@ -10935,8 +10968,11 @@ MGI_FN void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
     mg_graph *with = NULL;
     mg_error why;
     const mg_graph *block = (*g)->ops[k].sub;
-    if (!block || !mgi_se_copies_pay(block, S->cfg.machine)) continue;
-    for (int copy = mgi_se_flies(block) ? MG_COPY_WARP : MG_COPY_TMA, done = 0; copy >= MG_COPY_TMA && !done; copy--) {
+    if (!block) continue;
+    int copy = mgi_se_copy_of(block, S->cfg.machine);
+    if (copy == MG_COPY_ASYNC && mgi_se_copies_pay(block, S->cfg.machine))
+      copy = mgi_se_flies(block) ? MG_COPY_WARP : MG_COPY_TMA;
+    for (int done = 0; copy >= MG_COPY_TMA && !done; copy--) {
       if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) break;
       mg_plan_say(with->ops[k].sub, MG_PLAN_COPY, NULL, copy);
       done = mgi_se_emittable(S, with, &why) == MG_OK;

@@ -797,6 +797,9 @@ static void test_products_under_way(void **state) {
         "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n"},
     {0, "program f\ninput X : f16[64, 512]\ninput W : f16[512, 64]\nO = kernel grid=(x=1) threads=128 {\n  plan { copy=warp mma=warpgroup stages=2 warps_m=4 warps_n=1 warps_k=1 }\n  for i=8 {\n    x = load X {i->1}\n    w = load W {i->0}\n" /* two stages: it would wait for the next */
         "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {}\n}\noutput O\n"},
+    {1, "program g\ninput X : f16[64, 256]\ninput W : f16[256, 64]\ninput B : f16[64]\nO = kernel grid=(x=1) threads=128 {\n"
+        "  plan { copy=warp mma=warpgroup stages=3 warps_m=4 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {i->0}\n"
+        "    p = matmul(x, w)\n  }\n  b = load B {}\n  o = add(accum(p) {i->+}, b)\n  store o {}\n}\noutput O\n"}, /* loaded behind the loop */
   };
   static const struct { int form; const char *line, *by; } wrong[] = { /* as long as it was */
     {0, "mg_group_wait<1>(acc_p.c);", ""}, {0, "mg_group_wait<1>(", "mg_group_wait<2>("}, {0, "mg_group_wait<0>(acc_p.c);", ""}, {0, "phases_i.read(was);", "phases_i.read(now);"}, {0, "phases_i.drained(was, now == 0 ? 1 - turn : turn);", ""},
