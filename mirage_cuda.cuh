@@ -12239,8 +12239,9 @@ typedef struct mgi_cu_dim_ref { uint32_t op; int d; uint32_t last; } mgi_cu_dim_
 /* What the emitter knows of a block tensor. */
 typedef struct mgi_cu_val_info {
   mgi_cu_home home;
-  int rows, cols;            /* nominal extents of the last two dimensions */
-  mgi_cu_dim_ref rr, cr;        /* whose extents they have */
+  int rows, cols;            /* nominal extents of the dimension that it has its rows in (mg_rows_in), and of the last */
+  mgi_cu_dim_ref of[MG_MAX_RANK]; /* whose extents its dimensions have */
+  mgi_cu_dim_ref rr, cr;     /* those of rows and columns */
   int obj;                   /* TILE: piece of shared memory, or -1 - ring's piece; PARTIAL */
   char var[80];              /* variable that holds the tile, global, accumulator or partial */
   mg_dtype type;             /* TILE: what it holds */
@@ -12533,6 +12534,19 @@ MGI_FN void mgi_cu_cut(mgi_cu_size *valid, const char *at, int64_t part) {
   valid->known = 0;
   snprintf(valid->text, sizeof valid->text, "mg_cut(%s, %s, %lld)", all, at, (long long)part);
 }
+/* 1 if parts of dimension d of kernel-level tensor `t`, as axes up to `last` cut it, may be shorter than others, or be none. */
+MGI_FN int mgi_cu_uneven(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, int d, uint32_t last) {
+  const int symbol = mgi_cu_is_symbol(K->em, t, d);
+  int64_t chunk = K->em->g->tensors[t].shape.dim[d];
+  int uneven = 0;
+  for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
+    if (m->to[a] != d) continue;
+    const int64_t whole = chunk;
+    chunk = mg_ceil_div(chunk, K->b->axes[a].extent);
+    uneven |= chunk * K->b->axes[a].extent != whole || (symbol && chunk != 1);
+  }
+  return uneven || (symbol && chunk != 1);
+}
 /* Dimension d of kernel-level tensor `t` under a map: the chunk, the text of its offset ("" for 0), its valid extent, and
    by how much offsets are aligned (both may be NULL).  Axes after `last` are left out. */
 MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, int d, uint32_t last, char *offset,
@@ -12541,22 +12555,18 @@ MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t,
   int64_t chunk = K->em->g->tensors[t].shape.dim[d], aligned = 0;
   mgi_cu_size left = mgi_cu_dim(K->em, t, d);
   size_t at = 0;
-  int ragged = 0;
   offset[0] = 0;
   for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
     char ax[100];
     if (m->to[a] != d) continue;
-    const int64_t whole = chunk;
     chunk = mg_ceil_div(chunk, K->b->axes[a].extent);
-    ragged |= chunk * K->b->axes[a].extent != whole;
     mgi_cu_axis_text(K, a, ax, sizeof ax);
     at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s", at ? " + " : "", ax);
     if (chunk != 1) at += (size_t)snprintf(offset + (at < n ? at : n), at < n ? n - at : 0, " * (int64_t)%lld", (long long)chunk);
     mgi_cu_cut(&left, ax, chunk);
     aligned = mg_gcd(aligned, chunk);
   }
-  ragged |= mgi_cu_is_symbol(K->em, t, d) && chunk != 1;
-  if (valid) *valid = !ragged && K->number >= 0 ? mgi_cu_number(chunk) : left;
+  if (valid) *valid = K->number >= 0 && !mgi_cu_uneven(K, m, t, d, last) ? mgi_cu_number(chunk) : left;
   if (align) *align = aligned;
   return chunk;
 }
@@ -15084,6 +15094,44 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
     if (mgi_cu_rule_STRIP(K, t) && !mgi_cu_may_live(K, t, MG_AT_STRIP)) K->strip = 0;
 }
 
+/* Only rows and columns of what is loaded or stored are masked at an edge: 0 if another dimension has parts beyond it. */
+MGI_FN int mgi_cu_batches_whole(mgi_cu_kernel *K, const mg_op_node *o) {
+  const int load = o->code == MG_OP_LOAD;
+  const uint32_t above = load ? mgi_cu_above(K, o->in[0]) : mgi_cu_above(K, o->out[0]), t = (load ? o->out[0] : o->in[0]).id;
+  const mg_tensor_info *up = &K->em->g->tensors[above];
+  const int rows = mgi_cu_rows_in(K, t);
+  for (int d = 0; d < up->shape.rank - 1; d++) {
+    if (d == rows || !mgi_cu_uneven(K, &o->map, above, d, MG_MAX_AXES)) continue;
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(K->b, o), "dimension %d of '%.60s', neither rows nor columns of the block, is cut unevenly", d, up->name);
+    return 0;
+  }
+  return 1;
+}
+/* Of dimensions that operand z and its result t share, counted from the last, t has the longest that was cut. */
+MGI_FN void mgi_cu_longest(mgi_cu_kernel *K, uint32_t z, uint32_t t) {
+  const mg_shape *from = &K->b->tensors[z].shape, *to = &K->b->tensors[t].shape;
+  for (int d = to->rank - 1, e = from->rank - 1; d >= 0 && e >= 0; d--, e--) {
+    const mgi_cu_dim_ref *of = &K->v[z].of[e];
+    if (from->dim[e] == to->dim[d] && mgi_cu_ref_extent(K, of) > mgi_cu_ref_extent(K, &K->v[t].of[d])) K->v[t].of[d] = *of;
+  }
+}
+/* A loaded dimension of one element that axis a cuts: there are as many as a has iterations. */
+MGI_FN mgi_cu_dim_ref mgi_cu_iterations(const mgi_cu_kernel *K, uint32_t a) {
+  mgi_cu_dim_ref of = {0, 0, MG_MAX_AXES};
+  for (uint32_t k = 1; k < K->b->n_ops && !of.op; k++) {
+    const mg_op_node *o = &K->b->ops[k];
+    if (o->code != MG_OP_LOAD || o->map.to[a] < 0) continue;
+    if (K->b->tensors[o->out[0].id].shape.dim[o->map.to[a]] == 1) of.op = k, of.d = o->map.to[a];
+  }
+  return of;
+}
+/* What dimension `to` of x's accumulator is put together of along loop a: of what x has there, or, of one element each, which may
+   have lost its dimension in a reshape or a transposition, of iterations. */
+MGI_FN void mgi_cu_put_together(const mgi_cu_kernel *K, uint32_t x, int to, uint32_t a, mgi_cu_dim_ref *of) {
+  const int known = of->op && K->b->ops[of->op].map.to[a] == of->d;
+  if (!known && K->b->tensors[x].shape.dim[to] == 1) *of = mgi_cu_iterations(K, a);
+  if (of->last > a - 1) of->last = a - 1;
+}
 /* Extents of all tensors, whose extents they have, and what is inlined.  0 if the emitter has no form for one. */
 MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
@@ -15097,6 +15145,7 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "thread graphs are not emitted");
       return 0;
     }
+    if ((o->code == MG_OP_LOAD || o->code == MG_OP_STORE) && !mgi_cu_batches_whole(K, o)) return 0;
     if (o->code == MG_OP_STORE) continue;
     uint32_t t = o->out[0].id;
     const mg_tensor_info *i = &b->tensors[t];
@@ -15119,18 +15168,13 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
     v->rows = rank > 1 ? (int)i->shape.dim[rows] : 1;
     v->home = MGI_CU_AT_NONE;
     if (o->code == MG_OP_LOAD) {
-      if (rank > 1) v->rr.op = k, v->rr.d = rows, v->rr.last = MG_MAX_AXES;
-      if (rank > 0) v->cr.op = k, v->cr.d = rank - 1, v->cr.last = MG_MAX_AXES;
+      for (int d = 0; d < rank; d++) v->of[d].op = k, v->of[d].d = d, v->of[d].last = MG_MAX_AXES;
       if (mgi_cu_made(K, o)) v->home = MGI_CU_AT_MADE, snprintf(v->var, sizeof v->var, "mg_causal_block");
     } else if (row->elementwise) {
       v->home = MGI_CU_AT_INLINE;
-      for (int j = 0; j < o->n_in; j++) {
-        const mgi_cu_val_info *z = &K->v[o->in[j].id];
-        if (z->rows == v->rows && mgi_cu_ref_extent(K, &z->rr) > mgi_cu_ref_extent(K, &v->rr)) v->rr = z->rr;
-        if (z->cols == v->cols && mgi_cu_ref_extent(K, &z->cr) > mgi_cu_ref_extent(K, &v->cr)) v->cr = z->cr;
-      }
+      for (int j = 0; j < o->n_in; j++) mgi_cu_longest(K, o->in[j].id, t);
     } else if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) {
-      const mgi_cu_val_info *right = &K->v[o->in[o->code == MG_OP_MATMUL ? 1 : 2].id];
+      const uint32_t right = o->in[o->code == MG_OP_MATMUL ? 1 : 2].id;
       if (b->tensors[o->in[0].id].shape.rank < 2 || b->tensors[o->in[1].id].shape.rank < 2) {
         mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "operands of rank 1");
         return 0;
@@ -15141,43 +15185,39 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
         mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "its operand '%.60s' has several matrices a block", mgi_cu_tname(b, o->in[j].id));
         return 0;
       }
-      v->rr = x->rr;
-      v->cr = right->cr;
+      mgi_cu_longest(K, o->in[0].id, t);
+      mgi_cu_longest(K, right, t);
+      v->of[rank - 2] = x->of[b->tensors[o->in[0].id].shape.rank - 2];
+      v->of[rank - 1] = K->v[right].of[b->tensors[right].shape.rank - 1];
     } else if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) {
       reduced = mgi_cu_reduced(K, o);
-      v->rr = x->rr;
-      v->cr = x->cr;
-      if (reduced == 0) v->rr.op = 0;
-      if (reduced == 1) v->cr.op = 0;
+      memcpy(v->of, x->of, sizeof v->of);
+      memset(&v->of[o->attr.dim], 0, sizeof *v->of);
       if (reduced < 0) v->home = MGI_CU_AT_INLINE;
     } else if (o->code == MG_OP_ACCUM) {
-      v->rr = x->rr;
-      v->cr = x->cr;
+      memcpy(v->of, x->of, sizeof v->of);
       if (!mgi_cu_lifts(K, o)) v->home = MGI_CU_AT_INLINE;
-      for (uint32_t a = 1; a < b->n_axes; a++) {
-        int to = o->map.to[a];
-        if (to == MG_MAP_NONE) continue;
-        if (a <= 3) continue;
-        if (to >= 0 && to == rows && v->rr.last > a - 1) v->rr.last = a - 1;
-        if (to >= 0 && to == rank - 1 && v->cr.last > a - 1) v->cr.last = a - 1;
+      for (uint32_t a = 4; a < b->n_axes; a++) {
+        const int to = o->map.to[a];
+        if (to != MG_MAP_NONE && to >= 0) mgi_cu_put_together(K, o->in[0].id, to, a, &v->of[to]);
       }
     } else if (row->moves) {
-      v->home = MGI_CU_AT_INLINE;
       const mg_shape *of = &b->tensors[o->in[0].id].shape;
-      const int stays = mg_moves_how(o, of, &i->shape) == MG_MOVES_NOTHING;
-      if (stays) v->rr = x->rr, v->cr = x->cr;
-      for (int d = 0; d < rank && !stays; d++) {
-        mgi_cu_dim_ref none = {0, 0, 0}, from = none;
-        if (d != rows && d != rank - 1) continue;
-        int same = mg_op_along(o->code) && d != o->attr.dim ? d : o->code == MG_OP_TRANSPOSE ? o->attr.perm[d] : -1;
-        if (same >= 0) from = same == of->rank - 1 ? x->cr : same == mg_rows_in(of->rank, of->dim) ? x->rr : none;
-        if (d == rank - 1) v->cr = from;
-        else v->rr = from;
+      v->home = MGI_CU_AT_INLINE;
+      for (int d = 0; d < rank; d++) {
+        const int same = mg_op_along(o->code) && d != o->attr.dim ? d : o->code == MG_OP_TRANSPOSE ? o->attr.perm[d] : -1;
+        if (same >= 0) v->of[d] = x->of[same];
+      }
+      if (o->code == MG_OP_RESHAPE && mg_moves_how(o, of, &i->shape) == MG_MOVES_NOTHING) {
+        if (rank > 1 && v->rows > 1) v->of[rows] = x->rr;
+        if (rank > 0) v->of[rank - 1] = x->cr;
       }
     } else {
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "the operator neither moves elements nor is one that the emitter computes");
       return 0;
     }
+    if (rank > 1) v->rr = v->of[rows];
+    if (rank > 0) v->cr = v->of[rank - 1];
   }
   return 1;
 }
