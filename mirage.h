@@ -2538,6 +2538,13 @@ mg_tensor mg_accum(mg_graph *g, mg_tensor in, mg_map map) {
   if (!any) { mgi_err(g, MG_BAD_INPUT, "accum", "the map names no axis to accumulate over"); return none; }
   for (uint32_t a = g->n_axes; a-- > 1;) /* innermost cut first */
     if (map.to[a] >= 0 && !mgi_uncut(g, "accum", &t, map.to[a], a)) return none;
+  for (uint32_t a = 1; a < g->n_axes; a++) {
+    const int other = map.to[a] >= 0 ? mgi_cut_by(&t, a) : -1;
+    if (other < 0) continue;
+    mgi_err(g, MG_BAD_INPUT, "accum", "dimension %d is cut unevenly by %s, too: chunks of different extents cannot be put "
+            "side by side along dimension %d alone", other, g->axes[a].name, map.to[a]);
+    return none;
+  }
   if (!mgi_good_shape(g, "accum", &t.shape)) return none;
   uint32_t index;
   mg_op_node *o = mgi_new_op(g, MG_OP_ACCUM, &index);
@@ -6339,7 +6346,8 @@ mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
         list of cuts, ends the label.  A tensor may have a label twice.
      2' An axis that cuts a class may leave it whole in some of the loads in its scope, and cut another dimension of it
         in others.
-     3' An accumulator may sum or take maxima over an axis that cuts the class, of what that axis does not cut.
+     3' An accumulator may sum or take maxima over an axis that cuts the class, of what that axis does not cut; what it
+        puts together along one dimension that axis does not cut in another.
    Example: softmax(Q K) V, K : [64, p], V : [p, 64], scores [n, p]: one index p through both inputs, and no output.
    Where Q, K and V are made of one X : [n, 64], scores are [n, n]: a block with some rows of Q has all of K and V. */
 
@@ -6477,6 +6485,8 @@ MGI_FN void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const m
       } else if (c < 0) {
         if (to >= 0) mgi_label_lose(R, x[to].c);
       } else if (to < 0 || (o->code == MG_OP_ACCUM && a <= 3) || mgi_label_root(R, x[to].c) != c || !mgi_label_undo(&x[to], mgi_label_axis(g, a))) mgi_label_lose(R, c);
+      for (int d = 0; d < rank && R->contract && c >= 0; d++) /* what is put together is not cut by the axis elsewhere */
+        if (x[d].c >= 0 && memchr(x[d].cut, mgi_label_axis(g, a), x[d].n)) mgi_label_lose(R, c);
     }
   for (int d = 0; d < rank && o->code == MG_OP_STORE; d++)
     for (int k = 0; k < x[d].n && x[d].c >= 0; k++)
@@ -6855,12 +6865,19 @@ void mg_symbol_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]) {
   const int64_t most = g->symbol[symbol - 1].most;
   chunk[0] = most, chunk[1] = 1;
   for (uint32_t k = 1; k < g->n_ops; k++) {
-    int64_t c = g->ops[k].sub || most < 64 ? most : 64;
-    if (!g->ops[k].sub && chunk[0] > 16) chunk[0] = 16;
-    for (uint32_t a = 1; g->ops[k].sub && a < g->ops[k].sub->n_axes; a++)
-      if (g->ops[k].sub->axes[a].symbol == symbol) c = mg_ceil_div(most, g->ops[k].sub->axes[a].extent);
-    if (c < chunk[0]) chunk[0] = c;
-    if (c > chunk[1]) chunk[1] = c;
+    const mg_graph *b = g->ops[k].sub;
+    int64_t low = b || most < 64 ? most : 64, high = low;
+    int cuts = 0;
+    if (!b && chunk[0] > 16) chunk[0] = 16;
+    for (uint32_t a = 1; b && a < b->n_axes; a++) { /* rows and keys may be cut by several axes of one kernel */
+      if (b->axes[a].symbol != symbol) continue;
+      const int64_t c = mg_ceil_div(most, b->axes[a].extent);
+      low = !cuts || c < low ? c : low;
+      high = !cuts || c > high ? c : high;
+      cuts++;
+    }
+    if (low < chunk[0]) chunk[0] = low;
+    if (high > chunk[1]) chunk[1] = high;
   }
 }
 int mg_symbol_sizes(int64_t least, int64_t most, const int64_t whole[2], const int64_t further[2], int64_t value[MG_SYMBOL_SIZES]) {

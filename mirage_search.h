@@ -484,7 +484,7 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
   R(EVEN,        "even",        "any",                    "no tensor is cut unevenly")                                 \
   R(BROADCAST,   "broadcast",   "any",                    "every extent is 1 or that of the largest tensor")           \
   R(FRAGMENT,    "fragment",    "with sum(x, d)",         "another dimension is left for the threads to cut")          \
-  R(SIGNATURE,   "signature",   "any",                    "at most 16 tensors come in, and 1 to 8 go out")             \
+  R(SIGNATURE,   "signature",   "any",                    "at most 64 tensors come in, and 1 to 8 go out")             \
   R(ORDER,       "order",       "any",                    "nothing outside needs one of them and is needed by another")
 
 typedef struct mg_thread_rule { const char *name, *pattern, *condition; } mg_thread_rule;
@@ -9552,7 +9552,7 @@ MGI_FN int mgi_se_group_few(mgi_se_grouping *G, const mg_op_node *o, mgi_se_head
   const mgi_se_heads *h = &G->of[o->in[0].id];
   const mg_shape *from = &G->p->tensors[o->in[0].id].shape;
   const int d = h->dim;
-  *out = *h, out->whole.id = 0;
+  *out = *h, out->whole.id = out->below.id = 0;
   if (o->code == MG_OP_REPEAT && !h->few.id && from->dim[o->attr.dim] == 1 && o->attr.n > 1) {
     out->few = mgi_se_group_whole(G, o->in[0], 1), out->shape = *from, out->dim = o->attr.dim, out->n = o->attr.n;
     return 1;
