@@ -644,6 +644,7 @@ mg_tensor mg_causal(mg_graph *g, mg_tensor s);
 mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s);
 mg_tensor mg_slice(mg_graph *g, mg_tensor a, int dim, int64_t from, int64_t n); /* elements from .. from + n - 1 along dim */
 mg_tensor mg_reshape(mg_graph *g, mg_tensor a, int rank, const int64_t *dim);
+mg_tensor mg_reshape_to(mg_graph *g, mg_tensor a, const mg_shape *shape); /* a itself, if it has that shape */
 mg_tensor mg_transpose(mg_graph *g, mg_tensor a, const int32_t *perm);
 mg_tensor mg_concat(mg_graph *g, mg_tensor a, mg_tensor b, int dim);
 mg_tensor mg_concat_matmul(mg_graph *g, mg_tensor w, mg_tensor x, mg_tensor y, mg_tensor z); /* (w|x)(y|z) = wy + xz */
@@ -870,6 +871,7 @@ int64_t mg_range_end(const mg_graph *const *range, int n, int k, uint32_t symbol
 mg_status mg_rename(mg_graph *program, const char *name, mg_error *e);
 /* all[k]: the symbols' values, which it is given, and those of the sizes computed of them. */
 mg_status mg_symbol_values(const mg_graph *program, const int64_t *value, int64_t all[MG_MAX_SYMBOLS], mg_error *e);
+int mg_symbol_within(const mg_graph *g, uint32_t c, uint32_t k); /* 1 if symbol k is in the text of computed size c, both from 0 on */
 /* By dimension of kernel-level tensors, as mg_classes.of: 0, or 1 + the symbol that its extent is.  For free(). */
 mg_status mg_symbols_of(const mg_graph *program, uint8_t **of, mg_error *e);
 /* contracted[k]: 1 if the program is not parallel in symbol k, but contracts it: what holds at one of its sizes need not hold
@@ -1848,7 +1850,7 @@ int mgi_size_names(const char *text, const char *name) {
   return 0;
 }
 /* 1 if symbol k is in the text of computed size c. */
-MGI_FN int mgi_symbol_within(const mg_graph *g, uint32_t c, uint32_t k) {
+int mg_symbol_within(const mg_graph *g, uint32_t c, uint32_t k) {
   return mgi_size_names(g->symbol[c].name, g->symbol[k].name);
 }
 void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
@@ -5451,16 +5453,16 @@ MGI_FN uint32_t mgi_family_symbol(const mgi_family *F, uint32_t s) {
 }
 MGI_FN int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise);
 
-MGI_FN mg_tensor mgi_fold_shape(mg_graph *to, mg_tensor t, const mg_shape *shape) {
-  const mg_shape *has = &mg_tensor_of(to, t)->shape;
+mg_tensor mg_reshape_to(mg_graph *g, mg_tensor a, const mg_shape *shape) {
+  const mg_shape *has = &mg_tensor_of(g, a)->shape;
   int same = has->rank == shape->rank;
   for (int d = 0; d < shape->rank && same; d++) same = has->dim[d] == shape->dim[d];
-  return same ? t : mg_reshape(to, t, shape->rank, shape->dim);
+  return same ? a : mg_reshape(g, a, shape->rank, shape->dim);
 }
 /* What the block had in the place of t, or stores in its place. */
 MGI_FN mg_tensor mgi_fold_box(mg_graph *to, const mgi_fold *f, mg_tensor t) {
-  if (!f->turned) return mgi_fold_shape(to, t, &f->box);
-  return mgi_fold_shape(to, mg_transpose(to, mgi_fold_shape(to, t, &f->parts), f->perm), &f->box);
+  if (!f->turned) return mg_reshape_to(to, t, &f->box);
+  return mg_reshape_to(to, mg_transpose(to, mg_reshape_to(to, t, &f->parts), f->perm), &f->box);
 }
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
    flat: thread graphs are inlined, which mgi_flat_threads must have allowed.  F: NULL, or what counts follow besides. */
@@ -5615,7 +5617,7 @@ MGI_FN int64_t mgi_symbol_from(const mg_graph *to, const mg_graph *g, uint32_t k
     for (int d = 0; d < g->tensors[g->in[j].id].shape.rank; d++) {
       const uint32_t c = g->in_symbol[j][d];
       const int64_t want = mg_tensor_of(to, to->in[j])->shape.dim[d];
-      if (c <= g->n_symbols || !mgi_symbol_within(g, c - 1, k)) continue;
+      if (c <= g->n_symbols || !mg_symbol_within(g, c - 1, k)) continue;
       mg_sizes *s = mgi_symbols_pool(g, 1);
       const mg_size a = s ? mgi_symbols_size(s, g->symbol[c - 1].name, NULL) : 0;
       memcpy(at, v, sizeof at);
@@ -6733,7 +6735,7 @@ MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
       const char *name = g->tensors[g->in[k].id].name;
       if (is) named |= 1u << (is - 1);
       for (uint32_t j = 0; is > g->n_symbols && j < g->n_symbols && s == MG_OK; j++) {
-        if (!mgi_symbol_within(g, is - 1, j)) continue;
+        if (!mg_symbol_within(g, is - 1, j)) continue;
         named |= 1u << j;
         if (S.contracted[j])
           s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, and %s is contracted: only sizes that are not are computed with",
@@ -6930,7 +6932,7 @@ mg_status mg_fix(const mg_graph *g, const uint8_t *some, const int64_t *given, m
   for (uint32_t c = g->n_symbols; c < mg_n_sizes(g); c++) { /* with its symbols, all or none */
     int in = 0, of = 0;
     for (uint32_t k = 0; k < g->n_symbols; k++)
-      if (mgi_symbol_within(g, c, k)) in++, of += fixed[k] != 0;
+      if (mg_symbol_within(g, c, k)) in++, of += fixed[k] != 0;
     if (of && of < in)
       return mg_fail(e, MG_UNSUPPORTED, "mg_fix", "%s is computed of several symbols: they are fixed together", g->symbol[c].name);
     fixed[c] = of > 0;
