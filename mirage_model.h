@@ -84,9 +84,8 @@
    DOES NOT, in this version
      Take an update, a launch of its own, into a piece: what only an update reads is made in its row, the rest are
      copies.  Have kernels read `device` symbols from memory: they come with the launch, and the graph is changed for
-     each value.  Compute once what weights alone decide: a transpose of a weight is in the piece that reads it.  Keep
-     states on a device that grow along two dimensions, or run steps of other sizes than they were loaded for in the
-     rest.  Evaluate foreign kernels in float64 without a function of the caller's.  What one changes in place
+     each value.  Fold a gain into the matrix behind it.  Keep states on a device that grow along two dimensions, or run
+     steps of other sizes than they were loaded for in the rest.  Evaluate foreign kernels in float64 without a function of the caller's.  What one changes in place
      (`: bf16[n, 64], in K`) is a state, or what the model made, which nobody reads afterwards.
      Check the body of a function that nobody calls. */
 #ifndef MIRAGE_MODEL_H
@@ -342,6 +341,7 @@ typedef struct mg_model_list {
   mg_piece *piece;
   mg_size_check *check;
   uint32_t n_values, n_launches, n_pieces, n_checks, cap_values, cap_launches, cap_pieces, cap_checks;
+  uint32_t n_once;    /* of a partition: the first launches, of weights alone (>>modelparts); else 0 */
   uint32_t output[MG_MAX_OUT];
   mg_graph *arena;
   const struct mg_model_list *whole; /* NULL, or the list that this is a partition of: the pool of sizes is its */
@@ -370,7 +370,12 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer);
    A piece's cost is what its kernels take at least: another one where what a product makes is contracted or taken
    apart, and for results of another shape; a launch each, its tensors moved once, its operations.  Of all ways to cut,
    within the limits, the sum over the pieces is the least, at the symbols' values given, or at their least and at their
-   greatest together. */
+   greatest together.
+   What weights alone decide, at sizes that are numbers, is no part of a step: those operators are the list's first
+   launches, each a piece, n_once of them, which a device runs once, when weights are loaded (mg_model_load).  What they
+   make, of the type that it has as written, and steps read, is kept.  Left with its reader is what kernels do by
+   addresses (reshape, transpose, slice, repeat), and what is larger than all that it is made of, but for products.
+   mg_model_step, the reference, runs all launches in every step: it never has what is of other weights. */
 
 typedef struct mg_partition_config {
   const mg_machine *machine; /* NULL: the first row of the table */
@@ -384,6 +389,8 @@ mg_status mg_model_partition(const mg_model_list *l, const mg_partition_config *
 /* Decides, for all sizes, that a partition composes to its list: every operator, update and foreign kernel is taken as
    a function of which nothing is known, and outputs and states are the same terms.  MG_NOT_FOUND says which is not. */
 mg_status mg_model_partition_check(const mg_model_list *partition, mg_error *e);
+/* What of a partition is made when weights are loaded, and its bytes; *out is NULL where nothing is. */
+mg_status mg_model_once_print(const mg_model_list *partition, char **out, mg_error *e);
 /* ------------------------------------------------------------------------------------------- >>modelweights
    Tensors of safetensors files.  Files are mapped, not read: nobody may cut one short while it is open.  A header is
    checked as a whole: its form and length, every tensor's type, shape and place, and that they fill the file without
@@ -493,7 +500,8 @@ typedef struct mg_model_plan {
   mg_launch *launch;      /* what is launched, in order: a copy of the list's */
   uint32_t n_launches;
   uint32_t *storage;      /* by value: 1 + its storage; 0: not in the arena */
-  uint32_t *first, *last; /* by value: the launch that makes it, the last that reads it; outputs: n_launches */
+  uint32_t *first, *last; /* by value: the launch that makes it, the last that reads it; outputs, and what is made once
+                             and steps read: n_launches */
   mg_size *size;          /* by storage: bytes */
   uint32_t n_storages;
   mg_size total;          /* bytes of the arena: each storage begins at a multiple of MG_MODEL_ALIGN */
@@ -505,7 +513,7 @@ mg_status mg_model_plan_of(const mg_model_list *l, mg_model_plan **out, mg_error
 void mg_model_plan_free(mg_model_plan *p);
 /* Decides again, from the launches alone and for all sizes within the bounds, that the plan is right: its launches
    are the list's, every value is there from its making to its last reader, no two in one storage live at once, all
-   fit.  MG_BAD_INPUT says what is not. */
+   fit; what is made once is of weights alone, and stays as it is.  MG_BAD_INPUT says what is not. */
 mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e);
 /* Launches, storages, total. */
 mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e);
@@ -524,7 +532,7 @@ typedef struct mg_found_piece {
   mg_graph *graph[MG_MAX_RANGES];
   mg_verify_report report[MG_MAX_RANGES];
   double timed_us[MG_MAX_RANGES][2]; /* at the least and the greatest size priced, where the search measured; else 0 */
-  uint32_t launches;         /* of it in a step */
+  uint32_t launches;         /* of it in a step; 0: it is made once, and stands as it is written */
   int kernels[2];            /* of one launch, and microseconds by the model, at the sizes priced */
   double us[2];
   int written;               /* 1: it stands as it is written */
@@ -590,7 +598,9 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
    A model on a device (mirage_cuda.cuh, mg_device): its pieces' files and foreign kernels compiled and loaded, weights
    and states in its memory, the plan's arena at the bounds of all sizes, a workspace for each file.  A step is the list
    of launches; from the second on a recorded graph, which is changed when the symbols' values change, and never made
-   for a value.  A kernel whose early inputs are weights alone is launched by NAME_launch_pdl.  What makes a value that
+   for a value.  What a partition makes once is made when weights are there; those that no step reads are freed then,
+   and what it is made of cannot be put any more: other weights are loaded again.  A kernel whose early inputs are
+   weights, or made once, is launched by NAME_launch_pdl.  What makes a value that
    only an update reads, a row of the state that lies in one, of a multiple of 16 bytes, makes it there: such an
    update is no copy.
    Foreign kernels: `extern user "k" in "f.cu"`: that file, beside the model's or as it is named, has k_launch as
@@ -610,7 +620,8 @@ typedef struct mg_model_load_config {
 typedef struct mg_model_loaded_info {
   uint32_t files, foreign;    /* compiled; those of them that are not mirage's */
   uint32_t launches, early, copies, placed; /* a step's; updates that are copies, and that are not */
-  uint64_t arena, weights, states, workspaces; /* bytes */
+  uint32_t once;              /* launches that were run as weights were loaded */
+  uint64_t arena, weights, states, workspaces; /* bytes; weights: that are still there */
   uint64_t read;              /* bytes of weights and states that a step reads at least, at its last sizes */
 } mg_model_loaded_info;
 
@@ -2853,8 +2864,8 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer) 
       A reshape moves nothing: each operator that reads one has its own, and nobody stores it for several; but that of a
       state is read as the state stands then, and one that adds or drops ones stays with what it is of.
    2. Atoms are put in an order that the dependences allow, in which updates and foreign kernels come as late, and
-      together, as they can; what weights alone decide comes right before its first reader.  What stands between them
-      is a region.
+      together, as they can; what weights alone decide comes first, if it is made once (mgi_atoms_once), else right
+      before its first reader.  What stands between them is a region.
    3. In a region, a piece is an interval of atoms; the least sum of costs by a shortest path over the cuts.  Limits
       that only grow with an interval end it.  What was priced once is known by its hash.
    4. The pieces become a list of their own; pieces that are equal up to names are one (mgi_piece_equal). */
@@ -2869,6 +2880,8 @@ typedef struct mgi_atom {
   uint32_t out;      /* of a node: its value */
   uint32_t waits;    /* atoms before it that have not been placed */
   int lazy;          /* of weights alone */
+  int fixed;         /* lazy, and of sizes that are numbers: it may be made once */
+  int once;          /* it is, before all steps */
   int own;           /* a reshape of its reader's own: it comes right before that */
 } mgi_atom;
 typedef struct mgi_edge { uint32_t from, to; } mgi_edge;
@@ -2891,6 +2904,7 @@ typedef struct mgi_parting {
   uint64_t *known;      /* hashes of what was priced */
   double *price;
   uint32_t n_known;
+  uint32_t n_once;      /* the first places: of atoms that are made once */
   mg_error *e;
 } mgi_parting;
 
@@ -3062,6 +3076,55 @@ MGI_FN int mgi_edges(mgi_parting *P) {
   }
   return 1;
 }
+/* 1 if all sizes of a value are numbers. */
+MGI_FN int mgi_value_fixed(const mg_model_list *l, const mg_value *v) {
+  int64_t n;
+  int fixed = 1;
+  for (int d = 0; d < v->rank; d++) fixed &= mgi_size_number(l->sizes, v->dim[d], &n);
+  return fixed;
+}
+MGI_FN int mgi_node_fixed(const mg_model_list *l, const mg_piece_node *x) {
+  int64_t n;
+  int fixed = mgi_value_fixed(l, &x->out);
+  for (uint32_t k = 0; k < x->n_sizes; k++) fixed &= mgi_size_number(l->sizes, x->size[k], &n);
+  return fixed;
+}
+/* Bytes of a value of fixed sizes. */
+MGI_FN double mgi_value_bytes(const mg_model_list *l, const mg_value *v) {
+  double bytes = mg_dtype_bytes(v->type);
+  int64_t n = 0;
+  for (int d = 0; d < v->rank; d++) bytes *= mgi_size_number(l->sizes, v->dim[d], &n) ? (double)n : 0;
+  return bytes;
+}
+/* 1 if a step is the shorter for it that an atom that may be made once is: no kernel has it by addresses alone, and its
+   result is no more to read than its operands, or a product. */
+MGI_FN int mgi_once_pays(const mgi_parting *P, const mgi_atom *a, const mg_piece_node *x) {
+  const mg_opcode op = mg_op_find(x->op->name, strlen(x->op->name));
+  double read = 0;
+  if (op == MG_OP_RESHAPE || op == MG_OP_TRANSPOSE || op == MG_OP_SLICE || op == MG_OP_REPEAT) return 0;
+  if (op == MG_OP_MATMUL || op == MG_OP_CONCAT_MATMUL) return 1;
+  for (uint32_t j = 0; j < a->n_in; j++) read += mgi_value_bytes(P->l, &P->value[P->operand[a->in + j]]);
+  return mgi_value_bytes(P->l, &P->value[a->out]) <= read;
+}
+/* Which atoms are made once: those that pay, and what they are made of.  Nothing is made in the place of such. */
+MGI_FN void mgi_atoms_once(mgi_parting *P) {
+  for (uint32_t k = 0; k < P->n_atoms; k++) {
+    mgi_atom *a = &P->atom[k];
+    if (!a->lazy) continue;
+    const mg_piece_node *x = &P->l->piece[P->l->launch[a->launch].piece].node[a->node];
+    a->fixed = mgi_node_fixed(P->l, x) && !P->value[a->out].taken;
+    for (uint32_t j = 0; j < a->n_in; j++) {
+      const uint32_t v = P->operand[a->in + j], from = P->maker[v];
+      a->fixed &= from ? P->atom[from - 1].fixed : mgi_value_fixed(P->l, &P->value[v]);
+    }
+    a->once = a->fixed && mgi_once_pays(P, a, x);
+  }
+  for (uint32_t k = P->n_atoms; k-- > 0;)
+    for (uint32_t j = 0; P->atom[k].once && j < P->atom[k].n_in; j++) {
+      const uint32_t from = P->maker[P->operand[P->atom[k].in + j]];
+      if (from) P->atom[from - 1].once = 1;
+    }
+}
 /* A heap of atoms, the least first. */
 MGI_FN void mgi_heap_put(uint32_t *heap, uint32_t *n, uint32_t a) {
   uint32_t k = (*n)++;
@@ -3119,6 +3182,9 @@ MGI_FN int mgi_order_of(mgi_parting *P) {
     const int apart = mgi_atom_apart(P, a);
     if (!P->atom[a].waits && !P->atom[a].lazy && !P->atom[a].own) mgi_heap_put(heap[apart], &count[apart], a);
   }
+  for (uint32_t a = 0; a < P->n_atoms && good; a++)
+    if (P->atom[a].once && !P->place[a]) mgi_place(P, a, &n, heap, count);
+  P->n_once = n;
   for (int which = 0; good && count[0] + count[1]; which = !which)
     while (count[which]) mgi_place(P, mgi_heap_take(heap[which], &count[which]), &n, heap, count);
   for (uint32_t a = 0; a < P->n_atoms && good; a++) /* of weights alone, and read by nobody but the caller */
@@ -3368,6 +3434,11 @@ MGI_FN void mgi_regroup_all(mgi_regroup_state *G, mgi_parting *P) {
   if (!best || !cut || !at || !C) mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for a partition");
   for (uint32_t a = 0, b; a < P->n_atoms && P->e->status == MG_OK && mgi_listing(&G->L); a = b) {
     b = a + 1;
+    if (a < P->n_once) {
+      mgi_regroup_cut(G, P, a, b, C);
+      G->L.l->n_once = G->L.l->n_launches;
+      continue;
+    }
     if (P->atom[P->order[a]].node == UINT32_MAX) { mgi_regroup_launch(G, P, P->atom[P->order[a]].launch); continue; }
     while (b < P->n_atoms && P->atom[P->order[b]].node != UINT32_MAX) b++;
     mgi_parting_cuts(P, a, b, C, best, cut);
@@ -3412,7 +3483,9 @@ MGI_FN mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const 
   P->price = (double *)calloc(2 * MGI_PRICED, sizeof *P->price);
   if (!P->maker || !P->last || !P->order || !P->place || !P->first_edge || !P->known || !P->price)
     return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
-  if (!mgi_edges(P) || !mgi_order_of(P)) return e->status;
+  if (!mgi_edges(P)) return e->status;
+  mgi_atoms_once(P);
+  if (!mgi_order_of(P)) return e->status;
   for (uint32_t k = 0; k < P->n_atoms; k++)
     for (uint32_t j = 0; j < P->atom[P->order[k]].n_in; j++) P->last[P->operand[P->atom[P->order[k]].in + j]] = k + 1;
   for (int k = 0; k < l->m->n_outputs; k++) P->last[l->output[k]] = UINT32_MAX;
@@ -4681,19 +4754,28 @@ mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const
    all values of the symbols at once (mg_size_order).  An operand and a result of one launch never share, unless the
    result is made in the operand's place. */
 
-enum { MGI_STORAGES = 1024 };
+enum { MGI_STORAGES = 8192 }; /* what is made once has one each */
 
-/* By value: the launch that makes it, and the last that reads it; of outputs n.  Both arrays start at 0. */
+/* By value: the launch that makes it, and the last that reads it; n of outputs, and of what is made once and read by
+   others.  Both arrays start at 0. */
 MGI_FN void mgi_lifetimes(const mg_model_list *l, const mg_launch *launch, uint32_t n, uint32_t *first,
                           uint32_t *last) {
   for (uint32_t k = 0; k < n; k++) {
     for (int j = 0; j < mgi_launch_count(&launch[k]); j++) {
       const uint32_t v = mgi_launch_value(&launch[k], j);
-      if (j >= launch[k].n_in && l->value[v].kind == MG_VALUE_MADE) first[v] = k;
-      last[v] = k;
+      const int made = l->value[v].kind == MG_VALUE_MADE;
+      if (j >= launch[k].n_in && made) first[v] = k;
+      last[v] = made && first[v] < l->n_once && k >= l->n_once ? n : k;
     }
   }
   for (int k = 0; k < l->m->n_outputs; k++) last[l->output[k]] = n;
+}
+/* 1 if weight v goes into what is made once. */
+MGI_FN int mgi_once_takes(const mg_model_list *l, uint32_t v) {
+  int takes = 0;
+  for (uint32_t k = 0; k < l->n_once && l->value[v].kind == MG_VALUE_WEIGHT; k++)
+    for (int j = 0; j < l->launch[k].n_in; j++) takes |= l->launch[k].in[j] == v;
+  return takes;
 }
 /* At the symbols' greatest values; INT64_MAX: beyond int64. */
 MGI_FN int64_t mgi_size_at_most(const mg_model_list *l, mg_size s) {
@@ -4782,6 +4864,17 @@ MGI_FN int mgi_launch_same(const mg_launch *a, const mg_launch *b) {
          !memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) &&
          !memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out);
 }
+/* 1 if a launch, whose operands are made before it, may be run once: it is a piece of weights, and of what is made once,
+   with sizes that are numbers. */
+MGI_FN int mgi_once_right(const mg_model_list *l, const mg_launch *a) {
+  int right = a->kind == MG_LAUNCH_PIECE;
+  for (int k = 0; right && k < a->n_in; k++)
+    right = (l->value[a->in[k]].kind == MG_VALUE_WEIGHT || l->value[a->in[k]].kind == MG_VALUE_MADE) &&
+            mgi_value_fixed(l, &l->value[a->in[k]]);
+  for (uint32_t k = 0; right && k < l->piece[a->piece].n_nodes; k++)
+    right = mgi_node_fixed(l, &l->piece[a->piece].node[k]);
+  return right;
+}
 mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
   const mg_model_list *l = p->l;
   char ta[64], tb[64];
@@ -4798,6 +4891,8 @@ mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
   mgi_lifetimes(l, l->launch, l->n_launches, first, last);
   for (uint32_t k = 0; k < l->n_launches && s == MG_OK; k++) {
     const mg_launch *a = &l->launch[k];
+    if (k < l->n_once && !mgi_once_right(l, a))
+      s = mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u is made once, and is not of weights alone", k);
     for (int j = 0; j < a->n_in && s == MG_OK; j++)
       if (l->value[a->in[j]].kind == MG_VALUE_MADE && !made[a->in[j]])
         s = mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u reads '%s' before it is made", k, l->value[a->in[j]].name);
@@ -4814,6 +4909,9 @@ mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
         s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' of %s bytes is not known to fit storage %u of %s", is->name,
                     mgi_size_text(l->sizes, is->bytes, ta, sizeof ta), at - 1,
                     mgi_size_text(l->sizes, p->size[at - 1], tb, sizeof tb));
+      else if (is->alias && first[is->alias] < l->n_once)
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' is made in the place of '%s', which is made once", is->name,
+                    l->value[is->alias].name);
       else if (is->alias && (p->storage[is->alias] != at || holder[at] != is->alias))
         s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' is not where '%s' is, in whose place it is made", is->name,
                     l->value[is->alias].name);
@@ -4859,7 +4957,7 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
     mgi_putf(&t, "piece %u: ", k), mgi_write_piece(&t, &l->piece[k]), mgi_puts(&t, "\n");
   for (uint32_t k = 0; k < p->n_launches; k++) {
     const mg_launch *a = &p->launch[k];
-    mgi_putf(&t, "launch %u, line %d: ", k, a->from->line);
+    mgi_putf(&t, "launch %u%s, line %d: ", k, k < l->n_once ? ", once" : "", a->from->line);
     mgi_puts(&t, kind[a->kind]);
     if (a->kind == MG_LAUNCH_PIECE) mgi_putf(&t, " %u", a->piece);
     if (a->kind == MG_LAUNCH_FOREIGN) mgi_putf(&t, " %s", a->from->symbol);
@@ -4878,6 +4976,35 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
   for (uint32_t s = 0; s < p->n_storages; s++) mgi_putf(&t, "storage %u: ", s), mgi_write_bytes(&t, l, p->size[s]);
   mgi_putf(&t, "arena, storages at multiples of %d: ", MG_MODEL_ALIGN), mgi_write_bytes(&t, l, p->total);
   return mgi_text_done(&t, out, "mg_model_plan_print", e);
+}
+
+mg_status mg_model_once_print(const mg_model_list *l, char **out, mg_error *e) {
+  uint32_t *first = (uint32_t *)calloc(2 * (size_t)l->n_values, sizeof *first),
+           *last = first ? first + l->n_values : NULL;
+  double kept = 0, freed = 0;
+  char shape[120];
+  mgi_text t;
+  *out = NULL;
+  if (!l->n_once) return free(first), MG_OK;
+  if (!first) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for lifetimes");
+  memset(&t, 0, sizeof t);
+  mgi_lifetimes(l, l->launch, l->n_launches, first, last);
+  for (uint32_t k = 0; k < l->n_once; k++) {
+    const mg_launch *a = &l->launch[k];
+    const mg_value *v = &l->value[a->out[0]];
+    mgi_putf(&t, "once, line %d: %s(", a->from->line, l->piece[a->piece].node[0].op->name);
+    for (int j = 0; j < a->n_in; j++) mgi_puts(&t, j ? ", " : ""), mgi_write_value_name(&t, &l->value[a->in[j]]);
+    mgi_putf(&t, ") : %s%s, ", mg_dtype_name(v->type), mgi_dims_text(l->sizes, v->rank, v->dim, shape, sizeof shape));
+    if (last[a->out[0]] == l->n_launches) mgi_putf(&t, "%.0f bytes kept\n", mgi_value_bytes(l, v));
+    else mgi_puts(&t, "for another\n");
+    if (last[a->out[0]] == l->n_launches) kept += mgi_value_bytes(l, v);
+  }
+  for (uint32_t v = 1; v < l->n_values; v++)
+    if (mgi_once_takes(l, v) && last[v] < l->n_once) freed += mgi_value_bytes(l, &l->value[v]);
+  mgi_putf(&t, "once, when weights are loaded: %u launches, %.0f bytes kept, %.0f bytes of weights freed\n", l->n_once,
+           kept, freed);
+  free(first);
+  return mgi_text_done(&t, out, "mg_model_once_print", e);
 }
 
 #ifdef MIRAGE_SEARCH_H
@@ -5110,13 +5237,14 @@ MGI_FN mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_s
   if (p->program && c->keep && mgi_found_take(p, c, &verify)) return MG_OK;
   verify.time_limit_s = 0;
   if (seconds > 0) search.time_limit_s = 0.6 * seconds, verify.time_limit_s = 0.4 * seconds;
-  if (!p->program || c->no_search) s = MG_NOT_FOUND;
+  if (!p->program || c->no_search || !p->launches) s = MG_NOT_FOUND;
   else if (mgi_found_stopped(&search)) s = mg_fail(&why, MG_NOT_FOUND, "search", "interrupted");
   else s = mgi_found_search(p, &search, &verify, &why);
   if (s == MG_NO_MEMORY) return mg_fail(e, s, f->l->m->name, "%s", why.msg);
   if (s == MG_OK && c->keep && !mgi_found_stopped(&search)) mgi_found_keep(p, c);
   if (s == MG_OK) return s;
-  if (p->program && !c->no_search) snprintf(p->why, sizeof p->why, "%.250s", why.msg);
+  if (!p->launches) snprintf(p->why, sizeof p->why, "made once, when weights are loaded");
+  else if (p->program && !c->no_search) snprintf(p->why, sizeof p->why, "%.250s", why.msg);
   verify.time_limit_s = 0, verify.stop = NULL; /* by identity, at once */
   return mgi_found_written(p, &verify, e);
 }
@@ -5141,7 +5269,7 @@ MGI_FN mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *
     for (uint32_t j = 0; j < n && s == MG_OK; j++) {
       mg_found_piece *p = &f->piece[order[j]];
       const double seconds = end > 0 ? (end + timer->seconds - mgi_found_seconds()) / left : 0;
-      if (again && (!p->written || !p->program || end <= 0 || c->no_search || seconds < 1)) continue;
+      if (again && (!p->written || !p->program || !p->launches || end <= 0 || c->no_search || seconds < 1)) continue;
       if (c->progress) c->progress(c->user, f, order[j]);
       left--;
       mgi_found_drop(p);
@@ -5168,7 +5296,7 @@ mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *
     out->at[0][k] = c.sym ? c.sym[k] : l->m->symbol[k].least, out->at[1][k] = l->m->symbol[k].most;
   out->piece = (mg_found_piece *)calloc(l->n_pieces + 1, sizeof *out->piece);
   if (!out->piece) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the search");
-  for (uint32_t k = 0; k < l->n_launches; k++)
+  for (uint32_t k = l->n_once; k < l->n_launches; k++)
     if (l->launch[k].kind == MG_LAUNCH_PIECE) out->piece[l->launch[k].piece].launches++;
   s = mgi_found_all(out, &c, end, &timer, e);
   out->seconds = mgi_found_seconds() - began;
@@ -5214,9 +5342,10 @@ mg_status mg_model_found_print(const mg_model_found *f, char **out, mg_error *e)
   mgi_text t;
   *out = NULL;
   memset(&t, 0, sizeof t);
-  for (uint32_t k = 0; k < l->n_launches; k++) l->launch[k].kind == MG_LAUNCH_PIECE ? pieces++ : others++;
+  for (uint32_t k = l->n_once; k < l->n_launches; k++) l->launch[k].kind == MG_LAUNCH_PIECE ? pieces++ : others++;
   mgi_putf(&t, "model %s: %u launches, %u of %u distinct pieces, %u updates and foreign kernels\n", l->m->name,
-           l->n_launches, pieces, l->n_pieces, others);
+           l->n_launches - l->n_once, pieces, l->n_pieces, others);
+  if (l->n_once) mgi_putf(&t, "%u launches more once, when weights are loaded\n", l->n_once);
   mgi_puts(&t, "piece  launches  kernels       us predicted");
   for (int j = 0; j < f->n_at; j++) mgi_puts(&t, j ? " | " : " at "), mgi_found_put_at(&t, f, j);
   mgi_puts(&t, ", verdict\n");
@@ -5279,6 +5408,9 @@ mg_status mg_model_chain_print(const mg_model_found *f, int *equal, char **out, 
     if (!seen) mgi_putf(&t, "foreign %s: only measured\n", a->from->symbol);
   }
   mgi_putf(&t, "partition: composes to the model for all sizes, as terms; %u updates are copies\n", updates);
+  if (l->n_once)
+    mgi_putf(&t, "once: %u launches, of weights alone, are run when these are loaded, and are in the composition\n",
+             l->n_once);
   if (*equal) {
     mgi_putf(&t, "whole: EQUAL");
     if (bounds)
@@ -5679,6 +5811,10 @@ MGI_FN mg_status mgi_loaded_fits(mg_model_loaded *g, const mg_launch *a, mgi_loa
   }
   return MG_OK;
 }
+/* 1 if value v is made once. */
+MGI_FN int mgi_loaded_kept(const mg_model_loaded *g, uint32_t v) {
+  return g->l->value[v].kind == MG_VALUE_MADE && g->plan->first[v] < g->l->n_once;
+}
 MGI_FN mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
   const char **text = (const char **)calloc(2 * (size_t)g->n_files + 2, sizeof *text),
              **name = text ? text + g->n_files + 1 : NULL;
@@ -5697,10 +5833,11 @@ MGI_FN mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
     const mgi_loaded_file *f = &g->file[x->file];
     s = mgi_loaded_fits(g, a, &g->file[x->file], e);
     const mg_emitted_info *info = mg_device_info(g->d, f->is);
-    if (s != MG_OK || g->cfg.no_early || !info || !mg_device_early(g->d, f->is)) continue;
+    if (s != MG_OK || g->cfg.no_early || !info || !mg_device_early(g->d, f->is) || k < g->l->n_once) continue;
     x->early = 1;
     for (int j = 0; j < a->n_in; j++)
-      if (info->early >> j & 1 && g->l->value[a->in[j]].kind != MG_VALUE_WEIGHT) x->early = 0;
+      if (info->early >> j & 1 && g->l->value[a->in[j]].kind != MG_VALUE_WEIGHT && !mgi_loaded_kept(g, a->in[j]))
+        x->early = 0;
   }
   for (uint32_t k = 0; k < g->n_files && s == MG_OK; k++) {
     mgi_loaded_file *f = &g->file[k];
@@ -5729,6 +5866,7 @@ MGI_FN int mgi_loaded_place(const mg_model_loaded *g, uint32_t u) {
   const mg_value *is = &l->value[v], *to = &l->value[state];
   int64_t n;
   if (is->kind != MG_VALUE_MADE || is->alias || is->taken || is->type != to->type || a->dim != to->outer) return 0;
+  if (mgi_loaded_kept(g, v)) return 0;
   if (a->dim && !(mgi_size_number(l->sizes, is->dim[a->dim], &n) && n == 1)) return 0;
   if (mgi_loaded_row(g, state) % MGI_LOADED_ALIGN) return 0;
   for (int k = 0; k < l->m->n_outputs; k++)
@@ -5946,6 +6084,20 @@ MGI_FN mg_status mgi_loaded_fill(mg_model_loaded *g, mg_error *e) {
   return s == MG_OK ? mg_device_wait(g->d, e) : s;
 }
 
+MGI_FN mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e);
+/* What is made once, of weights that are there; those that no step reads go. */
+MGI_FN mg_status mgi_loaded_once(mg_model_loaded *g, mg_error *e) {
+  mg_status s = MG_OK;
+  for (uint32_t k = 0; k < g->l->n_once && s == MG_OK; k++) s = mgi_loaded_start(g, k, e);
+  if (s == MG_OK && g->l->n_once) s = mg_device_wait(g->d, e);
+  g->is.once = g->l->n_once;
+  for (uint32_t v = 1; v < g->l->n_values && s == MG_OK; v++) {
+    if (!mgi_once_takes(g->l, v) || g->plan->last[v] >= g->l->n_once) continue;
+    mg_device_free(g->d, g->at[v]);
+    g->is.weights -= g->bytes[v], g->at[v] = NULL, g->bytes[v] = 0;
+  }
+  return s;
+}
 void mg_model_unload(mg_model_loaded *g) {
   if (!g) return;
   for (uint32_t k = 0; g->file && k < g->n_files; k++)
@@ -5997,10 +6149,11 @@ mg_status mg_model_load(const mg_model_found *f, mg_device *d, const int64_t *ro
   if (s == MG_OK) s = mgi_loaded_updates(g, e);
   if (s == MG_OK) s = mgi_loaded_texts(g, e);
   if (s == MG_OK) s = mgi_loaded_files(g, e);
-  for (uint32_t k = 0; s == MG_OK && k < g->plan->n_launches; k++)
+  for (uint32_t k = l->n_once; s == MG_OK && k < g->plan->n_launches; k++)
     if (g->plan->launch[k].kind != MG_LAUNCH_UPDATE) g->is.launches++, g->is.early += (uint32_t)g->launch[k].early;
   if (s == MG_OK) s = mgi_loaded_memory(g, e);
   if (s == MG_OK) s = mgi_loaded_fill(g, e);
+  if (s == MG_OK) s = mgi_loaded_once(g, e);
   if (s == MG_OK) *out = g;
   else mg_model_unload(g);
   return s;
@@ -6010,6 +6163,9 @@ void mg_model_loaded_say(const mg_model_loaded *g, mg_model_loaded_info *i) { *i
 MGI_FN mg_status mgi_loaded_shape(mg_model_loaded *g, uint32_t v, const int64_t *sym, mg_shape *shape, mg_error *e) {
   const mg_value *is = &g->l->value[v];
   mg_status s = mgi_symbols_fit(g->l->m, sym, e);
+  if (s == MG_OK && mgi_once_takes(g->l, v))
+    s = mg_fail(e, MG_BAD_INPUT, g->l->m->name, "'%s' went into what was made once: other weights are loaded again",
+                is->name);
   if (s == MG_OK) s = mg_value_shape(g->l, is, sym, shape, e);
   const size_t bytes = s == MG_OK ? (size_t)mg_shape_elements(shape) * (size_t)mg_dtype_bytes(is->type) : 0;
   if (s == MG_OK && is->kind != MG_VALUE_MADE && bytes > g->bytes[v])
@@ -6120,7 +6276,7 @@ MGI_FN mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e) {
 }
 MGI_FN mg_status mgi_loaded_all(mg_model_loaded *g, mg_error *e) {
   mg_status s = MG_OK;
-  for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) s = mgi_loaded_start(g, k, e);
+  for (uint32_t k = g->l->n_once; k < g->plan->n_launches && s == MG_OK; k++) s = mgi_loaded_start(g, k, e);
   return s;
 }
 /* Sizes, rows of placed updates, tables. */
@@ -6133,8 +6289,9 @@ MGI_FN mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     const mg_value *is = &l->value[v];
     const mg_shape *have = &g->S.shape[v], *room = &g->S.room[v];
-    if (is->kind == MG_VALUE_WEIGHT) g->is.read += g->bytes[v];
-    if (is->kind == MG_VALUE_STATE)
+    const int made = is->kind == MG_VALUE_MADE && mgi_loaded_kept(g, v);
+    if (is->kind == MG_VALUE_WEIGHT && g->plan->last[v] >= l->n_once) g->is.read += g->bytes[v];
+    if (is->kind == MG_VALUE_STATE || (made && g->plan->last[v] >= l->n_once))
       g->is.read += (uint64_t)mg_shape_elements(have) * (uint64_t)mg_dtype_bytes(is->type);
     for (int d = 0; d < is->rank && is->kind == MG_VALUE_STATE && s == MG_OK; d++)
       if (d != is->outer && have->dim[d] != room->dim[d])
@@ -6194,10 +6351,12 @@ mg_status mg_model_timeline(mg_model_loaded *g, const int64_t *sym, double *us, 
   mg_status s = mgi_loaded_sizes(g, e);
   for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
     s = mg_device_mark(g->d, (int)k, e);
-    if (s == MG_OK) s = mgi_loaded_start(g, k, e);
+    if (s == MG_OK && k >= g->l->n_once) s = mgi_loaded_start(g, k, e);
   }
   if (s == MG_OK) s = mg_device_mark(g->d, (int)g->plan->n_launches, e);
-  return s == MG_OK ? mg_device_between(g->d, (int)g->plan->n_launches, us, e) : s;
+  if (s == MG_OK) s = mg_device_between(g->d, (int)g->plan->n_launches, us, e);
+  for (uint32_t k = 0; k < g->l->n_once && s == MG_OK; k++) us[k] = 0;
+  return s;
 }
 
 typedef struct mgi_loaded_checking {

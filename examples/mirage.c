@@ -2127,6 +2127,7 @@ static void model_say(const mg_model_loaded *g, const mg_device *d, const mg_mod
   for (uint32_t k = 0; k < q->n_pieces; k++) kept += (uint32_t)f->piece[k].kept;
   printf("model %s on %s: %u files, %u of them foreign; %u of %u pieces as searched, others as written\n", q->m->name, mg_device_name(d), i.files, i.foreign, kept, q->n_pieces);
   printf("a step: %u launches, %u by programmatic dependent launch; of %u updates %u made in place, %u copied\n", i.launches, i.early, i.placed + i.copies, i.placed, i.copies);
+  if (i.once) printf("once, as weights were loaded: %u launches\n", i.once);
   printf("bytes: weights %llu, states %llu, arena %llu, workspaces %llu\n", (unsigned long long)i.weights, (unsigned long long)i.states, (unsigned long long)i.arena, (unsigned long long)i.workspaces);
 }
 static int by_value(const void *a, const void *b) {
@@ -2541,6 +2542,15 @@ static int model_search(const options *o, const mg_model_list *l) {
   mg_model_list_free(q);
   return code;
 }
+/* What of a model is made when weights are loaded. */
+static mg_status model_once(const mg_model_list *l, char **text, mg_error *e) {
+  mg_model_list *q = NULL;
+  mg_status s = mg_model_partition(l, NULL, &q, e);
+  if (s == MG_LIMIT) return MG_OK; /* a model of so many operators has a plan, and is not cut */
+  if (s == MG_OK) s = mg_model_once_print(q, text, e);
+  mg_model_list_free(q);
+  return s;
+}
 static int do_model(const options *o) {
   const char *what = o->file[0];
   const int print = !strcmp(what, "print"), plan = !strcmp(what, "plan"), eval = !strcmp(what, "eval"), run = !strcmp(what, "run");
@@ -2551,7 +2561,7 @@ static int do_model(const options *o) {
   mg_error e;
   size_t n;
   int code = 0;
-  char *out = NULL, msg[160];
+  char *out = NULL, *once = NULL, msg[160];
   if (!print && !plan && !eval && !run && !found) {
     snprintf(msg, sizeof msg, "expected print, plan, eval, run, search, verify, emit or check, found '%.60s'", what);
     return fault(MG_BAD_INPUT, "model", msg);
@@ -2579,9 +2589,11 @@ static int do_model(const options *o) {
   if (s == MG_OK) s = mg_model_list_of(m, &l, &e);
   if (s == MG_OK && (plan || eval)) s = mg_model_plan_of(l, &p, &e);
   if (s == MG_OK && (print || plan)) s = print ? mg_model_print(m, &out, &e) : mg_model_plan_print(p, &out, &e);
+  if (s == MG_OK && plan) s = model_once(l, &once, &e);
   if (s != MG_OK) code = report(s, &e);
   else code = found ? model_search(o, l) : eval ? model_eval(o, l, p) : run ? model_run(o, l) : write_all(NULL, NULL, out);
-  mg_string_free(out), free(text);
+  if (!code && once) code = write_all(NULL, NULL, once);
+  mg_string_free(out), mg_string_free(once), free(text);
   mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
   return code;
 }
