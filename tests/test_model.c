@@ -891,6 +891,89 @@ static void test_partition_mutants(void **state) {
   assert_true(n[0] > 30 && n[1] > 3 && n[2] > 3 && n[3] > 3 && n[4] > 300 && n[5] > 30 && n[6] > 50);
 }
 
+/* What weights alone decide comes first, each operator a piece, and is kept: not what a kernel has by addresses, what is
+   larger than what it is made of (f32), hangs on a symbol, or is changed in place. */
+static void test_once(void **state) {
+  static const char text[] =
+      "model m sym n in 1..8 input X : f16[n, 4] weight G : f16[4] weight W[2], V[2] : f16[4, 4] weight R : f16[1, 4]\n"
+      "for l=2 { X = matmul(X, mul(W[l], transpose(reshape(scale(G, 1/2), [1, 4]), [1, 0]))) "
+      "X = add(X, slice(matmul(X, concat(W[l], V[l], dim=1)), dim=1, from=2, n=4)) X = matmul(X, transpose(W[l], [1, 0])) }\n"
+      "X = add(X, add(sqr(repeat(R, dim=0, n=n)), sqr(slice(R, dim=1, from=0, n=4)))) Y = cast(exp(cast(R, f32)), f16) X = add(X, Y)\n"
+      "U = matmul(cast(X, f32), cast(W[0], f32)) P = neg(R) S = extern user \"k\" (P, R) : in P X = add(X, S) Z = sqr(abs(G)) output X, U, Z";
+  static const char want[] = "scale reshape transpose mul concat scale reshape transpose mul concat slice sqr cast exp cast abs sqr ";
+  char found[sizeof want + 64] = "", *s = NULL;
+  const int64_t sym[1] = {3};
+  mg_model *m = model_of(text);
+  mg_model_list *l = list_of(m), *q = partition_of(l, 0, 0);
+  mg_model_plan *p = plan_of(q);
+  mg_model_distance off;
+  mg_model_config c, with;
+  mg_error e;
+  int n[5] = {0};
+  (void)state;
+  for (uint32_t k = 0; k < q->n_once; k++) {
+    const mg_piece *x = &q->piece[q->launch[k].piece];
+    strcat(found, x->node[0].op->name), strcat(found, " ");
+    assert_int_equal(x->n_nodes, 1);
+  }
+  assert_string_equal(found, want);
+  assert_int_equal(mg_model_once_print(q, &s, &e), MG_OK);
+  assert_non_null(strstr(s, "once, line 2: mul(W[1], transpose) : f16[4, 4], 32 bytes kept\n"));
+  assert_non_null(strstr(s, "once, line 2: scale(G) : f16[4], for another\n"));
+  /* two layers' 32 and 64, two rows and Z; V and G are read by no step */
+  assert_non_null(strstr(s, "once, when weights are loaded: 17 launches, 216 bytes kept, 72 bytes of weights freed\n"));
+  mg_string_free(s);
+  assert_int_equal(mg_model_once_print(l, &s, &e), MG_OK);
+  assert_null(s);
+  memset(&c, 0, sizeof c);
+  c.foreign = doubled, with = c, with.plan = p;
+  for (with.order = 0; with.order < 4; with.order++) {
+    if (mg_model_compare(l, q, sym, 2, 3, &c, &with, &off, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_true(off.off == 0);
+  }
+  for (uint32_t k = q->n_once; k < q->n_launches; k++) { /* a step's launch as one that is made once */
+    const mg_launch was = q->launch[k];
+    q->launch[k] = p->launch[k] = q->launch[q->n_once], q->launch[q->n_once] = p->launch[q->n_once] = was, q->n_once++;
+    assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+    n[0] += strstr(e.msg, "is made once, and is not of weights alone") != NULL;
+    q->n_once--, q->launch[q->n_once] = p->launch[q->n_once] = q->launch[k], q->launch[k] = p->launch[k] = was;
+  }
+  for (uint32_t k = 0; k < q->n_once; k++) {
+    const uint32_t v = q->launch[k].out[0], last = p->last[v];
+    if (last != q->n_launches) continue;
+    for (p->last[v] = k; p->last[v] < last; p->last[v]++, n[1]++) /* kept for the first step alone */
+      assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+    for (uint32_t j = k + 1; j < q->n_launches; j++) { /* its memory taken by another */
+      const uint32_t u = q->launch[j].out[0], was = p->storage[u];
+      if (q->value[u].kind != MG_VALUE_MADE || q->value[u].alias || q->value[u].taken) continue;
+      p->storage[u] = p->storage[v], n[2]++;
+      assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+      p->storage[u] = was;
+    }
+    for (uint32_t j = q->n_once; j < q->n_launches; j++) /* changed in place by a step */
+      if (q->launch[j].kind == MG_LAUNCH_FOREIGN) {
+        mg_value *x = &q->value[q->launch[j].out[0]];
+        const uint32_t was = x->alias;
+        x->alias = v, n[3]++;
+        assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+        assert_non_null(strstr(e.msg, "which is made once"));
+        x->alias = was;
+      }
+    for (uint32_t j = k + 1; j < q->n_once; j++) { /* of another layer */
+      mg_launch *a = &q->launch[k], *b = &q->launch[j];
+      if (a->piece != b->piece || !memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in)) continue;
+      a->out[0] = b->out[0], b->out[0] = v, n[4]++;
+      assert_true(refuses(q));
+      b->out[0] = a->out[0], a->out[0] = v;
+    }
+  }
+  assert_int_equal(mg_model_plan_check(p, &e), MG_OK);
+  print_message("mutants refused: %d launches, %d lives, %d storages, %d in place, %d layers\n", n[0], n[1], n[2], n[3],
+                n[4]);
+  assert_true(n[0] > 6 && n[1] > 30 && n[2] > 30 && n[3] == 7 && n[4] == 2);
+  mg_model_plan_free(p), mg_model_list_free(q), mg_model_list_free(l), mg_model_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_text),    cmocka_unit_test(test_builder), cmocka_unit_test(test_errors),
@@ -898,6 +981,7 @@ int main(void) {
       cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),   cmocka_unit_test(test_mutants),
       cmocka_unit_test(test_scratch), cmocka_unit_test(test_launches), cmocka_unit_test(test_orders),
       cmocka_unit_test(test_in_place), cmocka_unit_test(test_every_step),
-      cmocka_unit_test(test_partition), cmocka_unit_test(test_least_cuts), cmocka_unit_test(test_partition_mutants)};
+      cmocka_unit_test(test_partition), cmocka_unit_test(test_least_cuts), cmocka_unit_test(test_partition_mutants),
+      cmocka_unit_test(test_once)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -624,6 +624,107 @@ static void test_ranges(void **state) {
   whole_free(&x);
 }
 
+/* What weights alone decide is made as they are loaded, and by no step: products, in two layers; what only an update
+   reads, into no state's row. */
+static const char once_text[] =
+    "model once\nsym n in 1..4\nsym p in 1..8 device\ninput T : i32[n, 1]\nweight E : f16[20, 32]\n"
+    "weight G, R : f16[1, 32]\nweight W[2], V[2] : f16[32, 32]\nstate K[2] : f16[p, 32]\n"
+    "X = reshape(gather(E, T), [n, 32])\n"
+    "for l=2 {\n  A = matmul(X, mul(W[l], scale(G, 3)))\n  update K[l] at p-1 = scale(R, 3)\n"
+    "  B = matmul(X, concat(W[l], V[l], dim=1))\n"
+    "  A = add(A, mul(slice(B, dim=1, from=0, n=32), slice(B, dim=1, from=32, n=32)))\n"
+    "  X = scale(add(A, sum(K[l], dim=0)), 1/4)\n}\n"
+    "Y = add(X, G)\noutput Y\n";
+typedef struct others { mg_model *m; mg_model_list *l, *q; mg_model_found found; } others;
+static others swapped(others to) { /* the model at hand is another */
+  const others was = {m, l, q, found};
+  m = to.m, l = to.l, q = to.q, found = to.found;
+  return was;
+}
+static void test_once(void **state) {
+  others x;
+  mg_error e;
+  mg_device_counts a, b;
+  mg_model_loaded_info is;
+  uint32_t scaled = 0, made = 0;
+  int caught = 0, n = 0;
+  (void)state;
+  memset(&x, 0, sizeof x);
+  if (mg_model_parse(once_text, sizeof once_text - 1, where, NULL, &x.m, &e) || mg_model_list_of(x.m, &x.l, &e) ||
+      mg_model_partition(x.l, NULL, &x.q, &e))
+    fail_msg("%s: %s", e.where, e.msg);
+  x.found = found_of(x.q);
+  const others was = swapped(x);
+  for (uint32_t k = 0; k < q->n_once; k++) scaled += !strcmp(q->piece[q->launch[k].piece].node[0].op->name, "scale");
+  assert_true(q->n_once == 8 && q->n_once < q->n_launches && scaled > 0);
+  const uint32_t w = mg_value_find(q, "W", 1), r = mg_value_find(q, "R", -1), g_of = mg_value_find(q, "G", -1);
+  mg_device_count(dev, &a);
+  pair y = load(NULL);
+  mg_device_count(dev, &b);
+  mg_model_loaded_say(y.g, &is);
+  assert_int_equal(b.launches - a.launches, q->n_once);
+  assert_int_equal(is.once, q->n_once);
+  assert_int_equal(is.weights, 2 * (20 * 32 + 32)); /* E and G: steps read them */
+  assert_true(!y.g->at[w] && !y.g->at[r] && y.g->at[g_of] && is.placed == 0 && is.copies == 2);
+  steps(&y, STEPS);
+  mg_device_count(dev, &a);
+  print_message("%u launches once, %u a step, %u early, off %.3g\n", is.once, is.launches, is.early, y.off);
+  assert_true(y.off > 0 && y.off < 0.01 * NEAR);
+  assert_int_equal(a.launches - b.launches, (uint64_t)is.launches * STEPS);
+  mg_model_loaded_say(y.g, &is); /* what is made once, by layer; E and G; both states */
+  assert_int_equal(is.read, 2 * (2 * (32 * 32 + 32 * 64 + 32) + 20 * 32 + 32 + 2 * 8 * 32));
+  double *x_of = (double *)calloc(32 * 32, sizeof *x_of);
+  const int64_t sym[2] = {room[0], room[1]};
+  assert_int_equal(mg_model_put(y.g, w, sym, x_of, &e), MG_BAD_INPUT); /* it would be stale */
+  assert_non_null(strstr(e.msg, "'W' went into what was made once"));
+  assert_int_equal(mg_model_put(y.g, g_of, sym, x_of, &e), MG_BAD_INPUT);
+  free(x_of), unload(&y);
+  /* 0: weights that are others since they were loaded; 1: one of the launches left out; 2: one layer's in the other's
+     place; 3: what a step makes in its memory; 4: in a state's row; else the same loaded again, which is right. */
+  for (int kind = 0; kind < 6; kind++)
+    for (uint32_t k = 0; k < (kind == 0 || kind == 5 ? 1 : q->n_once); k++) {
+      y = load(NULL);
+      mg_model_loaded *g = y.g;
+      const uint32_t v = q->launch[k].out[0];
+      const int kept = g->plan->last[v] == q->n_launches;
+      int applies = kind == 0 || kind == 5;
+      if (kind == 0)
+        for (int64_t j = 0; j < 32 * 32; j++) y.d->data[mg_value_find(l, "W", 1)][j] *= 0.5;
+      if (kind == 1 && kept) { /* its memory as it is before */
+        const size_t bytes = (size_t)mgi_value_bytes(q, &q->value[v]);
+        unsigned char *none = (unsigned char *)calloc(1, bytes);
+        assert_int_equal(mg_device_copy(dev, MG_TO_DEVICE, g->at[v], bytes, none, bytes, bytes, 1, &e), MG_OK);
+        applies = 1, free(none);
+      }
+      for (uint32_t j = k + 1; kind == 2 && j < q->n_once && kept && !applies; j++) {
+        const uint32_t u = q->launch[j].out[0];
+        if (q->launch[j].piece != q->launch[k].piece || g->plan->last[u] != q->n_launches || q->launch[j].n_in < 2) continue;
+        unsigned char *at = g->at[u];
+        applies = 1, g->at[u] = g->at[v], g->at[v] = at;
+      }
+      for (uint32_t j = q->n_once; kind == 3 && j < q->n_launches && kept && !applies; j++) {
+        const uint32_t u = q->launch[j].out[0];
+        if (q->value[u].kind != MG_VALUE_MADE) continue;
+        applies = 1, g->at[u] = g->at[v];
+      }
+      for (uint32_t j = q->n_once; kind == 4 && j < q->n_launches && !applies; j++) {
+        if (q->launch[j].kind != MG_LAUNCH_UPDATE || q->launch[j].in[0] != v) continue;
+        applies = 1, g->launch[j].placed = 1, g->into[v] = j + 1;
+      }
+      for (int t = 0; t < STEPS && applies && y.off < 1e300; t++) step(&y, t, &e);
+      if (applies && kind < 5) n++, caught += y.off > 0.01 * NEAR;
+      if (applies && kind < 5 && y.off <= 0.01 * NEAR) print_message("mutant %d of %u: off by %.3g alone\n", kind, k, y.off);
+      if (kind == 5) assert_true(y.off < 0.01 * NEAR);
+      made += (uint32_t)applies;
+      unload(&y);
+    }
+  print_message("%d of %d mutants caught\n", caught, n);
+  assert_int_equal(caught, n);
+  assert_true(n >= 12 && made == (uint32_t)n + 1);
+  swapped(was);
+  mg_model_found_free(&x.found), mg_model_list_free(x.q), mg_model_list_free(x.l), mg_model_free(x.m);
+}
+
 /* A file that cannot be opened cannot be at the second time either. */
 static void test_opened(void **state) {
   const char *const of = "#include \"mirage_cuda.cuh\"\n", *const name = "none";
@@ -648,6 +749,6 @@ int main(void) {
                                      cmocka_unit_test(test_weights), cmocka_unit_test(test_check),
                                      cmocka_unit_test(test_sized), cmocka_unit_test(test_rows),
                                      cmocka_unit_test(test_bounds), cmocka_unit_test(test_ranges),
-                                     cmocka_unit_test(test_opened)};
+                                     cmocka_unit_test(test_opened), cmocka_unit_test(test_once)};
   return cmocka_run_group_tests_name("a model on a device", tests, setup, teardown);
 }
