@@ -84,7 +84,7 @@
    DOES NOT, in this version
      Take an update, a launch of its own, into a piece: what only an update reads is made in its row, the rest are
      copies.  Have kernels read `device` symbols from memory: they come with the launch, and the graph is changed for
-     each value.  Fold a gain into the matrix behind it.  Keep states on a device that grow along two dimensions, or run
+     each value.  Join products of one operand into one.  Keep states on a device that grow along two dimensions, or run
      steps of other sizes than they were loaded for in the rest.  Evaluate foreign kernels in float64 without a function of the caller's.  What one changes in place
      (`: bf16[n, 64], in K`) is a state, or what the model made, which nobody reads afterwards.
      Check the body of a function that nobody calls. */
@@ -333,6 +333,9 @@ typedef struct mg_launch {
 /* What is to hold where the symbols have values, and could not be shown for all: dimension `dim` is `want`. */
 typedef struct mg_size_check { const char *name; int dim; mg_size have, want; const mg_step *from; } mg_size_check;
 
+/* A gain that a partition folds into the matrix behind it, as two programs of the same operands x, gain and matrix. */
+typedef struct mg_fold { mg_piece written, folded; } mg_fold;
+
 typedef struct mg_model_list {
   const mg_model *m;
   mg_sizes *sizes;    /* symbol k of the model is symbol k of the pool */
@@ -342,6 +345,8 @@ typedef struct mg_model_list {
   mg_size_check *check;
   uint32_t n_values, n_launches, n_pieces, n_checks, cap_values, cap_launches, cap_pieces, cap_checks;
   uint32_t n_once;    /* of a partition: the first launches, of weights alone (>>modelparts); else 0 */
+  uint32_t n_folds;   /* of a partition: what it folds, each once */
+  mg_fold *fold;
   uint32_t output[MG_MAX_OUT];
   mg_graph *arena;
   const struct mg_model_list *whole; /* NULL, or the list that this is a partition of: the pool of sizes is its */
@@ -375,13 +380,19 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer);
    launches, each a piece, n_once of them, which a device runs once, when weights are loaded (mg_model_load).  What they
    make, of the type that it has as written, and steps read, is kept.  Left with its reader is what kernels do by
    addresses (reshape, transpose, slice, repeat), and what is larger than all that it is made of, but for products.
-   mg_model_step, the reference, runs all launches in every step: it never has what is of other weights. */
+   mg_model_step, the reference, runs all launches in every step: it never has what is of other weights.
+   `fold`: where all readers of a normed value are products by a weight that nobody else reads, its gain goes into these
+   weights, rms_norm(x, g) W = rms_norm(x) (diag(g) W), which is made once.  It is rounded once more then, as what it is
+   made of and the normed value were: in bf16 that is as safe as written; not in f16, where small products underflow, so
+   that these stand as they are written.  Each fold is a pair of programs, which mg_model_search verifies (link 1), and
+   mg_model_partition_check takes such a product for the one that is written, and nothing else. */
 
 typedef struct mg_partition_config {
   const mg_machine *machine; /* NULL: the first row of the table */
   const int64_t *sym;        /* the values of the symbols that are priced; NULL: the least, and the greatest */
   int max_kernels;           /* a piece is of at most so many kernels by the count above; 0: 3 */
   int max_ops;               /* operators of a piece, as they are written; 0: 24, at most 64 */
+  int fold;                  /* 1: gains of bf16 are folded into the weights behind them */
 } mg_partition_config;
 
 /* l is read as long as *out lives.  cfg may be NULL.  MG_LIMIT: more than 16384 operators. */
@@ -546,6 +557,7 @@ typedef struct mg_model_found {
   int n_at;                  /* sizes priced: those given, or the symbols' least and greatest */
   int64_t at[2][MG_MODEL_MAX_SYMBOLS];
   mg_found_piece *piece;
+  mg_verify_report *fold;    /* of each of the list's folds: the folded program is EQUAL to the one that is written */
   double us[2];              /* of a step without foreign kernels and updates */
   double seconds;
 } mg_model_found;
@@ -1833,6 +1845,13 @@ MGI_FN int mgi_size_number(const mg_sizes *sizes, mg_size s, int64_t *n) {
   return b[0] == b[1] && b[0] > INT64_MIN && b[0] < INT64_MAX;
 }
 
+/* 1 if all sizes of a value are numbers. */
+MGI_FN int mgi_value_fixed(const mg_model_list *l, const mg_value *v) {
+  int64_t n;
+  int fixed = 1;
+  for (int d = 0; d < v->rank; d++) fixed &= mgi_size_number(l->sizes, v->dim[d], &n);
+  return fixed;
+}
 /* 1 if symbol k is in it. */
 MGI_FN int mgi_size_has(const mg_model_list *l, mg_size size, int k) {
   char *text = NULL;
@@ -2870,7 +2889,7 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer) 
       that only grow with an interval end it.  What was priced once is known by its hash.
    4. The pieces become a list of their own; pieces that are equal up to names are one (mgi_piece_equal). */
 
-enum { MGI_ATOMS = 16384, MGI_PRICED = 20000, MGI_MOST_OPS = 64 };
+enum { MGI_ATOMS = 16384, MGI_PRICED = 20000, MGI_MOST_OPS = 64, MGI_FOLDS = 64 };
 #define MGI_NO_PRICE 1e30
 
 typedef struct mgi_atom {
@@ -2882,6 +2901,7 @@ typedef struct mgi_atom {
   int lazy;          /* of weights alone */
   int fixed;         /* lazy, and of sizes that are numbers: it may be made once */
   int once;          /* it is, before all steps */
+  const mg_piece_node *is; /* the operator, where it is not the launch's */
   int own;           /* a reshape of its reader's own: it comes right before that */
 } mgi_atom;
 typedef struct mgi_edge { uint32_t from, to; } mgi_edge;
@@ -2905,6 +2925,9 @@ typedef struct mgi_parting {
   double *price;
   uint32_t n_known;
   uint32_t n_once;      /* the first places: of atoms that are made once */
+  mg_graph *arena;      /* NULL, or that of folds */
+  mg_fold *fold;
+  uint32_t n_folds;
   mg_error *e;
 } mgi_parting;
 
@@ -3012,6 +3035,131 @@ MGI_FN int mgi_atoms_of(mgi_parting *P) {
   return 1;
 }
 
+/* The operator of an atom that is one. */
+MGI_FN const mg_piece_node *mgi_atom_node(const mgi_parting *P, const mgi_atom *a) {
+  return a->is ? a->is : &P->l->piece[P->l->launch[a->launch].piece].node[a->node];
+}
+MGI_FN int mgi_atom_of(const mgi_parting *P, const mgi_atom *a, mg_opcode op) {
+  if (a->node == UINT32_MAX) return 0;
+  const char *name = mgi_atom_node(P, a)->op->name;
+  return mg_op_find(name, strlen(name)) == op;
+}
+/* ---- folds */
+MGI_FN int mgi_foldable(const mgi_parting *P, uint32_t v, int rank) {
+  const mg_value *is = &P->value[v];
+  return is->kind == MG_VALUE_WEIGHT && is->type == MG_BF16 && is->rank == rank && mgi_value_fixed(P->l, is);
+}
+/* Operands of atoms, and outputs, that are value v. */
+MGI_FN uint32_t mgi_fold_readers(const mgi_parting *P, uint32_t v) {
+  uint32_t n = 0;
+  for (uint32_t a = 0; a < P->n_atoms; a++)
+    for (uint32_t j = 0; j < P->atom[a].n_in; j++) n += P->operand[P->atom[a].in + j] == v;
+  for (int k = 0; k < P->l->m->n_outputs; k++) n += P->l->output[k] == v;
+  return n;
+}
+/* 1 if atom a is a product of value v by a weight of its own. */
+MGI_FN int mgi_fold_product(const mgi_parting *P, const mgi_atom *a, uint32_t v) {
+  if (!mgi_atom_of(P, a, MG_OP_MATMUL) || P->operand[a->in] != v) return 0;
+  const uint32_t w = P->operand[a->in + 1];
+  return mgi_foldable(P, w, 2) && mgi_fold_readers(P, w) == 1;
+}
+/* 1 if the gain of atom a goes into all that read its result. */
+MGI_FN int mgi_folds(const mgi_parting *P, const mgi_atom *a) {
+  uint32_t products = 0;
+  if (!mgi_atom_of(P, a, MG_OP_RMS_NORM) || a->n_in != 2 || P->n_folds == MGI_FOLDS) return 0;
+  const mg_value *x = &P->value[P->operand[a->in]], *out = &P->value[a->out];
+  if (!mgi_foldable(P, P->operand[a->in + 1], 1) || x->type != MG_BF16 || out->type != MG_BF16 || out->taken) return 0;
+  for (const mg_expr *arg = mgi_atom_node(P, a)->op->arg; arg; arg = arg->next)
+    if (arg->kind == '=' && !strcmp(arg->name, "dim")) return 0;
+  for (uint32_t k = 0; k < P->n_atoms; k++) products += (uint32_t)mgi_fold_product(P, &P->atom[k], a->out);
+  return products && products == mgi_fold_readers(P, a->out);
+}
+/* A call of `name` with n operands, and the rest of the arguments of `like` behind its own operands. */
+MGI_FN mg_expr *mgi_fold_call(mgi_parting *P, const char *name, int n, const mg_expr *like) {
+  mg_expr *x = (mg_expr *)mgi_arena(P->arena, sizeof *x, P->e), **tail = x ? &x->arg : NULL;
+  const mg_expr *rest = like;
+  while (rest && (rest->kind == 'v' || rest->kind == 'o')) rest = rest->next;
+  for (int k = 0; x && (k < n || rest); k++) {
+    mg_expr *arg = (mg_expr *)mgi_arena(P->arena, sizeof *arg, P->e);
+    if (!arg) return NULL;
+    if (k < n) arg->kind = 'v';
+    else *arg = *rest, arg->next = NULL, rest = rest->next;
+    *tail = arg, tail = &arg->next;
+  }
+  if (x) x->kind = 'o', x->name = name;
+  return x;
+}
+/* The two programs of a fold of norm and product, of these operands, in *f: nodes of the second are the norm, the gain
+   as a column, the matrix by it, the product. */
+MGI_FN int mgi_fold_of(mgi_parting *P, const mg_piece_node *norm, const mg_piece_node *product, const mg_value *in,
+                       mg_fold *f) {
+  static const uint16_t written[2][2] = {{0, 1}, {MG_MAX_IN, 2}};
+  static const uint16_t folded[4][2] = {{0}, {1}, {2, MG_MAX_IN + 1}, {MG_MAX_IN, MG_MAX_IN + 2}};
+  static const uint32_t operands[4] = {1, 1, 2, 2};
+  mg_piece_node *x = (mg_piece_node *)mgi_arena(P->arena, 6 * sizeof *x, P->e), *y = x + 2;
+  mg_size *column = (mg_size *)mgi_arena(P->arena, 2 * sizeof *column, P->e);
+  mg_expr *list = mgi_fold_call(P, NULL, 0, NULL), *by[3];
+  if (!x || !column || !list) return 0;
+  list->kind = '[', list->n = 2;
+  by[0] = mgi_fold_call(P, norm->op->name, 1, norm->op->arg);
+  by[1] = mgi_fold_call(P, "reshape", 1, list), by[2] = mgi_fold_call(P, "mul", 2, NULL);
+  if (!by[0] || !by[1] || !by[2]) return 0;
+  column[0] = in[1].dim[0], column[1] = mg_size_int(P->l->sizes, 1);
+  x[0] = y[0] = *norm, x[1] = y[3] = *product;
+  for (int k = 0; k < 2; k++) x[k].operand = written[k];
+  for (int k = 0; k < 4; k++) y[k].operand = folded[k], y[k].n_operands = operands[k], y[k].op = k < 3 ? by[k] : y[k].op;
+  y[1].size = column, y[1].n_sizes = 2, y[1].out = in[1];
+  y[1].out.rank = 2, y[1].out.dim[0] = column[0], y[1].out.dim[1] = column[1];
+  y[2].out = in[2];
+  for (int k = 1; k < 3; k++) y[k].out.kind = MG_VALUE_MADE, y[k].out.layer = -1, y[k].out.decl = NULL;
+  memset(f, 0, sizeof *f);
+  for (int w = 0; w < 2; w++) {
+    mg_piece *p = w ? &f->folded : &f->written;
+    p->n_in = 3, p->n_out = 1, p->node = w ? y : x, p->n_nodes = w ? 4 : 2, p->made[0] = (uint16_t)(p->n_nodes - 1);
+    for (int k = 0; k < 3; k++) p->in[k] = in[k];
+    p->out[0] = product->out;
+    p->hash = mgi_piece_hash(p);
+  }
+  return 1;
+}
+/* The gain of a norm, atom a, goes into the weight of a product, atom k; the norm without it, NULL on an error. */
+MGI_FN const mg_piece_node *mgi_fold_one(mgi_parting *P, const mgi_atom *a, const mgi_atom *k) {
+  const uint32_t operand[3] = {P->operand[a->in], P->operand[a->in + 1], P->operand[k->in + 1]};
+  const mg_value in[3] = {P->value[operand[0]], P->value[operand[1]], P->value[operand[2]]};
+  uint32_t at = 0, made[2];
+  if (!mgi_fold_of(P, mgi_atom_node(P, a), mgi_atom_node(P, k), in, &P->fold[P->n_folds])) return NULL;
+  while (!mgi_piece_equal(&P->fold[at].written, &P->fold[P->n_folds].written)) at++;
+  P->n_folds += at == P->n_folds;
+  for (int j = 0; j < 2; j++) {
+    const mg_piece_node *x = &P->fold[at].folded.node[1 + j];
+    const uint32_t of[2] = {operand[1 + j], made[0]};
+    made[j] = mgi_parting_value(P, &x->out, x->op->name);
+    mgi_atom *m = made[j] ? mgi_atom_new(P, k->launch, k->node, of, x->n_operands) : NULL;
+    if (!m) return NULL;
+    m->is = x, m->out = made[j];
+  }
+  P->operand[k->in + 1] = made[1];
+  return P->fold[at].folded.node;
+}
+/* What is folded: the norm loses its gain behind all its products. */
+MGI_FN int mgi_fold_all(mgi_parting *P) {
+  const uint32_t n = P->n_atoms;
+  P->arena = mg_program_new(P->l->m->name, NULL);
+  P->fold = P->arena ? (mg_fold *)mgi_arena(P->arena, (MGI_FOLDS + 1) * sizeof *P->fold, P->e) : NULL;
+  if (!P->fold) return mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for folds"), 0;
+  for (uint32_t a = 0; a < n; a++) {
+    if (!mgi_folds(P, &P->atom[a])) continue;
+    const mg_piece_node *norm = NULL;
+    for (uint32_t k = 0; k < n; k++) {
+      if (!mgi_fold_product(P, &P->atom[k], P->atom[a].out)) continue;
+      if (P->n_folds == MGI_FOLDS) return mg_fail(P->e, MG_LIMIT, P->l->m->name, "at most %d folds", MGI_FOLDS), 0;
+      if (!(norm = mgi_fold_one(P, &P->atom[a], &P->atom[k]))) return 0;
+    }
+    P->atom[a].is = norm, P->atom[a].n_in = 1;
+  }
+  return 1;
+}
+
 /* Atom `to` waits for `from`; what weights alone decide is placed with its first reader, and nobody waits for it. */
 MGI_FN int mgi_edge_add(mgi_parting *P, uint32_t from, uint32_t to) {
   if (P->atom[from].lazy) return 1;
@@ -3076,13 +3224,6 @@ MGI_FN int mgi_edges(mgi_parting *P) {
   }
   return 1;
 }
-/* 1 if all sizes of a value are numbers. */
-MGI_FN int mgi_value_fixed(const mg_model_list *l, const mg_value *v) {
-  int64_t n;
-  int fixed = 1;
-  for (int d = 0; d < v->rank; d++) fixed &= mgi_size_number(l->sizes, v->dim[d], &n);
-  return fixed;
-}
 MGI_FN int mgi_node_fixed(const mg_model_list *l, const mg_piece_node *x) {
   int64_t n;
   int fixed = mgi_value_fixed(l, &x->out);
@@ -3111,7 +3252,7 @@ MGI_FN void mgi_atoms_once(mgi_parting *P) {
   for (uint32_t k = 0; k < P->n_atoms; k++) {
     mgi_atom *a = &P->atom[k];
     if (!a->lazy) continue;
-    const mg_piece_node *x = &P->l->piece[P->l->launch[a->launch].piece].node[a->node];
+    const mg_piece_node *x = mgi_atom_node(P, a);
     a->fixed = mgi_node_fixed(P->l, x) && !P->value[a->out].taken;
     for (uint32_t j = 0; j < a->n_in; j++) {
       const uint32_t v = P->operand[a->in + j], from = P->maker[v];
@@ -3222,7 +3363,7 @@ MGI_FN int mgi_cut_of(const mgi_parting *P, uint32_t from, uint32_t to, mgi_inte
     const mgi_atom *a = &P->atom[P->order[k]];
     if (a->node == UINT32_MAX) return 0;
     mg_piece_node *node = &C->node[k - from];
-    *node = P->l->piece[P->l->launch[a->launch].piece].node[a->node];
+    *node = *mgi_atom_node(P, a);
     node->operand = C->operand + C->n_operands;
     for (uint32_t j = 0; j < a->n_in; j++)
       if (!mgi_cut_operand(P, C, P->operand[a->in + j], from, &C->operand[C->n_operands++])) return 0;
@@ -3451,6 +3592,7 @@ MGI_FN void mgi_regroup_all(mgi_regroup_state *G, mgi_parting *P) {
 MGI_FN void mgi_parting_close(mgi_parting *P) {
   free(P->value), free(P->moved), free(P->atom), free(P->operand), free(P->maker), free(P->last), free(P->order);
   free(P->place), free(P->edge), free(P->first_edge), free(P->known), free(P->price);
+  mg_graph_free(P->arena);
 }
 /* Atoms in their order; *e is the partitioner's, and clear. */
 MGI_FN mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const mg_partition_config *cfg, mg_error *e) {
@@ -3473,7 +3615,7 @@ MGI_FN mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const 
   P->atom = (mgi_atom *)malloc(MGI_ATOMS * sizeof *P->atom);
   if (!P->value || !P->moved || !P->atom) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
   memcpy(P->value, l->value, l->n_values * sizeof *P->value);
-  if (!mgi_atoms_of(P)) return e->status;
+  if (!mgi_atoms_of(P) || (P->cfg.fold && !mgi_fold_all(P))) return e->status;
   P->maker = (uint32_t *)calloc(P->n_values, sizeof *P->maker);
   P->last = (uint32_t *)calloc(P->n_values, sizeof *P->last);
   P->order = (uint32_t *)calloc(P->n_atoms + 1, sizeof *P->order);
@@ -3521,8 +3663,10 @@ mg_status mg_model_partition(const mg_model_list *l, const mg_partition_config *
   *out = NULL;
   if (!e) e = &local;
   mg_status s = mgi_parting_open(&P, l, cfg, e);
-  mg_graph *arena = s == MG_OK ? mg_program_new(l->m->name, NULL) : NULL;
+  mg_graph *arena = P.arena ? P.arena : s == MG_OK ? mg_program_new(l->m->name, NULL) : NULL;
   mg_model_list *to = arena ? (mg_model_list *)mgi_alloc(arena->root, sizeof *to) : NULL;
+  P.arena = NULL; /* it is the list's */
+  if (to) to->fold = P.fold, to->n_folds = P.n_folds;
   if (s == MG_OK && !to) s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
   if (s == MG_OK) mgi_regroup(&P, to, arena), s = e->status;
   mgi_parting_close(&P);
@@ -3546,13 +3690,16 @@ typedef struct mgi_terms {
   mgi_term_node *term;
   uint32_t *operand, *slot, n, n_operands, slots;
 } mgi_terms;
+/* The same operator, of whatever operands. */
+MGI_FN int mgi_node_alike(const mg_piece_node *x, const mg_piece_node *y) {
+  return x->n_sizes == y->n_sizes && mgi_call_equal(x->op, y->op) &&
+         (!x->n_sizes || !memcmp(x->size, y->size, x->n_sizes * sizeof *x->size));
+}
 MGI_FN int mgi_terms_equal(const mgi_terms *T, const mgi_term_node *a, const mgi_term_node *b) {
   if (a->hash != b->hash || a->kind != b->kind || a->k != b->k || a->n != b->n || a->at != b->at) return 0;
   if (a->n && memcmp(T->operand + a->first, T->operand + b->first, a->n * sizeof *T->operand)) return 0;
   if (a->kind != 'o') return a->of == b->of;
-  const mg_piece_node *x = (const mg_piece_node *)a->of, *y = (const mg_piece_node *)b->of;
-  return x->n_sizes == y->n_sizes && mgi_call_equal(x->op, y->op) &&
-         (!x->n_sizes || !memcmp(x->size, y->size, x->n_sizes * sizeof *x->size));
+  return mgi_node_alike((const mg_piece_node *)a->of, (const mg_piece_node *)b->of);
 }
 /* The number, from 1 on, of a term whose operands are the last n of T. */
 MGI_FN uint32_t mgi_term_number(mgi_terms *T, char kind, const void *of, uint32_t k, mg_size at, uint32_t n) {
@@ -3569,6 +3716,30 @@ MGI_FN uint32_t mgi_term_number(mgi_terms *T, char kind, const void *of, uint32_
     }
   return T->slot[s] = ++T->n;
 }
+/* 1 if term k is operator x. */
+MGI_FN int mgi_term_is(const mgi_terms *T, uint32_t k, const mg_piece_node *x) {
+  return T->term[k].kind == 'o' && T->term[k].n == x->n_operands &&
+         mgi_node_alike((const mg_piece_node *)T->term[k].of, x);
+}
+/* The term that product x of the last two operands, a norm and a matrix by its gain, is where it is not folded; 0: it is
+   no such product. */
+MGI_FN uint32_t mgi_fold_term(mgi_terms *T, const mg_model_list *l, const mg_piece_node *x) {
+  const uint32_t norm = T->operand[T->n_operands - 2], matrix = T->operand[T->n_operands - 1];
+  for (uint32_t k = 0; k < l->n_folds; k++) {
+    const mg_piece_node *y = l->fold[k].folded.node, *written = l->fold[k].written.node;
+    if (!mgi_node_alike(x, &y[3]) || !mgi_value_alike(&x->out, &y[3].out)) continue;
+    if (!mgi_term_is(T, norm, &y[0]) || !mgi_term_is(T, matrix, &y[2])) continue;
+    const uint32_t w = T->operand[T->term[matrix].first], column = T->operand[T->term[matrix].first + 1];
+    if (!mgi_term_is(T, column, &y[1])) continue;
+    T->n_operands -= 2;
+    T->operand[T->n_operands++] = T->operand[T->term[norm].first];
+    T->operand[T->n_operands++] = T->operand[T->term[column].first];
+    const uint32_t by = mgi_term_number(T, 'o', &written[0], 0, 0, 2);
+    T->operand[T->n_operands++] = by, T->operand[T->n_operands++] = w;
+    return mgi_term_number(T, 'o', &written[1], 0, 0, 2);
+  }
+  return 0;
+}
 /* The terms of all of a list's values, in is[]; node: room for a piece's. */
 MGI_FN void mgi_terms_of(mgi_terms *T, const mg_model_list *l, uint32_t *is, uint32_t *node) {
   for (uint32_t v = 1; v < l->n_values; v++)
@@ -3583,7 +3754,8 @@ MGI_FN void mgi_terms_of(mgi_terms *T, const mg_model_list *l, uint32_t *is, uin
         for (uint32_t q = 0; q < x->n_operands; q++)
           T->operand[T->n_operands++] =
               x->operand[q] < MG_MAX_IN ? is[a->in[x->operand[q]]] : node[x->operand[q] - MG_MAX_IN];
-        node[j] = mgi_term_number(T, 'o', x, 0, 0, x->n_operands);
+        const uint32_t unfolded = x->n_operands == 2 ? mgi_fold_term(T, l, x) : 0;
+        node[j] = unfolded ? unfolded : mgi_term_number(T, 'o', x, 0, 0, x->n_operands);
       }
       for (int j = 0; j < a->n_out; j++) made[j] = node[p->made[j]];
     } else if (a->kind == MG_LAUNCH_UPDATE) {
@@ -3611,8 +3783,8 @@ mg_status mg_model_partition_check(const mg_model_list *p, mg_error *e) {
     for (uint32_t k = 0; k < both[w]->n_launches; k++) {
       const mg_launch *a = &both[w]->launch[k];
       const mg_piece *x = a->kind == MG_LAUNCH_PIECE ? &both[w]->piece[a->piece] : NULL;
-      terms += x ? x->n_nodes : (uint32_t)a->n_out;
-      for (uint32_t j = 0; x && j < x->n_nodes; j++) operands += x->node[j].n_operands;
+      terms += x ? (both[w]->n_folds ? 2 : 1) * x->n_nodes : (uint32_t)a->n_out;
+      for (uint32_t j = 0; x && j < x->n_nodes; j++) operands += x->node[j].n_operands + (both[w]->n_folds ? 2u : 0u);
       if (!x) operands += (size_t)(a->n_in + a->n_sizes + 2) * (size_t)a->n_out;
     }
     is[w] = (uint32_t *)calloc(both[w]->n_values, sizeof **is);
@@ -5045,8 +5217,8 @@ void mg_model_found_free(mg_model_found *f) {
     for (int j = 0; j < f->piece[k].n; j++) mg_graph_free(f->piece[k].graph[j]);
     mg_graph_free(f->piece[k].program);
   }
-  free(f->piece);
-  f->piece = NULL;
+  free(f->piece), free(f->fold);
+  f->piece = NULL, f->fold = NULL;
 }
 MGI_FN void mgi_found_drop(mg_found_piece *p) {
   memset(p->timed_us, 0, sizeof p->timed_us);
@@ -5248,6 +5420,25 @@ MGI_FN mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_s
   verify.time_limit_s = 0, verify.stop = NULL; /* by identity, at once */
   return mgi_found_written(p, &verify, e);
 }
+/* Link 1 of what the partition folds; MG_NOT_FOUND names what is not EQUAL. */
+MGI_FN mg_status mgi_found_folds(mg_model_found *f, const mg_verify_config *v, mg_error *e) {
+  const mg_model_list *l = f->l;
+  mg_status s = MG_OK;
+  f->fold = (mg_verify_report *)calloc(l->n_folds + 1, sizeof *f->fold);
+  if (!f->fold) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the folds' reports");
+  for (uint32_t k = 0; k < l->n_folds && s == MG_OK; k++) {
+    const int64_t *sym = f->sized ? f->at[0] : NULL;
+    mg_graph *written = NULL, *folded = NULL;
+    s = mgi_piece_build(l, &l->fold[k].written, sym, &written, e);
+    if (s == MG_OK) s = mgi_piece_build(l, &l->fold[k].folded, sym, &folded, e);
+    if (s == MG_OK) s = mg_verify(written, folded, v, &f->fold[k], e);
+    if (s == MG_OK && f->fold[k].verdict != MG_EQUAL)
+      s = mg_fail(e, MG_NOT_FOUND, l->m->name, "fold %u is %s: %.150s", k, mg_verdict_name(f->fold[k].verdict),
+                  f->fold[k].reason);
+    mg_graph_free(written), mg_graph_free(folded);
+  }
+  return s;
+}
 /* Those of few symbols and operators first, as they leave time to the others; then, while there is time, once more
    those that stand as they are written. */
 MGI_FN mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *c, double end,
@@ -5298,7 +5489,8 @@ mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *
   if (!out->piece) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the search");
   for (uint32_t k = l->n_once; k < l->n_launches; k++)
     if (l->launch[k].kind == MG_LAUNCH_PIECE) out->piece[l->launch[k].piece].launches++;
-  s = mgi_found_all(out, &c, end, &timer, e);
+  s = mgi_found_folds(out, &c.verify, e);
+  if (s == MG_OK) s = mgi_found_all(out, &c, end, &timer, e);
   out->seconds = mgi_found_seconds() - began;
   if (s != MG_OK) mg_model_found_free(out);
   return s;
@@ -5407,14 +5599,24 @@ mg_status mg_model_chain_print(const mg_model_found *f, int *equal, char **out, 
       seen = l->launch[j].kind == MG_LAUNCH_FOREIGN && !strcmp(l->launch[j].from->symbol, a->from->symbol);
     if (!seen) mgi_putf(&t, "foreign %s: only measured\n", a->from->symbol);
   }
-  mgi_putf(&t, "partition: composes to the model for all sizes, as terms; %u updates are copies\n", updates);
+  for (uint32_t k = 0; k < l->n_folds; k++) {
+    const mg_verify_report *r = &f->fold[k];
+    mgi_putf(&t, "fold %u, a gain into the matrix behind it: %s, ", k, mg_verdict_name(r->verdict));
+    if (r->log2_delta < 0) mgi_putf(&t, "delta 2^%.2f by %s\n", ceil(r->log2_delta * 100) / 100, r->theorem), bounds++;
+    else mgi_putf(&t, "proved: %s\n", r->theorem[0] ? r->theorem : r->reason), proofs++;
+    if (r->log2_delta < 0) sum += exp2(r->log2_delta);
+    values += r->values > 0;
+  }
+  mgi_putf(&t, "partition: composes to the model for all sizes, as terms%s; %u updates are copies\n",
+           l->n_folds ? " and by the folds" : "", updates);
   if (l->n_once)
     mgi_putf(&t, "once: %u launches, of weights alone, are run when these are loaded, and are in the composition\n",
              l->n_once);
   if (*equal) {
     mgi_putf(&t, "whole: EQUAL");
     if (bounds)
-      mgi_putf(&t, ", delta 2^%.2f, the sum over %d of its pieces' ranges", ceil(log2(sum) * 100) / 100, bounds);
+      mgi_putf(&t, ", delta 2^%.2f, the sum over %d of its pieces' ranges%s", ceil(log2(sum) * 100) / 100, bounds,
+               l->n_folds ? " and folds" : "");
     if (proofs) mgi_putf(&t, "%s%d by proof", bounds ? "; " : ", all ", proofs);
     if (f->sized) mgi_puts(&t, "; at "), mgi_found_put_at(&t, f, 0);
     else if (values) mgi_putf(&t, "; %d of them at the values said there, and at no others", values);

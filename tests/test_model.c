@@ -974,6 +974,90 @@ static void test_once(void **state) {
   mg_model_plan_free(p), mg_model_list_free(q), mg_model_list_free(l), mg_model_free(m);
 }
 
+static mg_model_list *folded_of(const mg_model_list *l) {
+  mg_partition_config c;
+  mg_model_list *q = NULL;
+  mg_error e;
+  memset(&c, 0, sizeof c);
+  c.fold = 1;
+  if (mg_model_partition(l, &c, &q, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return q;
+}
+/* A gain goes into the weights behind it where all its readers are products by weights of their own, in bf16: what is
+   made once then.  The check takes it for what is written, and nothing that is near it. */
+static void test_fold(void **state) {
+  static const struct { const char *text; uint32_t folds, once; } cases[] = {
+      {"model m sym n in 1..8 input X : bf16[n, 8] weight G : bf16[8] weight W, V : bf16[8, 4] A = rms_norm(neg(X), G, eps=1e-5) Y = add(matmul(A, W), matmul(A, V)) output Y", 1, 4},
+      {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 4] weight V : bf16[8, 2] A = rms_norm(X, G) Y = matmul(A, W) Z = matmul(A, V) output Y, Z", 2, 4},
+      {"model m input X : f16[2, 8] weight G : f16[8] weight W : f16[8, 4] Y = matmul(rms_norm(X, G), W) output Y", 0, 0},
+      {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 4] A = rms_norm(X, G) Y = matmul(A, W) output Y, A", 0, 0},
+      {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 4] A = rms_norm(X, G) Y = matmul(A, W) Z = exp(A) output Y, Z", 0, 0},
+      {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 8] A = rms_norm(X, G) Y = matmul(matmul(A, W), W) output Y", 0, 0},
+      {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 8] Y = matmul(rms_norm(X, G), transpose(W, [1, 0])) output Y", 0, 0},
+      {"model m input X, G : bf16[8] weight W : bf16[8, 8] Y = matmul(reshape(rms_norm(X, G), [1, 8]), W) output Y", 0, 0},
+      {"model m input X : bf16[2, 8] weight W : bf16[8, 8] Y = matmul(rms_norm(X), W) output Y", 0, 0},
+  };
+  int n[3] = {0};
+  mg_error e;
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    const int64_t sym[1] = {3};
+    mg_model *m = model_of(cases[k].text);
+    mg_model_list *l = list_of(m), *q = folded_of(l);
+    mg_model_distance off;
+    assert_int_equal(q->n_folds, cases[k].folds);
+    assert_int_equal(q->n_once, cases[k].once);
+    if (mg_model_compare(l, q, sym, 1, 3, NULL, NULL, &off, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_true(off.off < 1e-13);
+    mg_model_list_free(q), mg_model_list_free(l), mg_model_free(m);
+  }
+  mg_model *m = model_of(text_of(files[0]));
+  mg_model_list *l = list_of(m), *q = folded_of(l);
+  assert_int_equal(q->n_folds, 3); /* widths of 64, 32 and 96 */
+  assert_int_equal(q->n_once, 20);
+  mg_model_plan_free(plan_of(q));
+  for (uint32_t k = 0; k < q->n_once; k++) /* the gain or the matrix of another */
+    for (uint32_t j = 0; j < q->n_once; j++) {
+      mg_launch *a = &q->launch[k], was = *a, *b = &q->launch[j];
+      for (int i = 0; i < a->n_in; i++, *a = was) {
+        if (a->n_in != b->n_in || a->in[i] == b->in[i]) continue;
+        const mg_value *x = &q->value[a->in[i]], *y = &q->value[b->in[i]];
+        if (x->rank != y->rank || x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1]) continue;
+        /* two columns of one gain are one term */
+        if (x->kind == MG_VALUE_MADE && q->launch[k - 1].in[0] == q->launch[j - 1].in[0]) continue;
+        a->in[i] = b->in[i], n[0]++;
+        assert_true(refuses(q));
+      }
+    }
+  for (uint32_t k = 0; k < q->n_pieces; k++) /* the gain added to the matrix */
+    for (uint32_t j = 0; j < q->piece[k].n_nodes; j++) {
+      mg_piece_node *x = (mg_piece_node *)(uintptr_t)&q->piece[k].node[j];
+      const mg_expr *was = x->op;
+      mg_expr other = *was;
+      if (strcmp(was->name, "mul") || x->n_operands != 2 || q->piece[k].n_nodes > 1) continue;
+      other.name = "add", x->op = &other, n[1]++;
+      assert_true(refuses(q));
+      x->op = was;
+    }
+  for (uint32_t k = 0; k < q->n_folds; k++) { /* a pair of programs that is not there, or is another norm's */
+    const mg_fold was = q->fold[k];
+    mg_piece_node *norm = (mg_piece_node *)(uintptr_t)was.written.node;
+    const mg_expr *op = norm->op;
+    mg_expr other = *op, eps = *op->arg->next->next, value = *eps.arg, arg[2] = {*op->arg, *op->arg->next};
+    value.name = "1/10", eps.arg = &value, arg[1].next = &eps, arg[0].next = &arg[1], other.arg = arg;
+    norm->op = &other, n[2]++;
+    assert_true(refuses(q));
+    norm->op = op;
+    q->fold[k] = q->fold[(k + 1) % q->n_folds], n[2]++;
+    assert_true(refuses(q));
+    q->fold[k] = was;
+  }
+  assert_false(refuses(q));
+  print_message("mutants refused: %d operands, %d operators, %d folds\n", n[0], n[1], n[2]);
+  assert_true(n[0] > 20 && n[1] == 3 && n[2] == 6);
+  mg_model_list_free(q), mg_model_list_free(l), mg_model_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_text),    cmocka_unit_test(test_builder), cmocka_unit_test(test_errors),
@@ -982,6 +1066,6 @@ int main(void) {
       cmocka_unit_test(test_scratch), cmocka_unit_test(test_launches), cmocka_unit_test(test_orders),
       cmocka_unit_test(test_in_place), cmocka_unit_test(test_every_step),
       cmocka_unit_test(test_partition), cmocka_unit_test(test_least_cuts), cmocka_unit_test(test_partition_mutants),
-      cmocka_unit_test(test_once)};
+      cmocka_unit_test(test_once), cmocka_unit_test(test_fold)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

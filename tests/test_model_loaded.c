@@ -725,6 +725,57 @@ static void test_once(void **state) {
   mg_model_found_free(&x.found), mg_model_list_free(x.q), mg_model_list_free(x.l), mg_model_free(x.m);
 }
 
+/* A gain that is folded into the matrix behind it: link 1 of the fold is on record, and refuses another one; on the
+   device it is as near to float64 as a step operator by operator, and another matrix is not. */
+static void test_folded(void **state) {
+  static const char of[] = "model f sym n in 1..2 input X : bf16[n, 32] weight G : bf16[32] weight W : bf16[32, 32] "
+                           "Y = matmul(rms_norm(X, G, eps=1e-5), W) output Y";
+  others x;
+  mg_partition_config cut;
+  mg_model_search_config c = mg_model_search_config_default();
+  mg_model_found again;
+  mg_model_emulation r;
+  mg_error e;
+  const int64_t sym[1] = {2};
+  int changed = 0, equal = 0;
+  char *s = NULL;
+  (void)state;
+  memset(&cut, 0, sizeof cut), memset(&x, 0, sizeof x);
+  cut.fold = 1, c.no_search = 1;
+  if (mg_model_parse(of, sizeof of - 1, "m", NULL, &x.m, &e) || mg_model_list_of(x.m, &x.l, &e) ||
+      mg_model_partition(x.l, &cut, &x.q, &e))
+    fail_msg("%s: %s", e.where, e.msg);
+  x.found = found_of(x.q);
+  assert_true(x.q->n_folds == 1 && x.found.fold[0].verdict == MG_EQUAL);
+  assert_int_equal(mg_model_chain_print(&x.found, &equal, &s, &e), MG_OK);
+  assert_true(equal && strstr(s, "fold 0, a gain into the matrix behind it: EQUAL, ") && strstr(s, "whole: EQUAL"));
+  mg_string_free(s);
+  if (mg_model_loaded_check(&x.found, dev, sym, 2, 3, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  print_message("off by %.3g, operator by operator by %.3g\n", r.emulated.off, r.eager.off);
+  assert_true(r.eager.off > 1e-4 && r.emulated.off < 1.5 * r.eager.off);
+  mg_piece_node *mul = (mg_piece_node *)(uintptr_t)&x.q->fold[0].folded.node[2];
+  const mg_expr *was = mul->op;
+  mg_expr other = *was;
+  other.name = "add", mul->op = &other;
+  assert_int_equal(mg_model_search(x.q, &c, &again, &e), MG_NOT_FOUND);
+  assert_non_null(strstr(e.msg, "fold 0 is NOT_EQUAL"));
+  mul->op = was;
+  for (uint32_t k = 0; k < x.q->n_pieces; k++) {
+    mg_graph *own = x.found.piece[k].graph[0];
+    char *at, text_of[600];
+    assert_int_equal(mg_print(own, &s, &e), MG_OK);
+    if ((at = strstr(s, "mul(")) != NULL && !strstr(s, "matmul(")) {
+      snprintf(text_of, sizeof text_of, "%.*sadd%s", (int)(at - s), s, at + 3);
+      assert_int_equal(mg_parse(text_of, strlen(text_of), "m", NULL, &x.found.piece[k].graph[0], &e), MG_OK);
+      assert_int_equal(mg_model_loaded_check(&x.found, dev, sym, 2, 3, NULL, &r, &e), MG_NOT_FOUND);
+      mg_graph_free(own), changed++;
+    }
+    mg_string_free(s);
+  }
+  assert_int_equal(changed, 1);
+  mg_model_found_free(&x.found), mg_model_list_free(x.q), mg_model_list_free(x.l), mg_model_free(x.m);
+}
+
 /* A file that cannot be opened cannot be at the second time either. */
 static void test_opened(void **state) {
   const char *const of = "#include \"mirage_cuda.cuh\"\n", *const name = "none";
@@ -749,6 +800,7 @@ int main(void) {
                                      cmocka_unit_test(test_weights), cmocka_unit_test(test_check),
                                      cmocka_unit_test(test_sized), cmocka_unit_test(test_rows),
                                      cmocka_unit_test(test_bounds), cmocka_unit_test(test_ranges),
-                                     cmocka_unit_test(test_opened), cmocka_unit_test(test_once)};
+                                     cmocka_unit_test(test_opened), cmocka_unit_test(test_once),
+                                     cmocka_unit_test(test_folded)};
   return cmocka_run_group_tests_name("a model on a device", tests, setup, teardown);
 }
