@@ -84,9 +84,10 @@
    DOES NOT, in this version
      Take an update, a launch of its own, into a piece: what only an update reads is made in its row, the rest are
      copies.  Have kernels read `device` symbols from memory: they come with the launch, and the graph is changed for
-     each value.  Join products of one operand into one.  Keep states on a device that grow along two dimensions, or run
-     steps of other sizes than they were loaded for in the rest.  Evaluate foreign kernels in float64 without a function of the caller's.  What one changes in place
-     (`: bf16[n, 64], in K`) is a state, or what the model made, which nobody reads afterwards.
+     each value.  Join products of one operand into one.  Keep states on a device that grow along two dimensions, or
+     run steps of other sizes than they were loaded for in the rest.  Evaluate foreign kernels in float64 without a
+     function of the caller's.  What one changes in place (`: bf16[n, 64], in K`) is a state, or what the model made,
+     which nobody reads afterwards.
      Check the body of a function that nobody calls. */
 #ifndef MIRAGE_MODEL_H
 #define MIRAGE_MODEL_H
@@ -3107,7 +3108,8 @@ MGI_FN int mgi_fold_of(mgi_parting *P, const mg_piece_node *norm, const mg_piece
   column[0] = in[1].dim[0], column[1] = mg_size_int(P->l->sizes, 1);
   x[0] = y[0] = *norm, x[1] = y[3] = *product;
   for (int k = 0; k < 2; k++) x[k].operand = written[k];
-  for (int k = 0; k < 4; k++) y[k].operand = folded[k], y[k].n_operands = operands[k], y[k].op = k < 3 ? by[k] : y[k].op;
+  for (int k = 0; k < 4; k++) y[k].operand = folded[k], y[k].n_operands = operands[k];
+  for (int k = 0; k < 3; k++) y[k].op = by[k];
   y[1].size = column, y[1].n_sizes = 2, y[1].out = in[1];
   y[1].out.rank = 2, y[1].out.dim[0] = column[0], y[1].out.dim[1] = column[1];
   y[2].out = in[2];
@@ -3721,8 +3723,8 @@ MGI_FN int mgi_term_is(const mgi_terms *T, uint32_t k, const mg_piece_node *x) {
   return T->term[k].kind == 'o' && T->term[k].n == x->n_operands &&
          mgi_node_alike((const mg_piece_node *)T->term[k].of, x);
 }
-/* The term that product x of the last two operands, a norm and a matrix by its gain, is where it is not folded; 0: it is
-   no such product. */
+/* The term that product x of the last two operands, a norm and a matrix by its gain, is where it is not folded; 0: it
+   is no such product. */
 MGI_FN uint32_t mgi_fold_term(mgi_terms *T, const mg_model_list *l, const mg_piece_node *x) {
   const uint32_t norm = T->operand[T->n_operands - 2], matrix = T->operand[T->n_operands - 1];
   for (uint32_t k = 0; k < l->n_folds; k++) {
@@ -5036,8 +5038,8 @@ MGI_FN int mgi_launch_same(const mg_launch *a, const mg_launch *b) {
          !memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) &&
          !memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out);
 }
-/* 1 if a launch, whose operands are made before it, may be run once: it is a piece of weights, and of what is made once,
-   with sizes that are numbers. */
+/* 1 if a launch, whose operands are made before it, may be run once: it is a piece of weights, and of what is made
+   once, with sizes that are numbers. */
 MGI_FN int mgi_once_right(const mg_model_list *l, const mg_launch *a) {
   int right = a->kind == MG_LAUNCH_PIECE;
   for (int k = 0; right && k < a->n_in; k++)

@@ -2171,6 +2171,7 @@ static void svg_label(FILE *f, const step_times *t, uint32_t k, const mg_graph *
   if (strlen(ops) > 52) snprintf(ops + 52, 3, "..");
   snprintf(line, sizeof line, "piece %u: %s", k, ops);
   svg_text(f, 8, y + 11, "name", line);
+  if (!t->found->piece[k].launches) { svg_text(f, 8, y + 24, "small", "once, when weights are loaded"); return; }
   int n = snprintf(line, sizeof line, "%.0f x ", launches);
   if (t->sum) n += snprintf(line + n, sizeof line - (size_t)n, "%.1f us; ", t->sum[k] / launches);
   snprintf(line + n, sizeof line - (size_t)n, "%.1f us by the model: %s", t->predicted[k] / launches, longest_bound(u, t->m));
@@ -2209,7 +2210,7 @@ static mg_status model_svg(const char *path, const step_times *t, mg_error *e) {
     mg_graph_free(u);
   }
   svg_text(f, 8, SVG_TOP + (int)q->n_pieces * SVG_ROW + 11, "name", "updates and foreign kernels");
-  for (uint32_t k = 0; k < q->n_launches; k++) {
+  for (uint32_t k = q->n_once; k < q->n_launches; k++) {
     const mg_launch *a = &q->launch[k];
     const int piece = a->kind == MG_LAUNCH_PIECE, y = SVG_TOP + (int)(piece ? a->piece : q->n_pieces) * SVG_ROW;
     const double would = piece ? t->predicted[a->piece] / t->found->piece[a->piece].launches : 0;
