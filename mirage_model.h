@@ -5811,7 +5811,7 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
   *r = got.r;
   for (uint32_t k = 0; E.text && k < l->n_pieces; k++) E.text[k] ? r->kernels++ : r->evaluated++;
   for (uint32_t k = 0; k < l->n_launches; k++)
-    r->launches += l->launch[k].kind == MG_LAUNCH_PIECE && E.text && E.text[l->launch[k].piece];
+    r->launches += k >= l->n_once && l->launch[k].kind == MG_LAUNCH_PIECE && E.text && E.text[l->launch[k].piece];
   for (uint32_t k = 0; E.text && k < l->n_pieces; k++) mg_string_free(E.text[k]);
   mg_emulated_free(E.files), free(E.text), mg_model_plan_free(plan), mg_model_list_free(eager);
   return s == MG_OK ? mgi_emulation_verdict(l, r, e) : s;

@@ -679,6 +679,23 @@ static void test_once(void **state) {
   assert_non_null(strstr(e.msg, "'W' went into what was made once"));
   assert_int_equal(mg_model_put(y.g, g_of, sym, x_of, &e), MG_BAD_INPUT);
   free(x_of), unload(&y);
+  for (uint64_t at = 1; at; at++, n++) { /* each call of a load that fails ends it, and leaves nothing */
+    mg_model_load_config c;
+    mg_model_data *d = NULL;
+    memset(&c, 0, sizeof c), memset(&y, 0, sizeof y);
+    assert_int_equal(mg_model_data_new(l, room, 7, &d, &e), MG_OK);
+    c.data = d;
+    mg_device_fail(dev, at);
+    const mg_status s = mg_model_load(&found, dev, room, &c, &y.g, &e);
+    mg_device_fail(dev, 0);
+    mg_model_unload(y.g), mg_model_data_free(d);
+    mg_device_count(dev, &a);
+    assert_true(a.bytes == 0 && (s == MG_OK || s == MG_MACHINE));
+    if (s == MG_OK) break;
+  }
+  print_message("%d calls of a load fail\n", n);
+  assert_true(n > 20);
+  n = 0;
   /* 0: weights that are others since they were loaded; 1: one of the launches left out; 2: one layer's in the other's
      place; 3: what a step makes in its memory; 4: in a state's row; else the same loaded again, which is right. */
   for (int kind = 0; kind < 6; kind++)
