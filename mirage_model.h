@@ -3110,7 +3110,7 @@ MGI_FN int mgi_fold_of(mgi_parting *P, const mg_piece_node *norm, const mg_piece
   for (int k = 0; k < 2; k++) x[k].operand = written[k];
   for (int k = 0; k < 4; k++) y[k].operand = folded[k], y[k].n_operands = operands[k];
   for (int k = 0; k < 3; k++) y[k].op = by[k];
-  y[1].size = column, y[1].n_sizes = 2, y[1].out = in[1];
+  y[1].size = y[2].size = column, y[1].n_sizes = 2, y[1].out = in[1]; /* the product by the gain has none */
   y[1].out.rank = 2, y[1].out.dim[0] = column[0], y[1].out.dim[1] = column[1];
   y[2].out = in[2];
   for (int k = 1; k < 3; k++) y[k].out.kind = MG_VALUE_MADE, y[k].out.layer = -1, y[k].out.decl = NULL;
