@@ -679,6 +679,7 @@ static void test_once(void **state) {
   assert_non_null(strstr(e.msg, "'W' went into what was made once"));
   assert_int_equal(mg_model_put(y.g, g_of, sym, x_of, &e), MG_BAD_INPUT);
   free(x_of), unload(&y);
+  mg_device_count(dev, &a);
   for (uint64_t at = 1; at; at++, n++) { /* each call of a load that fails ends it, and leaves nothing */
     mg_model_load_config c;
     mg_model_data *d = NULL;
@@ -689,8 +690,8 @@ static void test_once(void **state) {
     const mg_status s = mg_model_load(&found, dev, room, &c, &y.g, &e);
     mg_device_fail(dev, 0);
     mg_model_unload(y.g), mg_model_data_free(d);
-    mg_device_count(dev, &a);
-    assert_true(a.bytes == 0 && (s == MG_OK || s == MG_MACHINE));
+    mg_device_count(dev, &b);
+    assert_true(a.bytes == b.bytes && (s == MG_OK || s == MG_MACHINE)); /* mutants before may have left some */
     if (s == MG_OK) break;
   }
   print_message("%d calls of a load fail\n", n);
