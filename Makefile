@@ -47,29 +47,38 @@ build/candidates build/price: build/%: tests/bench/%.c $(HEADERS) | build
 build/%: examples/%.c $(HEADERS) | build
 	$(CC) $(STD) $(CFLAGS) $< -o $@ $(LIBS)
 
-build/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS) | build
-	$(CC) $(STD) $(CFLAGS) $(WHOLE) $< -o $@ -lcmocka $(LIBS)
-
-build/san/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS) | build/san
-	$(CC) $(STD) $(SAN) $(WHOLE) $< -o $@ -lcmocka $(LIBS)
-
-# Tests that see the headers' functions as another file's, as a program of several files does: these are compiled once.
+# Tests that have operators, machines or an allocator of their own are compiled with the headers' implementation in them.
+OWN := $(addprefix test_,adversary check classes columns core domains emit maxima memory plan run search solver user_ops verify)
+# Those that call the headers' public functions alone see them as another file's, as a program of several files does.
 LINKED := $(addprefix test_,computed cuts host long norms numerics operators picks programs rare reach safety symbols tiling use)
-IMPLEMENTATION = printf '\#define MIRAGE_IMPLEMENTATION\n\#include "mirage_search.h"\n\#include "mirage_cuda.cuh"\n' | $(CC) $(STD) $(1) -x c -c - -o $@
+# All others call private functions too, and see their text, but link what all share, compiled once: there no private function is static.
+SHARED := $(filter-out $(OWN) $(LINKED),$(TESTS)) $(FUZZERS)
+SEEN := -isystem '$(CURDIR)' -O1 -fno-inline -Wl,-z,muldefs '-DMGI_FN=extern __inline__ __attribute__((gnu_inline))'
+IMPLEMENTATION = printf '\#define MIRAGE_IMPLEMENTATION\n\#include "mirage_search.h"\n\#include "mirage_cuda.cuh"\n\#include "mirage_model.h"\n' | \
+  $(CC) $(STD) -DMGI_FN= $(1) -x c -c - -o $@
+
 build/implementation.o: $(HEADERS) | build
 	$(call IMPLEMENTATION,$(CFLAGS))
 build/san/implementation.o: $(HEADERS) | build/san
 	$(call IMPLEMENTATION,$(SAN))
-$(LINKED:%=build/%): build/test_%: tests/test_%.c build/implementation.o $(wildcard tests/*.h) | build
+
+$(OWN:%=build/%): build/%: tests/%.c $(wildcard tests/*.h) $(HEADERS) | build
+	$(CC) $(STD) $(CFLAGS) $(WHOLE) $< -o $@ -lcmocka $(LIBS)
+$(OWN:%=build/san/%): build/san/%: tests/%.c $(wildcard tests/*.h) $(HEADERS) | build/san
+	$(CC) $(STD) $(SAN) $(WHOLE) $< -o $@ -lcmocka $(LIBS)
+
+$(LINKED:%=build/%): build/%: tests/%.c build/implementation.o $(wildcard tests/*.h) | build
 	$(CC) $(STD) $(CFLAGS) -DMGT_LINKED $< build/implementation.o -o $@ -lcmocka $(LIBS)
-$(LINKED:%=build/san/%): build/san/test_%: tests/test_%.c build/san/implementation.o $(wildcard tests/*.h) | build/san
+$(LINKED:%=build/san/%): build/san/%: tests/%.c build/san/implementation.o $(wildcard tests/*.h) | build/san
 	$(CC) $(STD) $(SAN) -DMGT_LINKED $< build/san/implementation.o -o $@ -lcmocka $(LIBS)
+
+$(SHARED:%=build/%): build/%: tests/%.c build/implementation.o $(wildcard tests/*.h) | build
+	$(CC) $(STD) $(SEEN) build/implementation.o $< -o $@ -lcmocka $(LIBS)
+$(SHARED:%=build/san/%): build/san/%: tests/%.c build/san/implementation.o $(wildcard tests/*.h) | build/san
+	$(CC) $(STD) $(SAN) $(SEEN) build/san/implementation.o $< -o $@ -lcmocka $(LIBS)
 
 build/san/mirage: examples/mirage.c $(HEADERS) | build/san
 	$(CC) $(STD) $(SAN) $< -o $@ $(LIBS)
-
-build/san/fuzz_%: tests/fuzz_%.c $(wildcard tests/*.h) $(HEADERS) | build/san
-	$(CC) $(STD) $(SAN) $(WHOLE) $< -o $@ $(LIBS)
 
 build/fuzz/fuzz_%: tests/fuzz_%.c $(wildcard tests/*.h) $(HEADERS)
 	@mkdir -p build/fuzz

@@ -201,7 +201,7 @@ int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out);
 int64_t mg_gcd(int64_t a, int64_t b);                               /* the greatest common divisor; of 0 and b |b| */
 int64_t mg_ceil_div(int64_t a, int64_t b);                          /* a / b rounded up; a >= 0, b >= 1 */
 
-enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 8, MG_MAX_RANGES = 16 };
+enum { MG_MAX_RANK = 5, MG_MAX_IN = 64, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 8, MG_MAX_RANGES = 16 };
 enum { MG_MASKED = -32768 }; /* what a mask adds (mg_filling): a real number, so that all that holds of reals holds;
                                 exact in f16, bf16 and f32; exp of it is 0 in floats */
 
@@ -682,8 +682,9 @@ mg_status mg_check(mg_graph *program, mg_error *e);
                 stands and in kernels, which keep running ones.  An exponential that is written out has none of its own: x
                 beyond 88 gives NaN.  E = exp(sub(S, max(S, dim=1))), O = div(E, sum(E, dim=1)) is the form that keeps it.
      filled     input C : f16[64, 256] = causal is an input that nobody passes (mg_filling): 0 where key <= query + 256 - 64,
-                else -32768.  causal(S) adds it to scores S, one mask for all of their shape and type.  Kernels compute
-                what they read of it.  Masked scores are to lie within 32000 of the others; a row without any key has all.
+                else -32768; an extent may be a size.  causal(S) adds it to scores S, one mask for all of their
+                shape and type: no more queries than keys, at any size.  Kernels compute what they read of it.
+                Masked scores are to lie within 32000 of the others; a row without any key has all.
      indices    input I : i32[16], Y = gather(W, I): row i of Y is row I[i] of W; argmax(X, dim=1) is of i32, the first of
                 equal maxima.  No other operator reads i32, and no kernel loads it.
      accum      accum(b) {z->+} sums over the blocks of z, accum(b) {i->1} puts a loop's results side by side          */
@@ -1000,6 +1001,7 @@ extern "C" {
 
 static_assert(MG_OP_COUNT < 256, "an opcode fits a byte: mg_hash and the search rely on it");
 static_assert(MG_MAX_AXES <= 15, "axis sets are 16-bit masks");
+static_assert(MG_MAX_IN <= 64, "sets of inputs are 64-bit masks");
 
 /* --------------------------------------------------------------------------------------------- >>arena
    One arena a program, in chunks that are freed together.  `separate` gives every allocation a chunk of its own.
@@ -1858,9 +1860,13 @@ void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
     return;
   }
   const int64_t has = g->tensors[input.id].shape.dim[dim], most = g->symbol[symbol - 1].most;
-  if (g->tensors[input.id].fill) mgi_err(g, MG_UNSUPPORTED, "sym", "the extents of '%s' are numbers: what it holds would change with a symbol", g->tensors[input.id].name);
-  else if (has == most) g->in_symbol[k][dim] = (uint8_t)symbol;
+  if (has == most) g->in_symbol[k][dim] = (uint8_t)symbol;
   else mgi_err(g, MG_BAD_INPUT, "sym", "dimension %d of '%s' has %lld elements, %s at most %lld", dim, g->tensors[input.id].name, (long long)has, g->symbol[symbol - 1].name, (long long)most);
+}
+/* symbol[d]: 0, or the symbol that dimension d of the input is. */
+MGI_FN void mgi_input_symbols(mg_graph *g, mg_tensor input, int rank, const uint32_t *symbol) {
+  for (int d = 0; d < rank; d++)
+    if (symbol[d]) mg_symbol_input(g, input, d, symbol[d]);
 }
 /* The program that holds g. */
 MGI_FN const mg_graph *mgi_program_of(const mg_graph *g) {
@@ -2081,29 +2087,63 @@ MGI_FN mg_tensor mgi_lower_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor
   return mgi_inner_but(g, first, y);
 }
 
+/* What of a program's tensors and axes runs with its symbols (>>symbols).  of a class: 0, or 1 + its symbol;
+   contracted: by symbol. */
+typedef struct mgi_symbols {
+  const mg_graph *g;
+  mg_parallel p;
+  uint8_t of[MG_MAX_CLASSES], contracted[MG_MAX_SYMBOLS];
+} mgi_symbols;
+MGI_FN mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e);
+MGI_FN const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, mg_tensor t, int d);
+MGI_FN void mgi_symbols_close(mgi_symbols *S);
+
 MGI_FN mg_tensor mgi_lower_causal(mg_graph *g, mg_tensor scores) {
   mg_tensor none = {0}, mask = none;
   const mg_tensor_info s = g->tensors[scores.id];
-  if (s.shape.rank < 2) {
+  const int first = s.shape.rank - 2;
+  uint32_t symbol[2] = {0, 0};
+  char extent[2][65];
+  mgi_symbols S;
+  mg_error e;
+  if (first < 0) {
     mgi_err(g, MG_BAD_INPUT, "causal", "expected scores of at least two dimensions, queries and keys, got %d",
             s.shape.rank);
     return none;
   }
-  const int64_t queries = s.shape.dim[s.shape.rank - 2], keys = s.shape.dim[s.shape.rank - 1];
-  if (queries > keys) {
-    mgi_err(g, MG_BAD_INPUT, "causal", "expected at least as many keys as queries, got %lld queries and %lld keys: the "
-            "first queries would have no key", (long long)queries, (long long)keys);
+  const int64_t *size = s.shape.dim + first;
+  if (mgi_symbols_open(g, &S, &e) != MG_OK) {
+    mgi_err(g, e.status, e.where, "%s", e.msg);
+    return none;
+  }
+  int64_t least_keys = size[1];
+  for (int d = 0; d < 2; d++) {
+    const mg_symbol *is = mgi_symbol_at(&S, g, scores, first + d);
+    if (is) symbol[d] = (uint32_t)(is - g->symbol) + 1;
+    if (is && d) least_keys = is->least;
+    if (is) snprintf(extent[d], sizeof extent[d], "%s", is->name);
+    else snprintf(extent[d], sizeof extent[d], "%lld", (long long)size[d]);
+  }
+  mgi_symbols_close(&S);
+  if (size[0] > least_keys && !(symbol[0] && symbol[0] == symbol[1])) {
+    mgi_err(g, MG_BAD_INPUT, "causal", "expected at least as many keys as queries, got %s%lld queries and %s%lld keys: "
+            "the first queries would have no key", symbol[0] ? "up to " : "", (long long)size[0],
+            symbol[1] ? "from " : "", (long long)least_keys);
     return none;
   }
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *i = &g->tensors[g->in[k].id];
-    const int alike = i->dtype == s.dtype && i->shape.dim[0] == queries && i->shape.dim[1] == keys;
-    if (i->fill == MG_FILL_CAUSAL && alike) mask = g->in[k];
+    int alike = i->fill == MG_FILL_CAUSAL && i->dtype == s.dtype;
+    for (int d = 0; d < 2; d++) alike &= i->shape.dim[d] == size[d] && g->in_symbol[k][d] == symbol[d];
+    if (alike) mask = g->in[k];
   }
   if (!mask.id) {
-    char name[64];
-    snprintf(name, sizeof name, "causal_%lld_%lld_%s", (long long)queries, (long long)keys, mg_dtype_name(s.dtype));
-    mask = mg_input_filled(g, name, s.dtype, queries, keys, MG_FILL_CAUSAL);
+    char name[200];
+    snprintf(name, sizeof name, "causal_%s_%s_%s", extent[0], extent[1], mg_dtype_name(s.dtype));
+    for (char *c = name; *c; c++)
+      if (!MGI_ALPHA(*c) && !MGI_DIGIT(*c)) *c = '_'; /* of a computed size */
+    mask = mg_input_filled(g, name, s.dtype, size[0], size[1], MG_FILL_CAUSAL);
+    mgi_input_symbols(g, mask, 2, symbol);
   }
   return mg_add(g, scores, mask);
 }
@@ -3960,14 +4000,18 @@ MGI_FN int mgi_symbol_follows(const mgi_parser *P) {
 MGI_FN void mgi_parse_filled(mgi_parser *P, mg_graph *g, const char *name, mg_dtype type, int rank,
                              const int64_t *dim, const uint32_t *symbol) {
   const int line = P->line, column = P->column;
-  int sized = 0;
-  for (int d = 0; d < rank; d++) sized |= symbol[d] != 0;
-  if (!mgi_accept(P, mg_fill_name(MG_FILL_CAUSAL))) mgi_perr(P, MG_BAD_INPUT, "expected what the input holds: causal");
-  else if (rank != 2 || sized) {
+  if (!mgi_accept(P, mg_fill_name(MG_FILL_CAUSAL))) {
+    mgi_perr(P, MG_BAD_INPUT, "expected what the input holds: causal");
+    return;
+  }
+  if (rank != 2) {
     P->line = line, P->column = column;
-    if (rank != 2) mgi_perr(P, MG_BAD_INPUT, "a causal mask has two dimensions, queries and keys, got %d", rank);
-    else mgi_perr(P, MG_UNSUPPORTED, "the extents of a causal mask are numbers: what it holds would change with a symbol");
-  } else mg_input_filled(g, name, type, dim[0], dim[1], MG_FILL_CAUSAL), mgi_built(P, line, column);
+    mgi_perr(P, MG_BAD_INPUT, "a causal mask has two dimensions, queries and keys, got %d", rank);
+    return;
+  }
+  const mg_tensor made = mg_input_filled(g, name, type, dim[0], dim[1], MG_FILL_CAUSAL);
+  mgi_input_symbols(g, made, 2, symbol);
+  mgi_built(P, line, column);
 }
 
 MGI_FN void mgi_parse_program(mgi_parser *P, mg_graph *g) {
@@ -3994,8 +4038,7 @@ MGI_FN void mgi_parse_program(mgi_parser *P, mg_graph *g) {
       if (n_at && n_at != n) { mgi_perr(P, MG_BAD_INPUT, "the memory order has %d entries, the tensor rank %d", n_at, n); return; }
       for (int d = 0; d < n_at; d++) order[d] = at[d] < 0 || at[d] >= n ? -1 : (int32_t)at[d];
       const mg_tensor made = mg_input_ordered(g, name, dt, n, dim, n_at ? order : NULL);
-      for (int d = 0; d < n; d++)
-        if (symbol[d]) mg_symbol_input(g, made, d, symbol[d]);
+      mgi_input_symbols(g, made, n, symbol);
       mgi_built(P, line, column);
     } else if (mgi_is(P, "sym") && mgi_symbol_follows(P)) {
       mgi_next(P);
@@ -4092,17 +4135,6 @@ mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, 
 }
 
 /* ------------------------------------------------------------------------------------------- >>printer */
-
-/* What of a program's tensors and axes runs with its symbols (>>symbols).  of a class: 0, or 1 + its symbol; contracted: by
-   symbol. */
-typedef struct mgi_symbols {
-  const mg_graph *g;
-  mg_parallel p;
-  uint8_t of[MG_MAX_CLASSES], contracted[MG_MAX_SYMBOLS];
-} mgi_symbols;
-MGI_FN mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e);
-MGI_FN const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, mg_tensor t, int d);
-MGI_FN void mgi_symbols_close(mgi_symbols *S);
 
 MGI_FN void mgi_indent(mgi_text *t, int n) { while (n-- > 0) mgi_puts(t, "  "); }
 
@@ -6301,12 +6333,15 @@ mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
    An axis that cuts no class keeps its count; so does a grid axis of one block, which the builder takes out of all maps.
    Requirement 1: in doubt there is no class.
 
-   Indices that are contracted (mgi_indices_of) follow the same rules but two, so that every extent has a graph that is well
-   formed; what it computes is another question at each of them, and Theorem C does not answer it:
+   Indices that are contracted (mgi_indices_of) follow the same rules but three, so that every extent has a graph that
+   is well formed; what it computes is another question at each of them, and Theorem C does not answer it:
      1' A sum or maximum of the labelled dimension, or a product over it whose operands have the same label there and the same
-        list of cuts, ends the label.
-     3' An accumulator may sum or take maxima over an axis that cuts the class, of what does not carry it.
-   Example: softmax(Q K) V, K : [64, p], V : [p, 64], scores [n, p]: one index p through both inputs, and no output. */
+        list of cuts, ends the label.  A tensor may have a label twice.
+     2' An axis that cuts a class may leave it whole in some of the loads in its scope, and cut another dimension of it
+        in others.
+     3' An accumulator may sum or take maxima over an axis that cuts the class, of what that axis does not cut.
+   Example: softmax(Q K) V, K : [64, p], V : [p, 64], scores [n, p]: one index p through both inputs, and no output.
+   Where Q, K and V are made of one X : [n, 64], scores are [n, n]: a block with some rows of Q has all of K and V. */
 
 enum { MGI_LABEL_CUTS = 7 };
 typedef struct mgi_label { int32_t c; uint8_t n, cut[MGI_LABEL_CUTS]; } mgi_label; /* c: of the union-find, or -1; cut: axes, +16 in a thread graph */
@@ -6346,8 +6381,9 @@ uint32_t mg_parallel_level(const mg_parallel *p, int which, const mg_graph *g) {
 }
 MGI_FN mgi_label *mgi_labels(const mg_parallel *p, uint32_t level, mg_tensor t) { return &p->dim[p->level[level].base + t.id * MG_MAX_RANK]; }
 MGI_FN int mgi_label_same_cuts(const mgi_label *a, const mgi_label *b) { return a->n == b->n && !memcmp(a->cut, b->cut, a->n); }
-/* A label may stand at one dimension of a tensor. */
+/* A label may stand at one dimension of a tensor, but by rule 1'. */
 MGI_FN void mgi_label_once(mgi_labeller *R, const mgi_label *x, int rank) {
+  if (R->contract) return;
   for (int d = 0; d < rank; d++)
     for (int f = 0; f < d; f++)
       if (x[d].c >= 0 && mgi_label_root(R, x[d].c) == mgi_label_root(R, x[f].c)) mgi_label_lose(R, x[d].c);
@@ -6427,7 +6463,7 @@ MGI_FN void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const m
         if (x[to].n == MGI_LABEL_CUTS || c != mgi_label_root(R, x[to].c) || !mgi_label_same_cuts(&before[a], &x[to])) mgi_label_lose(R, x[to].c);
         else x[to].cut[x[to].n++] = mgi_label_axis(g, a);
       } else if (to >= 0) mgi_label_lose(R, c);
-      for (int d = 0; d < rank && c >= 0 && (a <= 3 || mgi_encloses(g, a, o->scope)); d++)
+      for (int d = 0; d < rank && c >= 0 && !R->contract && (a <= 3 || mgi_encloses(g, a, o->scope)); d++)
         if (mgi_label_root(R, x[d].c) == c && to != d) mgi_label_lose(R, c);
     }
   else
@@ -6437,7 +6473,7 @@ MGI_FN void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const m
       if (to == MG_MAP_NONE || to == MG_MAP_ALL) continue;
       if (c >= 0 && to < 0 && R->contract) {
         for (int d = 0; d < rank; d++)
-          if (mgi_label_root(R, x[d].c) == c) mgi_label_lose(R, c);
+          if (x[d].c >= 0 && memchr(x[d].cut, mgi_label_axis(g, a), x[d].n)) mgi_label_lose(R, c);
       } else if (c < 0) {
         if (to >= 0) mgi_label_lose(R, x[to].c);
       } else if (to < 0 || (o->code == MG_OP_ACCUM && a <= 3) || mgi_label_root(R, x[to].c) != c || !mgi_label_undo(&x[to], mgi_label_axis(g, a))) mgi_label_lose(R, c);
@@ -6705,11 +6741,9 @@ MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
       if (s != MG_OK) break;
       if (is && c < 0 && g->symbol[is - 1].most > 1)
         s = mg_fail(e, MG_UNSUPPORTED, "sym",
-                    "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: %s stands at two dimensions of a tensor, is joined or "
-                    "taken apart, or meets another size",
+                    "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: "
+                    "%s is joined or taken apart, or meets another size",
                     d, name, g->symbol[is - 1].name, g->symbol[is - 1].name);
-      else if (c >= 0 && S.of[c] != is && g->tensors[g->in[k].id].fill)
-        s = mg_fail(e, MG_UNSUPPORTED, "sym", "a causal mask runs with %s: what it holds would change with it; give the mask as an input", g->symbol[(S.of[c] ? S.of[c] : is) - 1].name);
       else if (c >= 0 && S.of[c] != is)
         s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name, g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);
     }

@@ -180,7 +180,7 @@ typedef struct mg_emitted_info {
   const char *name;
   int n_in, n_out, n_kernels;
   const mg_io_info *in, *out;
-  uint32_t early;            /* by input, as bits: NAME_launch_pdl reads it before the kernel before has ended */
+  uint32_t early;            /* by input, of the first 32, as bits: NAME_launch_pdl reads it before the kernel before ends */
   const mg_kernel_info *kernels; /* in the order of their launches; for a product that cuBLAS takes, the kernel without it */
   int n_symbols;             /* sizes that come with the launch */
   const mg_size_info *symbol;
@@ -545,7 +545,7 @@ mg_status mg_cuda_measure_all(void *user, const mg_measure_job *job, int n, mg_e
 typedef struct mgi_emu_value { uint16_t p, q; } mgi_emu_value;
 enum { MGI_EMU_UNDEFINED = 0xFFFF, MGI_EMU_NEGINF = 0xFFFE, MGI_EMU_EXP2 = 0xFFFD, MGI_EMU_MARK = 0xFFF0, MGI_EMU_ABSENT = 0xFFFF };
 typedef struct mgi_emu_range { const char *name; void *base; size_t bytes; int writable; } mgi_emu_range;
-enum { MGI_EMU_RANGES = 32 };
+enum { MGI_EMU_RANGES = 96 }; /* inputs, outputs, workspaces */
 /* 16-bit storage replaced by f32, in a build with MG_EMULATE_WIDE.  What a word stands for is told by three runs in the same order, as
    long as no run's course depends on values: every word that is stored is the number of its storing, from `made` on, its low half in
    pass 1 and its high half in pass 2; `log` keeps what every read found.  In pass 3 a read takes the value of that number.
@@ -584,7 +584,7 @@ typedef struct mgi_emulator {
   mgi_emu_range range[MGI_EMU_RANGES];
   char error[400];           /* out: the first fault; `@123` in it is an address of the code, from where it was loaded */
   int race;                  /* out: 1 if it is a race */
-  uint32_t ahead;            /* out: ranges that were read before mg_grid_wait, in a launch that does not wait for the one before; as bits */
+  uint8_t ahead[MGI_EMU_RANGES]; /* out: ranges read before mg_grid_wait, if it does not wait for the launch before */
   uint64_t blocks, barriers, collectives, copies; /* out: what ran */
   /* the host's side */
   void *stream;              /* the caller's, on which everything has to be; NULL: any */
@@ -1292,7 +1292,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_writer(const v
 
 /* ---- memory between pages that fault: tensors and workspaces of link 2 */
 typedef struct mgi_emu_buffer { char name[64]; unsigned char *map, *data; size_t map_bytes, bytes; } mgi_emu_buffer;
-enum { MGI_EMU_BUFFERS = 256, MGI_EMU_GUARD = 64 << 10 };
+enum { MGI_EMU_BUFFERS = 512, MGI_EMU_GUARD = 64 << 10 };
 static struct mgi_emu_memory { unsigned char *base; size_t bytes, used; int n; mgi_emu_buffer buffer[MGI_EMU_BUFFERS]; } mgi_emu_memory;
 
 extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN void mgi_emulate_protect(void *p, int access) {
@@ -1824,7 +1824,7 @@ MGI_EMU_OWN void mgi_emu_global(const void *p, size_t bytes, size_t align, int w
     uintptr_t b = (uintptr_t)g->base;
     if (a >= b && a + bytes <= b + g->bytes) {
       if (write && !g->writable) mgi_emu_fault(1, "writes to %s, which is an input", g->name);
-      if (mgi_emu.early && mgi_emu.overlaps && !mgi_emu.thread[mgi_emu.tid].granted) job->ahead |= 1u << k;
+      if (mgi_emu.early && mgi_emu.overlaps && !mgi_emu.thread[mgi_emu.tid].granted) job->ahead[k] = 1;
       if (g->writable) mgi_emu_touch_global(k, p, bytes, write, fresh);
       return;
     }
@@ -3412,7 +3412,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
   s->early = 0;
   s->overlaps = 1;
   job->race = 0;
-  job->ahead = 0;
+  memset(job->ahead, 0, sizeof job->ahead);
   job->error[0] = 0;
   job->blocks = job->barriers = job->collectives = job->copies = 0;
   if (!job->dry && !mgi_emu_places()) mgi_emu_fault(0, "no memory to watch the outputs");
@@ -6636,12 +6636,16 @@ MGI_FN int64_t mgi_cu_last(const mg_graph *g, uint32_t symbol, int64_t most) {
   return s ? mg_ceil_div(s->last, mg_ceil_div(s->most, most)) : most;
 }
 /* Symbol k of all ranges of a file: its bounds, as far as each of those that have no other behind them goes.  Behind the symbols, the
-   sizes computed of them: there is one symbol then, and the last range goes as far as any. */
+   sizes computed of them. */
 MGI_FN mg_symbol mgi_cu_ranges_symbol(const mg_graph *const *range, int n, uint32_t k) {
   mg_symbol is = range[n - 1]->symbol[k];
   is.least = range[0]->symbol[k].least;
   for (int j = 0; j < n && k < range[0]->n_symbols; j++)
     if (!mg_range_end(range, n, j, k) && range[j]->symbol[k].last < is.last) is.last = range[j]->symbol[k].last;
+  if (k < range[0]->n_symbols) return is;
+  int64_t last[MG_MAX_SYMBOLS];
+  for (uint32_t v = 0; v < range[0]->n_symbols; v++) last[v] = mgi_cu_ranges_symbol(range, n, v).last;
+  if (mg_symbol_values(range[0], last, last, NULL) == MG_OK) is.last = last[k];
   return is;
 }
 /* The greatest value of symbol k that is range `at`'s. */
@@ -8960,10 +8964,10 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", m.error);
       return;
     }
-    const uint32_t unsaid = m.ahead & ~(n.launch_pdl && order % 2 && n.info ? n.info->early : 0u);
-    if (!rc && !m.error[0] && unsaid) {
-      int k = 0;
-      while (!(unsaid >> k & 1)) k++;
+    const uint32_t said = n.launch_pdl && order % 2 && n.info ? n.info->early : 0;
+    int k = 0;
+    while (k < m.n_ranges && (!m.ahead[k] || (k < 32 && said >> k & 1))) k++;
+    if (!rc && !m.error[0] && k < m.n_ranges) {
       snprintf(r->difference, sizeof r->difference, "%.100s_launch%s reads %.60s before the kernel before it in the stream has ended%s", g->name, order % 2 ? "_pdl" : "", m.range[k].name,
                order % 2 ? ": its info does not say so" : "");
       r->status = MG_NOT_FOUND;
@@ -12235,8 +12239,9 @@ typedef struct mgi_cu_dim_ref { uint32_t op; int d; uint32_t last; } mgi_cu_dim_
 /* What the emitter knows of a block tensor. */
 typedef struct mgi_cu_val_info {
   mgi_cu_home home;
-  int rows, cols;            /* nominal extents of the last two dimensions */
-  mgi_cu_dim_ref rr, cr;        /* whose extents they have */
+  int rows, cols;            /* nominal extents of the dimension that it has its rows in (mg_rows_in), and of the last */
+  mgi_cu_dim_ref of[MG_MAX_RANK]; /* whose extents its dimensions have */
+  mgi_cu_dim_ref rr, cr;     /* those of rows and columns */
   int obj;                   /* TILE: piece of shared memory, or -1 - ring's piece; PARTIAL */
   char var[80];              /* variable that holds the tile, global, accumulator or partial */
   mg_dtype type;             /* TILE: what it holds */
@@ -12529,6 +12534,19 @@ MGI_FN void mgi_cu_cut(mgi_cu_size *valid, const char *at, int64_t part) {
   valid->known = 0;
   snprintf(valid->text, sizeof valid->text, "mg_cut(%s, %s, %lld)", all, at, (long long)part);
 }
+/* 1 if parts of dimension d of kernel-level tensor `t`, as axes up to `last` cut it, may be shorter than others, or be none. */
+MGI_FN int mgi_cu_uneven(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, int d, uint32_t last) {
+  const int symbol = mgi_cu_is_symbol(K->em, t, d);
+  int64_t chunk = K->em->g->tensors[t].shape.dim[d];
+  int uneven = 0;
+  for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
+    if (m->to[a] != d) continue;
+    const int64_t whole = chunk;
+    chunk = mg_ceil_div(chunk, K->b->axes[a].extent);
+    uneven |= chunk * K->b->axes[a].extent != whole || (symbol && chunk != 1);
+  }
+  return uneven || (symbol && chunk != 1);
+}
 /* Dimension d of kernel-level tensor `t` under a map: the chunk, the text of its offset ("" for 0), its valid extent, and
    by how much offsets are aligned (both may be NULL).  Axes after `last` are left out. */
 MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, int d, uint32_t last, char *offset,
@@ -12537,22 +12555,18 @@ MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t,
   int64_t chunk = K->em->g->tensors[t].shape.dim[d], aligned = 0;
   mgi_cu_size left = mgi_cu_dim(K->em, t, d);
   size_t at = 0;
-  int ragged = 0;
   offset[0] = 0;
   for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
     char ax[100];
     if (m->to[a] != d) continue;
-    const int64_t whole = chunk;
     chunk = mg_ceil_div(chunk, K->b->axes[a].extent);
-    ragged |= chunk * K->b->axes[a].extent != whole;
     mgi_cu_axis_text(K, a, ax, sizeof ax);
     at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s", at ? " + " : "", ax);
     if (chunk != 1) at += (size_t)snprintf(offset + (at < n ? at : n), at < n ? n - at : 0, " * (int64_t)%lld", (long long)chunk);
     mgi_cu_cut(&left, ax, chunk);
     aligned = mg_gcd(aligned, chunk);
   }
-  ragged |= mgi_cu_is_symbol(K->em, t, d) && chunk != 1;
-  if (valid) *valid = !ragged && K->number >= 0 ? mgi_cu_number(chunk) : left;
+  if (valid) *valid = K->number >= 0 && !mgi_cu_uneven(K, m, t, d, last) ? mgi_cu_number(chunk) : left;
   if (align) *align = aligned;
   return chunk;
 }
@@ -14782,6 +14796,8 @@ MGI_FN void mgi_cu_start_loads(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   for (uint32_t a = 4; a < b->n_axes && K->apart; a++) /* first: those that only copy are to do nothing else */
     if (K->copies[a]) mgi_cu_ring_open(K, a, &ring[a]);
   mgi_cu_load_ahead(K, 0);
+  for (uint32_t a = 4; a < b->n_axes && K->apart; a++) /* then what stands behind that loop */
+    if (K->copies[a]) mgi_cu_load_ahead(K, a);
   if (K->apart) return;
   while (k < b->n_ops && !b->ops[k].scope) k++;
   if (!K->ahead || k == b->n_ops || K->late[k] || b->axes[b->ops[k].scope].parent) return;
@@ -15078,6 +15094,44 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
     if (mgi_cu_rule_STRIP(K, t) && !mgi_cu_may_live(K, t, MG_AT_STRIP)) K->strip = 0;
 }
 
+/* Only rows and columns of what is loaded or stored are masked at an edge: 0 if another dimension has parts beyond it. */
+MGI_FN int mgi_cu_batches_whole(mgi_cu_kernel *K, const mg_op_node *o) {
+  const int load = o->code == MG_OP_LOAD;
+  const uint32_t above = load ? mgi_cu_above(K, o->in[0]) : mgi_cu_above(K, o->out[0]), t = (load ? o->out[0] : o->in[0]).id;
+  const mg_tensor_info *up = &K->em->g->tensors[above];
+  const int rows = mgi_cu_rows_in(K, t);
+  for (int d = 0; d < up->shape.rank - 1; d++) {
+    if (d == rows || !mgi_cu_uneven(K, &o->map, above, d, MG_MAX_AXES)) continue;
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(K->b, o), "dimension %d of '%.60s', neither rows nor columns of the block, is cut unevenly", d, up->name);
+    return 0;
+  }
+  return 1;
+}
+/* Of dimensions that operand z and its result t share, counted from the last, t has the longest that was cut. */
+MGI_FN void mgi_cu_longest(mgi_cu_kernel *K, uint32_t z, uint32_t t) {
+  const mg_shape *from = &K->b->tensors[z].shape, *to = &K->b->tensors[t].shape;
+  for (int d = to->rank - 1, e = from->rank - 1; d >= 0 && e >= 0; d--, e--) {
+    const mgi_cu_dim_ref *of = &K->v[z].of[e];
+    if (from->dim[e] == to->dim[d] && mgi_cu_ref_extent(K, of) > mgi_cu_ref_extent(K, &K->v[t].of[d])) K->v[t].of[d] = *of;
+  }
+}
+/* A loaded dimension of one element that axis a cuts: there are as many as a has iterations. */
+MGI_FN mgi_cu_dim_ref mgi_cu_iterations(const mgi_cu_kernel *K, uint32_t a) {
+  mgi_cu_dim_ref of = {0, 0, MG_MAX_AXES};
+  for (uint32_t k = 1; k < K->b->n_ops && !of.op; k++) {
+    const mg_op_node *o = &K->b->ops[k];
+    if (o->code != MG_OP_LOAD || o->map.to[a] < 0) continue;
+    if (K->b->tensors[o->out[0].id].shape.dim[o->map.to[a]] == 1) of.op = k, of.d = o->map.to[a];
+  }
+  return of;
+}
+/* What dimension `to` of x's accumulator is put together of along loop a: of what x has there, or, of one element each, which may
+   have lost its dimension in a reshape or a transposition, of iterations. */
+MGI_FN void mgi_cu_put_together(const mgi_cu_kernel *K, uint32_t x, int to, uint32_t a, mgi_cu_dim_ref *of) {
+  const int known = of->op && K->b->ops[of->op].map.to[a] == of->d;
+  if (!known && K->b->tensors[x].shape.dim[to] == 1) *of = mgi_cu_iterations(K, a);
+  if (of->last > a - 1) of->last = a - 1;
+}
 /* Extents of all tensors, whose extents they have, and what is inlined.  0 if the emitter has no form for one. */
 MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
@@ -15091,6 +15145,7 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "thread graphs are not emitted");
       return 0;
     }
+    if ((o->code == MG_OP_LOAD || o->code == MG_OP_STORE) && !mgi_cu_batches_whole(K, o)) return 0;
     if (o->code == MG_OP_STORE) continue;
     uint32_t t = o->out[0].id;
     const mg_tensor_info *i = &b->tensors[t];
@@ -15113,18 +15168,13 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
     v->rows = rank > 1 ? (int)i->shape.dim[rows] : 1;
     v->home = MGI_CU_AT_NONE;
     if (o->code == MG_OP_LOAD) {
-      if (rank > 1) v->rr.op = k, v->rr.d = rows, v->rr.last = MG_MAX_AXES;
-      if (rank > 0) v->cr.op = k, v->cr.d = rank - 1, v->cr.last = MG_MAX_AXES;
+      for (int d = 0; d < rank; d++) v->of[d].op = k, v->of[d].d = d, v->of[d].last = MG_MAX_AXES;
       if (mgi_cu_made(K, o)) v->home = MGI_CU_AT_MADE, snprintf(v->var, sizeof v->var, "mg_causal_block");
     } else if (row->elementwise) {
       v->home = MGI_CU_AT_INLINE;
-      for (int j = 0; j < o->n_in; j++) {
-        const mgi_cu_val_info *z = &K->v[o->in[j].id];
-        if (z->rows == v->rows && mgi_cu_ref_extent(K, &z->rr) > mgi_cu_ref_extent(K, &v->rr)) v->rr = z->rr;
-        if (z->cols == v->cols && mgi_cu_ref_extent(K, &z->cr) > mgi_cu_ref_extent(K, &v->cr)) v->cr = z->cr;
-      }
+      for (int j = 0; j < o->n_in; j++) mgi_cu_longest(K, o->in[j].id, t);
     } else if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) {
-      const mgi_cu_val_info *right = &K->v[o->in[o->code == MG_OP_MATMUL ? 1 : 2].id];
+      const uint32_t right = o->in[o->code == MG_OP_MATMUL ? 1 : 2].id;
       if (b->tensors[o->in[0].id].shape.rank < 2 || b->tensors[o->in[1].id].shape.rank < 2) {
         mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "operands of rank 1");
         return 0;
@@ -15135,43 +15185,39 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
         mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "its operand '%.60s' has several matrices a block", mgi_cu_tname(b, o->in[j].id));
         return 0;
       }
-      v->rr = x->rr;
-      v->cr = right->cr;
+      mgi_cu_longest(K, o->in[0].id, t);
+      mgi_cu_longest(K, right, t);
+      v->of[rank - 2] = x->of[b->tensors[o->in[0].id].shape.rank - 2];
+      v->of[rank - 1] = K->v[right].of[b->tensors[right].shape.rank - 1];
     } else if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) {
       reduced = mgi_cu_reduced(K, o);
-      v->rr = x->rr;
-      v->cr = x->cr;
-      if (reduced == 0) v->rr.op = 0;
-      if (reduced == 1) v->cr.op = 0;
+      memcpy(v->of, x->of, sizeof v->of);
+      memset(&v->of[o->attr.dim], 0, sizeof *v->of);
       if (reduced < 0) v->home = MGI_CU_AT_INLINE;
     } else if (o->code == MG_OP_ACCUM) {
-      v->rr = x->rr;
-      v->cr = x->cr;
+      memcpy(v->of, x->of, sizeof v->of);
       if (!mgi_cu_lifts(K, o)) v->home = MGI_CU_AT_INLINE;
-      for (uint32_t a = 1; a < b->n_axes; a++) {
-        int to = o->map.to[a];
-        if (to == MG_MAP_NONE) continue;
-        if (a <= 3) continue;
-        if (to >= 0 && to == rows && v->rr.last > a - 1) v->rr.last = a - 1;
-        if (to >= 0 && to == rank - 1 && v->cr.last > a - 1) v->cr.last = a - 1;
+      for (uint32_t a = 4; a < b->n_axes; a++) {
+        const int to = o->map.to[a];
+        if (to != MG_MAP_NONE && to >= 0) mgi_cu_put_together(K, o->in[0].id, to, a, &v->of[to]);
       }
     } else if (row->moves) {
-      v->home = MGI_CU_AT_INLINE;
       const mg_shape *of = &b->tensors[o->in[0].id].shape;
-      const int stays = mg_moves_how(o, of, &i->shape) == MG_MOVES_NOTHING;
-      if (stays) v->rr = x->rr, v->cr = x->cr;
-      for (int d = 0; d < rank && !stays; d++) {
-        mgi_cu_dim_ref none = {0, 0, 0}, from = none;
-        if (d != rows && d != rank - 1) continue;
-        int same = mg_op_along(o->code) && d != o->attr.dim ? d : o->code == MG_OP_TRANSPOSE ? o->attr.perm[d] : -1;
-        if (same >= 0) from = same == of->rank - 1 ? x->cr : same == mg_rows_in(of->rank, of->dim) ? x->rr : none;
-        if (d == rank - 1) v->cr = from;
-        else v->rr = from;
+      v->home = MGI_CU_AT_INLINE;
+      for (int d = 0; d < rank; d++) {
+        const int same = mg_op_along(o->code) && d != o->attr.dim ? d : o->code == MG_OP_TRANSPOSE ? o->attr.perm[d] : -1;
+        if (same >= 0) v->of[d] = x->of[same];
+      }
+      if (o->code == MG_OP_RESHAPE && mg_moves_how(o, of, &i->shape) == MG_MOVES_NOTHING) {
+        if (rank > 1 && v->rows > 1) v->of[rows] = x->rr;
+        if (rank > 0) v->of[rank - 1] = x->cr;
       }
     } else {
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "the operator neither moves elements nor is one that the emitter computes");
       return 0;
     }
+    if (rank > 1) v->rr = v->of[rows];
+    if (rank > 0) v->cr = v->of[rank - 1];
   }
   return 1;
 }
@@ -16937,8 +16983,6 @@ MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120
     snprintf(want, sizeof want, "%s_%d", name, k + 1);
     if (strcmp(range[k]->name, want)) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected the program %.60s, found %.60s", want, range[k]->name), 0;
     if (range[k]->n_symbols < 1 || range[k]->n_symbols > 2) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "expected one symbol or two, found %u", range[k]->n_symbols), 0;
-    if (range[k]->n_symbols > 1 && range[k]->n_computed)
-      return mg_fail(e, MG_BAD_INPUT, range[k]->name, "ranges of two symbols have no computed size, found %s", range[k]->symbol[range[k]->n_symbols].name), 0;
     if (!mgi_cu_ranges_alike(range[0], range[k])) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "it has other inputs, outputs or symbols than %.60s: types, shapes, orders and names have to be the same", range[0]->name), 0;
     if (k && !mgi_cu_ranges_follow(range, k, e)) return 0;
   }

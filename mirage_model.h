@@ -6040,7 +6040,8 @@ MGI_FN mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
     if (s != MG_OK || g->cfg.no_early || !info || !mg_device_early(g->d, f->is) || k < g->l->n_once) continue;
     x->early = 1;
     for (int j = 0; j < a->n_in; j++)
-      if (info->early >> j & 1 && g->l->value[a->in[j]].kind != MG_VALUE_WEIGHT && !mgi_loaded_kept(g, a->in[j]))
+      if (j < 32 && info->early >> j & 1 && g->l->value[a->in[j]].kind != MG_VALUE_WEIGHT &&
+          !mgi_loaded_kept(g, a->in[j]))
         x->early = 0;
   }
   for (uint32_t k = 0; k < g->n_files && s == MG_OK; k++) {

@@ -134,6 +134,7 @@ enum {
   C(F, again_own,             0.2696,   0.1926, "the same, by warps' own rings")                                       \
   C(F, mma_rate,               1.779,    1.884, "of tensor_tflops, by warps")                                          \
   C(F, wgmma_rate,             1.835,    1.873, "of tensor_tflops, by warpgroups")                                     \
+  C(F, fly_rate,               1.835,    1.835, "the same, products under way while the next step begins")             \
   C(F, slot_rate,              1.252,   0.8502, "of half of fp32_tflops: elements' slots")                             \
   C(F, copy_slots,            0.6257,   0.8665, "slots of 16 bytes that are copied")                                   \
   C(F, line_slots,             28.84,    42.93, "slots of a line of memory that a copy comes to")                      \
@@ -146,6 +147,7 @@ enum {
   C(F, wide_slots,             2.008,    2.236, "slots of an element that a wide product reads")                       \
   C(F, unhidden_loop,         0.3592,   0.1677, "of the smaller of memory and compute, in a loop")                     \
   C(F, unhidden_group,         0.228,   0.1309, "the same of warpgroups")                                              \
+  C(F, unhidden_fly,          0.1347,   0.1347, "the same, products under way")                                        \
   C(F, unhidden_raise,          1.22,   0.7045, "of warpgroups with exponentials")                                     \
   C(F, unhidden_parts,        0.7413,   0.4247, "of these, each bringing its part")                                    \
   C(F, unhidden_once,          1.384,    1.196, "without a loop")                                                      \
@@ -157,11 +159,13 @@ enum {
   C(F, wait_stream_us,        0.5047,  0.08422, "the same of a stream")                                                \
   C(F, wait_elements_us,      0.2156,  0.08554, "the same of a stream without products")                               \
   C(F, direct_us,             0.2716,   0.2406, "us of what a thread loads at once behind a loop")                     \
+  C(F, wait_fly_us,           0.1631,   0.1631, "the same, products under way: they are one step")                     \
   C(F, chain_us,             0.01824,  0.01983, "us of a step whose products wait for each other")                     \
   C(F, chain_group_us,       0.05823,   0.0486, "the same of warpgroups")                                              \
   C(F, launch,                 1.211,      0.7, "of launch_us")                                                        \
   C(F, drain_us,              0.8503,     0.78, "us of the last stores, and the end")                                  \
   C(F, store,                  8.633,     8.85, "of a block's draw: the time of what it stores")                       \
+  C(F, store_rounds,           46.61,    46.61, "the same of blocks before, which products under way leave")         \
   C(F, early,                  1.595,    1.186, "of a block's draw: loads before the loop")                            \
   C(F, fill_own,             0.06063,  0.09604, "of a step's memory, own rings")                                       \
   C(F, own_us,                0.3271,   0.5207, "us of own rings")                                                     \
@@ -173,6 +177,8 @@ enum {
   C(F, step_own,              0.7311,    3.098, "of barrier_us: a step of own rings, beside memory")                   \
   C(F, step_parts,            0.7649,   0.5251, "of parts that warps bring")                                           \
   C(F, step_group,             3.642,    3.329, "of warpgroups")                                                       \
+  C(F, step_fly,               2.528,    2.528, "of products under way")                                               \
+  C(F, step_apart,            0.9798,   0.9798, "of these, a warp beside copying")                                     \
   C(F, step,                   1.339,    1.517, "of others")                                                           \
   C(F, operator_us,         0.003215,  0.01498, "us of an operator")                                                   \
   C(F, block_start_us,      0.0008464, 0.001041, "us until the chip starts a further block")                           \
@@ -327,7 +333,7 @@ typedef struct mg_kernel_plan {
   int own;                      /* 1: every warp has a ring of its own (ring=warp, warps_k) */
   int parts;                    /* 1: every warp, or warpgroup, brings its part of the block's ring (ring=warp, ring=group) */
   int group;                    /* 1: products of warpgroups (mma=warpgroup) */
-  int copies;                   /* 1: tensor copies fill the rings (copy=tma) */
+  int copies;                   /* an MG_COPY_..; not 0: tensor copies fill the rings */
   int at_once;                  /* blocks that a multiprocessor holds at once, as it is emitted (0: that is not known yet) */
 } mg_kernel_plan;
 
@@ -592,7 +598,7 @@ enum { MG_STORE_WORDS(MGI_W, MG_STORE_) MG_STORE_COUNT };
    contraction where a product can stay in fragments then.  0: they are not as many as the block has (1 to 32). */
 int mg_plan_warps(const mg_graph *block, const mg_flat *k, mg_kernel_plan *p);
 enum { MG_APART = 128 }; /* threads of a block beside those of its graph with copy=warp: a warpgroup, as registers are dealt out */
-enum { MG_STAGES = 3 }; /* of a ring, where the plan says nothing: fewer where these do not fit */
+enum { MG_STAGES = 3, MG_STAGES_MOST = 8 }; /* of a ring, where the plan says nothing: fewer where these do not fit */
 /* What block's plan says: the number, or the place of the word; -1 if it says nothing that the row has.  `name`: of a value,
    where the key is one of values; else NULL. */
 int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name);
@@ -620,6 +626,7 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e);
   T(body,     "body: memory and compute, as far as they do not overlap")                                               \
   T(steps,    "steps: what each step of the loop waits for")                                                           \
   T(barriers, "barriers beside those of the steps")                                                                    \
+  T(rounds,   "rounds: stores of blocks before the last, where products are under way")                               \
   T(merge,    "merge: parts of warps, and of blocks, put together")                                                    \
   T(drain,    "drain: the last stores, the end")
 
@@ -660,7 +667,7 @@ typedef struct mg_kernel_takes {
 } mg_kernel_takes;
 /* Sets blocks, at least 1, and registers: as many blocks at once as shared memory, threads, the grid and registers allow, these
    being MG_REGISTERS_BESIDE more than the accumulators', and what that leaves a thread. */
-enum { MG_REGISTERS_BESIDE = 120, MG_REGISTERS_MOST = 255 };
+enum { MG_REGISTERS_BESIDE = 120, MG_FLYING_BESIDE = 26, MG_REGISTERS_MOST = 255 };
 void mg_blocks_at_once(const mg_machine *m, int64_t grid, mg_kernel_takes *takes);
 
 typedef struct mg_kernel_facts {
@@ -693,10 +700,11 @@ double mg_waves(const mg_machine *m, int64_t blocks, int64_t group);
    slots of elements; of bytes that products read of shared memory. */
 double mg_dram_us(const mg_machine *m, double bytes); /* of the whole chip: no kernel takes less to bring or store so much */
 double mg_products_us(const mg_machine *m, double flops, int group);
+double mg_flying_us(const mg_machine *m, double flops); /* of warpgroups, under way while the next step begins */
 double mg_slots_us(const mg_machine *m, double slots);
 double mg_shared_us(const mg_machine *m, double bytes);
-/* What a kernel's cost has at least, under any plan: with or without a loop, warpgroups (if they may make its products),
-   products. */
+/* What a kernel's cost has at least, under any plan: with or without a loop, warpgroups (1: they may make its products;
+   2: and have them under way while the next step begins), products. */
 typedef struct mg_least {
   double unhidden;              /* of the smaller of memory and compute */
   double fill;                  /* of a step's time */
@@ -1721,6 +1729,10 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e) {
    warpgroups, what warpgroups may multiply.  mirage_cuda.cuh decides the same when it writes; tests hold them together. */
 
 MGI_FN int mgi_plan_threads(const mg_kernel_plan *p) { return 32 * p->warps_m * p->warps_n * p->warps_k; }
+/* With those that only copy. */
+MGI_FN int mgi_plan_all_threads(const mg_kernel_plan *p) {
+  return mgi_plan_threads(p) + (p->copies == MG_COPY_WARP ? MG_APART : 0);
+}
 
 void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch) {
   const mg_flat_op *a = &k->op[o->in[0]];
@@ -2795,7 +2807,9 @@ int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
    2. A product whose left operand another one made wants that in fragments: no warps split a contraction then.
    3. Stages: four, or as many as the loop has; fewer where the ring, with all else, does not fit the block's shared
       memory, or where one more block would fit the multiprocessor.
-   4. Warpgroups (mma=warpgroup): one for 64 rows, or two; what mgi_warpgroups_fit allows.                          */
+   4. Warpgroups (mma=warpgroup): one for 64 rows, or two; what mgi_warpgroups_fit allows.
+   5. Their products under way while the next step begins, copied by the block or by a warp beside it, where two of them have
+      128 rows: with as many stages as fit, or three.  That is what was measured; a plan may ask for it elsewhere too.   */
 
 /* What a block's tiles take, and the product that decides how warps are shared out. */
 typedef struct mgi_tiles {
@@ -3051,6 +3065,8 @@ MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int a
 }
 
 MGI_FN double mgi_price(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, mg_rates *rates);
+MGI_FN void mgi_plan_flies(const mg_flat *k, const mg_machine *m, mg_kernel_plan p, mg_kernel_plan *best, double *us,
+                           mg_rates *rates);
 /* The plan with the least price, and that; the rates are for it. */
 mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates) {
   mg_kernel_plan best = mgi_plan_with(k, m, 0);
@@ -3066,9 +3082,11 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
     p = mgi_plan_with(k, m, across);
     if (!p.feasible) continue;
     const double t = mgi_price(k, m, &p, &r);
-    if (t >= *us) continue;
-    *us = t, best = p;
-    if (rates) *rates = r;
+    if (t < *us) {
+      *us = t, best = p;
+      if (rates) *rates = r;
+    }
+    if (rows == 128 && across == 1 && k->iters > 2 && k->group < 2) mgi_plan_flies(k, m, p, &best, us, rates);
   }
   return best;
 }
@@ -3094,6 +3112,9 @@ double mg_sm_rate(const mg_machine *m) { return m->l2_gbps * 1e3 / m->sms * m->b
 double mg_dram_us(const mg_machine *m, double bytes) { return m->dram * bytes / (m->dram_gbps * 1e3); }
 double mg_products_us(const mg_machine *m, double flops, int group) {
   return flops / (m->tensor_tflops * (group ? m->wgmma_rate : m->mma_rate) * 1e6 / m->sms);
+}
+double mg_flying_us(const mg_machine *m, double flops) {
+  return flops / (m->tensor_tflops * m->fly_rate * 1e6 / m->sms);
 }
 double mg_slots_us(const mg_machine *m, double slots) { return slots / (m->fp32_tflops * m->slot_rate * 0.5e6 / m->sms); }
 double mg_shared_us(const mg_machine *m, double bytes) { return bytes / (m->shared_bytes_us * m->ldmatrix_rate); }
@@ -3142,6 +3163,7 @@ typedef struct mgi_work {
   int strip;             /* whole rows stay in registers while they are joined */
   int late;              /* something is loaded behind the merge */
   int alone;             /* one block does all that stands behind the merge */
+  int flies;             /* a thread's registers for products, if all are under way while the next step begins */
   double blocks, group, iters, ops; /* of the grid; that share a result; steps of a block's loops; operators */
 } mgi_work;
 
@@ -3195,7 +3217,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   mg_flat_product(k, o, &m, &n, &depth, &b);
   const int64_t rows = mg_round_up(m, 16), cols = mg_round_up(n, 8), deep = mg_round_up(depth, 16);
   const double left = (double)(rows * deep * b), right = (double)(deep * cols * b);
-  const int steady = o->wide && mg_flat_steady(k, c, r, i);
+  const int steady = o->wide && mg_flat_steady(k, c, r, i), flies = mg_flat_flies(k, p, c, i);
   w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
   if (steady) w->slots += 8 * left * o->trips;
   else if (o->wide) w->wide_reads += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
@@ -3207,6 +3229,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
     const int plain = a->code == MG_OP_LOAD || early;
     double read = left * p->warps_n;
     if (j) read = p->group ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
+    if (flies) read = 0; /* and the left one too */
     if (early && a->code != MG_OP_LOAD) {
       w->slots += 2 * (double)mg_flat_elements(a);
       w->prepares = 1;
@@ -3263,6 +3286,15 @@ MGI_FN void mgi_work_late(mgi_work *w, const mg_flat *k, uint8_t late[MG_FLAT_OP
   w->alone = !mg_flat_shares(k, &rows, &cols);
 }
 
+/* Sets flies; the products are there. */
+MGI_FN void mgi_work_flies(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c) {
+  int all = w->flops > 0;
+  if (!p->copies || p->stages < 3) return;
+  for (int i = 0; i < k->n; i++)
+    if (k->op[i].code == MG_OP_MATMUL) all &= mg_flat_flies(k, p, c, i);
+  if (all) w->flies = mg_flat_group_registers(k, p, c);
+}
+
 MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {
   uint8_t inlined[MG_FLAT_OPS] = { 0 }, late[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there; it stands behind the merge */
   int made = 0;
@@ -3296,6 +3328,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     else if (!o->stays && !o->turns && (!inlined[i] || !mgi_elementwise(o)))
       mgi_work_elements(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
   }
+  mgi_work_flies(w, k, p, &c);
 }
 
 /* How many blocks one multiprocessor works off, one after the other or together. */
@@ -3303,12 +3336,16 @@ double mg_waves(const mg_machine *m, int64_t blocks, int64_t group) {
   const int64_t sms = mg_machine_clusters(m, group) ? mg_machine_filled_sms(m, group) : m->sms;
   return (double)mg_ceil_div(blocks, sms);
 }
-/* And how many of these it holds at once; at least 1. */
-MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, double waves) {
-  const int threads = mgi_plan_threads(p);
+/* And how many of these it holds at once; at least 1.  Of products under way the registers are known; the launch bound
+   leaves room for all that a kernel may have. */
+MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves) {
+  const int threads = mgi_plan_all_threads(p);
   double resident = (double)(m->shared_per_sm / (p->shared + 1024));
   if (resident > 1536 / threads) resident = 1536 / threads;
-  if (p->at_once) resident = p->at_once;
+  if (w->flies) {
+    const int64_t registers = mg_round_up(w->flies + MG_FLYING_BESIDE, 8);
+    resident = fmin(resident, (double)(m->registers_per_sm / (threads * registers)));
+  } else if (p->at_once) resident = p->at_once;
   if (resident > waves) resident = waves;
   return resident < 1 ? 1 : resident;
 }
@@ -3316,6 +3353,7 @@ MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, double 
 /* Of the smaller of memory and compute, the share that does not hide behind the larger. */
 MGI_FN double mgi_unhidden(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double rounds) {
   if (w->iters > 1 && !p->group) return m->unhidden_loop;
+  if (w->flies) return m->unhidden_fly;
   if (w->iters > 1 && !w->raises) return m->unhidden_group;
   if (w->iters > 1) return p->parts ? m->unhidden_parts : m->unhidden_raise;
   /* Later blocks hide behind earlier ones. */
@@ -3341,6 +3379,10 @@ mg_least mg_least_of(const mg_machine *m, int loop, int group, int products, int
     l.fill = fmin(l.fill, m->fill_group);
     l.step_us = fmin(l.step_us, m->step_group);
   }
+  if (group > 1) {
+    l.unhidden = fmin(l.unhidden, m->unhidden_fly);
+    l.step_us = fmin(l.step_us, fmin(m->step_fly, m->step_apart));
+  }
   l.step_us *= m->barrier_us;
   return l;
 }
@@ -3360,6 +3402,7 @@ MGI_FN double mgi_merge_us(const mg_machine *m, const mg_kernel_plan *p, const m
 MGI_FN double mgi_step_waits(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w) {
   if (p->own && w->streams) return 0; /* beside its memory: see mgi_kernel_cost */
   if (p->own || p->parts) return m->step_parts;
+  if (w->flies) return p->copies == MG_COPY_WARP ? m->step_apart : m->step_fly;
   return p->group ? m->step_group : m->step;
 }
 
@@ -3382,8 +3425,10 @@ MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_pl
   const double share = fmax(1, 128 / threads); /* a warp has but one of four schedulers */
   const double few = waves * (share + (stream ? m->threads_stream : m->threads_products) / threads);
   const double few_slots = waves * (share + (stream ? m->threads_stream : m->threads_slots) / threads);
-  const double slots = w->slots + m->wide_slots * w->wide_reads + m->copy_slots * w->bytes / 16 + m->line_slots * w->lines;
-  c->tensor_us = few * mg_products_us(m, w->flops, p->group);
+  const double by_threads = w->bytes - (w->flies ? w->step_bytes * w->iters : 0); /* bytes that no tensor copy brings */
+  const double copies = m->copy_slots * by_threads / 16 + m->line_slots * w->lines;
+  const double slots = w->slots + m->wide_slots * w->wide_reads + copies;
+  c->tensor_us = few * (w->flies ? mg_flying_us(m, w->flops) : mg_products_us(m, w->flops, p->group));
   c->shared_us = few * mg_shared_us(m, w->shared_bytes);
   c->elements_us = few_slots * mg_slots_us(m, slots);
   return c->tensor_us + c->elements_us + c->shared_us;
@@ -3396,13 +3441,14 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   mg_cost c;
   memset(&c, 0, sizeof c);
   const double iters = w->iters, waves = mg_waves(m, (int64_t)w->blocks, (int64_t)w->group);
-  const double resident = mgi_resident(m, p, waves);
+  const double resident = mgi_resident(m, p, w, waves);
   const double rounds = ceil(waves / resident), draw = mg_sm_rate(m);
   const int loop = iters > 1, alone = p->own && w->group < 2;
   const double compute = mgi_compute_us(&c, m, p, w, waves, resident * mgi_plan_threads(p));
   /* A warp's own stage is filled again as soon as it is read. */
-  const double ahead = p->own ? p->stages : p->stages > 2 ? p->stages - 1 : 1;
-  const double wait = w->streams ? (w->flops > 0 ? m->wait_stream_us : m->wait_elements_us) : m->wait_us; /* of a step */
+  const double ahead = p->own ? p->stages : p->stages > 2 ? p->stages - 1 - (w->flies > 0) : 1;
+  double wait = w->flies ? m->wait_fly_us : m->wait_us; /* of a step */
+  if (w->streams) wait = w->flops > 0 ? m->wait_stream_us : m->wait_elements_us;
   double waits = loop ? rounds * iters / ahead * wait : 0;
   if (w->streams && p->own) waits += rounds * iters * m->step_own * m->barrier_us;
   double memory = mgi_memory_us(&c, m, p, w, waves);
@@ -3428,6 +3474,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   c.drain_us = m->drain_us;
   /* Stores of blocks before overlap with what follows. */
   if (!w->strip) c.drain_us += m->store * w->stored_bytes * resident / draw;
+  if (w->flies) c.rounds_us = m->store_rounds * (rounds - 1) * w->stored_bytes * resident / draw;
   c.fill_us = m->early * waves * w->early_bytes / draw;
   /* All blocks ask for what is ahead at once. */
   if (loop && p->own) c.fill_us += m->fill_own * memory * fmin(ahead / iters, 1);
@@ -3453,6 +3500,35 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   c.total_us *= c.penalty;
   if (!p->feasible) c.total_us += 1e9;
   return c;
+}
+
+/* Takes plan p of warpgroups with tensor copies, if its products can be under way while the next step begins and its price
+   is less than `us` then: as many stages as there is room for, or three, which two blocks may have at once. */
+MGI_FN void mgi_plan_flies(const mg_flat *k, const mg_machine *m, mg_kernel_plan p, mg_kernel_plan *best, double *us,
+                           mg_rates *rates) {
+  const int most = k->iters < MG_STAGES_MOST ? (int)k->iters : MG_STAGES_MOST;
+  mgi_tiles panels = mgi_tiles_of(k);
+  mgi_work w;
+  mgi_tiles_of_panels(k, &panels);
+  p.own = p.parts = 0, p.copies = MG_COPY_TMA, p.stages = MG_STAGES;
+  mgi_work_of(&w, k, &p);
+  for (int copy = MG_COPY_TMA; w.flies && copy <= MG_COPY_WARP; copy++) {
+    p.copies = copy;
+    if (w.flies > mg_group_room(m, mgi_plan_all_threads(&p))) continue;
+    int fits = 0;
+    for (int stages = most; stages >= MG_STAGES; stages = fits && stages > MG_STAGES ? MG_STAGES : stages - 1) {
+      mg_kernel_plan with = p;
+      mgi_tiles tiles = panels;
+      mg_rates r;
+      mgi_plan_memory(k, m, &with, &tiles, 0, 0, stages);
+      if (with.feasible != 1) continue;
+      fits = 1;
+      const double t = mgi_kernel_cost(m, &with, &w, &r).total_us;
+      if (t >= *us) continue;
+      *us = t, *best = with;
+      if (rates) *rates = r;
+    }
+  }
 }
 
 /* Microseconds of one kernel by its plan; at least 1e9 if it does not fit the machine. */
@@ -3879,12 +3955,15 @@ int mg_plan_warps(const mg_graph *block, const mg_flat *k, mg_kernel_plan *p) {
    warps, or what no plan can say. */
 MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine *m, mg_kernel_plan *p) {
   const int stages = mg_plan_says(b, MG_PLAN_STAGES, NULL), ring = mg_plan_says(b, MG_PLAN_RING, NULL);
+  const int copy = mg_plan_says(b, MG_PLAN_COPY, NULL);
   mgi_tiles t = mgi_tiles_of(k);
   memset(p, 0, sizeof *p);
   if (!mgi_plan_written(b) || mg_plan_check(b, "", NULL) != MG_OK) return 0;
   mg_plan_warps(b, k, p);
   if (mgi_plan_threads(p) > 1024) return 0;
   p->group = mg_plan_says(b, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP;
+  p->copies = copy < 0 ? MG_COPY_ASYNC : copy;
+  p->stages = stages < 0 ? MG_STAGES : stages;
   p->feasible = !p->group || (mg_machine_can(m, MG_CAN_WARPGROUP) && mgi_warpgroups_fit(k, m, p));
   const int chained = mgi_tiles_kept(k, p, &t);
   if (p->group) mgi_tiles_of_panels(k, &t);
@@ -3956,7 +4035,7 @@ int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, 
   f->threads = mgi_plan_threads(&f->plan);
   f->blocks = k.blocks, f->group = k.group, f->steps = k.iters;
   f->waves = mg_waves(m, k.blocks, k.group);
-  f->resident = mgi_resident(m, &f->plan, f->waves);
+  f->resident = mgi_resident(m, &f->plan, &w, f->waves);
   f->dram_bytes = w.dram_bytes;
   f->l2_bytes = w.l2_bytes * (double)k.blocks;
   f->flops = w.flops * (double)k.blocks;

@@ -4571,6 +4571,7 @@ typedef struct mgi_se_form {
   int64_t unique[MG_FLAT_OPS];
   int again;                            /* a tensor is loaded twice */
   uint8_t made[MG_FLAT_OPS];            /* a product is in it */
+  const mg_attr *move[MG_FLAT_OPS];     /* of an operator that moves elements; else NULL */
   int unshifted;
 } mgi_se_form;
 
@@ -4678,6 +4679,7 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     m->sums = leaves && o->arg == MG_MAP_SUM;
     m->maxima = leaves && o->arg == MG_MAP_MAX;
     h->both[x] = o->code == MG_OP_CONCAT_MATMUL;
+    h->move[x] = mg_op_moves(o->code) ? &s->inst[o->arg].attr : NULL;
     for (int j = 0; j < o->n_in; j++) {
       m->in[j] = at[o->in[j]];
       if (k->op[m->in[j]].esize > m->esize) m->esize = k->op[m->in[j]].esize;
@@ -4717,10 +4719,24 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = (int16_t)from, m->inloop = m->loop = m->outer = 0;
     m->unique = mg_shape_elements(&mg_tensor_of(s->p, s->p->out[i])->shape) * m->esize;
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
-    h->both[x] = 0, h->made[x] = h->made[from], h->unique[x] = m->unique;
+    h->both[x] = 0, h->move[x] = NULL, h->made[x] = h->made[from], h->unique[x] = m->unique;
     memcpy(h->chunk[x], h->chunk[from], sizeof h->chunk[x]);
   }
   h->unshifted = mg_flat_unshifted(k);
+}
+
+/* What move i makes of rows and columns at the sizes that it has. */
+MGI_FN void mgi_se_form_moves(mgi_se_form *h, int i) {
+  mg_flat_op *m = &h->k.op[i];
+  const mg_flat_op *of = &h->k.op[m->in[0]];
+  mg_shape from, to;
+  mg_op_node o;
+  memset(&o, 0, sizeof o);
+  o.code = (mg_opcode)m->code, o.attr = *h->move[i];
+  from.rank = of->rank, to.rank = m->rank;
+  memcpy(from.dim, of->d, sizeof from.dim), memcpy(to.dim, m->d, sizeof to.dim);
+  const int how = mg_moves_how(&o, &from, &to);
+  m->turns = how == MG_MOVES_TURNS, m->stays = how == MG_MOVES_NOTHING;
 }
 
 MGI_FN void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
@@ -4734,6 +4750,7 @@ MGI_FN void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
     m->trips = (m->loop ? (double)count[m->loop] : 1) * (h->both[i] ? 2 : 1);
     for (int d = 0; d < m->rank; d++) m->d[d] = chunk[h->chunk[i][d]];
     if (h->again) m->unique = h->unique[i];
+    if (h->move[i]) mgi_se_form_moves(h, i);
   }
   if (h->again) mg_flat_read_once(k);
 }
@@ -4826,22 +4843,25 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL) continue;
-    inlined[o->in[0]] = inlined[o->in[1]] = 1;
+    for (int j = 0; j < 2; j++) /* what is moved on its way, too */
+      for (int x = o->in[j]; !inlined[x]; x = h->move[x] ? k->op[x].in[0] : x) inlined[x] = 1;
     rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
     streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
   const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP); /* warpgroups may make the products */
+  /* And have them under way while the next step begins: see mgi_plan_flies. */
+  const int flies = group && iters > 1 && (loose || rows == 128) && k->group < 2;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
-    if (o->made) continue;
+    if (o->made || h->move[i]) continue;
     const double share = o->inloop ? 1 : 1 / (double)k->group; /* at least, of what may stand behind a merge */
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
       const double b = share * (double)mg_flat_elements(o) * o->esize;
       const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
       const double moved = b * mg_load_waste(most, o->rank, o->esize);
       slow += moved * o->trips, dram += (double)o->unique;
-      alu += gpu->copy_slots * b * o->trips / 16;
+      if (!flies || !o->inloop) alu += gpu->copy_slots * b * o->trips / 16;
       if (o->code == MG_OP_STORE) stored += b * o->trips;
       else if (!o->inloop && iters > 1) early += moved;
       if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mg_flat_elements(o) * o->esize;
@@ -4850,8 +4870,10 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       mg_flat_product(k, o, &m, &n, &c, &b);
       const double deep = (double)(mg_round_up(c, 16) * b) * o->trips, left = (double)mg_round_up(m, 16) * deep, right = (double)mg_round_up(n, 8) * deep;
       flops += 2 * left * (double)mg_round_up(n, 8);
-      for (int j = 0; j < (group ? 1 : 2); j++) {
-        const mg_flat_op *a = &k->op[o->in[j]];
+      for (int j = 0; j < (flies ? 0 : group ? 1 : 2); j++) {
+        int from = o->in[j];
+        while (h->move[from]) from = k->op[from].in[0]; /* a tile may be read turned */
+        const mg_flat_op *a = &k->op[from];
         split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
         if (h->made[o->in[j]]) continue;
         sh += 2 * (j ? right : left);
@@ -4871,9 +4893,11 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
   const double sm_rate = mg_sm_rate(gpu), t_dram = mg_dram_us(gpu, dram);
   const double waves = mg_waves(gpu, k->blocks, k->group);
-  const double t_products = fmin(mg_products_us(gpu, flops, 0), group ? mg_products_us(gpu, flops, 1) : 1e300);
+  double t_products = mg_products_us(gpu, flops, 0);
+  if (group) t_products = fmin(t_products, mg_products_us(gpu, flops, 1));
+  if (flies) t_products = fmin(t_products, mg_flying_us(gpu, flops));
   const double t_slots = mg_slots_us(gpu, alu), t_shared = mg_shared_us(gpu, sh);
-  const mg_least least = mg_least_of(gpu, iters > 1, group, flops > 0, streams);
+  const mg_least least = mg_least_of(gpu, iters > 1, group + flies, flops > 0, streams);
   const double threads = fmin((double)gpu->threads_per_sm, 1024 * waves); /* no more are there to hide latencies */
   const double few = 1 + fmin(gpu->threads_stream, gpu->threads_products) / threads;
   const double few_slots = 1 + (streams ? fmin(gpu->threads_stream, gpu->threads_slots) : gpu->threads_slots) / threads;
@@ -4885,9 +4909,10 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     if (again > t_mem) t_mem = again;
   }
   const double held = (double)((iters > 1 && !open ? 2 * ring : 0) + 1024), most = fmin(48, fmax(1, floor((double)gpu->shared_per_sm / held)));
-  const double rounds = ceil(waves / most), ahead = iters > 8 ? 5 : 8; /* stages: see mgi_stages_of */
+  const double rounds = ceil(waves / most), ahead = iters > 8 ? 5 + flies : 8; /* see mgi_stages_of, mgi_plan_flies */
   const double wait_stream = flops > 0 ? gpu->wait_stream_us : gpu->wait_elements_us;
-  const double waits = iters > 1 ? rounds * (double)iters * (streams ? fmin(gpu->wait_us, wait_stream) : gpu->wait_us) / ahead : 0;
+  const double wait_us = fmin(gpu->wait_us, streams ? wait_stream : flies ? gpu->wait_fly_us : 1e300);
+  const double waits = iters > 1 ? rounds * (double)iters * wait_us / ahead : 0;
   if (streams && t_mem < waits) t_mem = waits;
   const double big = fmax(t_mem, t_comp), small = fmin(t_mem, t_comp);
   double t = gpu->launch * gpu->launch_us + gpu->drain_us + big + least.unhidden * small + gpu->operator_us * (double)k->n + gpu->round_us * (rounds - 1);
@@ -5066,7 +5091,7 @@ MGI_FN double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
 MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
   const mgi_se_frame *f = w->f;
   const mgi_se_seg *s = f->s;
-  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square */
+  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square; 16: a move, as which 2 counts too */
   if (!loaded) { w->f->oom = 1; return; }
   for (uint32_t v = 0; v < f->n_val; v++)
     for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
@@ -5074,6 +5099,7 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
       int product = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
       loaded[v] |= (uint8_t)((d->code == MG_OP_LOAD) | product << 2 | (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1])) << 3);
       for (int j = 0; j < d->n_in && product; j++) loaded[d->in[j]] |= 2;
+      if (mg_op_moves(d->code)) loaded[v] |= 16, loaded[d->in[0]] |= 2;
     }
   for (uint32_t v = 0; v < f->n_val; v++) {
     const mgi_se_val *t = &f->val[v];
@@ -5098,13 +5124,13 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
         for (int j = 0; j < 2; j++) {
           double el2 = (double)(j ? k * n * r->warps_m : m * k * r->warps_n) * batch * trips * both;
           const uint32_t from = d->in[d->code == MG_OP_MATMUL ? j : 2 * j];
-          int plain = (loaded[from] & 1) || ((t->scope & 1) && !(f->val[from].scope & 1)); /* from before the loop: computed once */
+          int plain = (loaded[from] & 17) || ((t->scope & 1) && !(f->val[from].scope & 1)); /* from before the loop: computed once */
           sh += el2 * 2 * (plain ? 1 : 2);
           if (!plain && !(loaded[d->in[d->code == MG_OP_MATMUL ? j : 2 * j]] & 4)) alu += el2 * (j ? 6 : 2);
         }
       } else if (d->code == MG_OP_ACCUM) {
         if (!(loaded[d->in[0]] & 4) && d->map[0] >= 4) alu += el * 2 * (double)w->ref[d->map[0]];
-      } else if (!(loaded[v] & 2) || !mg_op_row((mg_opcode)d->code)->elementwise) {
+      } else if (!mg_op_moves(d->code) && (!(loaded[v] & 2) || !mg_op_row((mg_opcode)d->code)->elementwise)) {
         const mgi_se_val *a = &f->val[d->in[0]];
         double in = 1;
         for (int q = 0; q < a->rank; q++) in *= (double)mgi_se_cut(a->cls[q] < 0 ? 1 : s->real[a->cls[q]], a->mask[q], w->ref);
@@ -6392,7 +6418,7 @@ MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
    What neither settles is not decided.  A difference of two sums of squares that the program does not take is unsafe:
    it cancels.                                                                                                       */
 
-enum { MGI_NUM_ATOMS = 40, MGI_NUM_TERMS = 8, MGI_NUM_IN = 16, MGI_NUM_POINTS = 1500 };
+enum { MGI_NUM_ATOMS = MG_MAX_IN + 24, MGI_NUM_TERMS = 8, MGI_NUM_POINTS = 1500 };
 typedef enum mgi_num_kind { MGI_NUM_INPUT, MGI_NUM_OP, MGI_NUM_SUM, MGI_NUM_ROUND, MGI_NUM_BITS } mgi_num_kind; /* BITS: f16's precision, f32's range */
 enum { MGI_NUM_MEMORY = 2 }; /* of mgi_num_list.bad: there was none */
 typedef struct mgi_num_node {
@@ -6505,7 +6531,7 @@ MGI_FN void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
 MGI_FN void mgi_num_list_of(mgi_num_list *l, const mg_graph *g, int program, int *out) {
   int *of = (int *)calloc(g->n_tensors, sizeof *of);
   memset(l, 0, sizeof *l);
-  l->bad = !of ? (int)MGI_NUM_MEMORY : g->n_in > MGI_NUM_IN;
+  l->bad = !of ? (int)MGI_NUM_MEMORY : 0;
   for (uint32_t k = 0; k < g->n_in && !l->bad; k++) {
     const int x = mgi_num_put(l, MGI_NUM_INPUT, MG_OP_NONE, 0, (int)k, 0);
     const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
@@ -6784,14 +6810,16 @@ MGI_FN double mgi_num_error(double got, double want) {
   const double size = fabs(want) > 6.2e-5 ? fabs(want) : 6.2e-5;
   return isfinite(got) ? fabs(got - want) / size : HUGE_VAL;
 }
-typedef struct mgi_num_witness { int node; double x, got, want, in[MGI_NUM_IN]; int memory; /* 1: there was none */ } mgi_num_witness;
-/* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from 2^-20 to
-   2^14, another from 2^-3 to 2^3, and the rest near 1.  0: there are no more. */
+typedef struct mgi_num_witness { int node; double x, got, want, in[MG_MAX_IN]; int memory; /* 1: there was none */ } mgi_num_witness;
+/* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from
+   2^-20 to 2^14, another, of many inputs one that comes soon after it, from 2^-3 to 2^3, and the rest near 1.  0: there
+   are no more. */
 MGI_FN int mgi_num_point(int q, int n_in, int joint, int *at) {
   static const int8_t far[7] = { 0, 14, -14, 7, -7, 11, -11 }, one[7] = { 14, 11, 7, -7, -14, -17, -20 };
   int points = 1;
   if (!joint) {
-    const int which = q / 7 / (2 * n_in), other = q / 7 % (2 * n_in);
+    const int many = n_in > 16, others = many ? 512 / n_in : 2 * n_in, which = q / 7 / others;
+    const int other = (q / 7 % others + many * 2 * which) % (2 * n_in);
     for (int k = 0; k < n_in; k++) at[k] = k == which ? one[q % 7] : k == other / 2 ? other % 2 ? -3 : 3 : 0;
     return which < n_in;
   }
@@ -6807,14 +6835,15 @@ MGI_FN int mgi_num_point(int q, int n_in, int joint, int *at) {
 MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_num_list *u, const int *u_out, int n_out, int n_in, int joint, mgi_num_witness *w) {
   const int n = p->n > u->n ? p->n : u->n;
   double *x = (double *)malloc((size_t)n * 4 * sizeof *x), *exact = x + n, *y = x + 2 * n, *z = x + 3 * n, worst = 0;
-  int found = 0, shifted = -1, clean = 1, at[MGI_NUM_IN];
+  int found = 0, shifted = -1, clean = 1, at[MG_MAX_IN];
   if (!x) {
     w->memory = 1;
     return 0;
   }
   for (int q = 0; clean && mgi_num_point(q, n_in, joint, at); q++) {
-    double in[MGI_NUM_IN];
-    for (int k = 0; k < n_in; k++) in[k] = mgi_num_to(ldexp(1.3 + 0.11 * k, at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
+    double in[MG_MAX_IN];
+    for (int k = 0; k < n_in; k++)
+      in[k] = mgi_num_to(ldexp(1.3 + 0.11 * (k % 16) + 0.017 * (k / 16), at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
     mgi_num_run(p, in, -2, 1, exact);
     for (int mode = 2; shifted < 0 && mode >= 0; mode -= 2) { /* whether the µGraph's exponentials run under maxima, as a softmax's do */
       int same = 1;
@@ -6877,7 +6906,7 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
     snprintf(r->why, sizeof r->why, "it has a user's type, whose range no rule knows");
     lost = 1;
   } else if (!room || p.bad || u.bad) {
-    snprintf(r->why, sizeof r->why, "it has more inputs than are looked at, or an operator of more than two operands");
+    snprintf(r->why, sizeof r->why, "it has an operator of more than two operands");
     lost = 1;
   }
   if (!lost) {
@@ -7083,7 +7112,7 @@ MGI_FN uint64_t mgi_se_model_hash(const mg_machine *gpu) {
     }
     double us;
     const mg_kernel_plan p = mg_flat_plan(k, gpu, &us, NULL);
-    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group };
+    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group, p.copies };
     h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, &us, sizeof us), plan, sizeof plan);
   }
 #undef MGI_SE_DRAW
@@ -7249,7 +7278,7 @@ typedef struct mgi_se_cuts {
   uint32_t op[MGI_SE_MOST_OPS];              /* in postorder, by id */
   int16_t *place;                            /* by tensor: of the operator that makes it, or -1 */
   mgi_se_set of[MGI_SE_MOST_OPS], to[MGI_SE_MOST_OPS], alone[MGI_SE_MOST_OPS]; /* who makes its operands; who uses it; the operators that stay with it, itself too, empty where it stays with another */
-  uint32_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
+  uint64_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
   uint8_t given[MGI_SE_MOST_OPS], raw[MGI_SE_MOST_OPS]; /* an output of the program; grows like an exponential that nothing has divided yet */
   double bytes[MGI_SE_MOST_OPS], in_bytes[MG_MAX_IN];
   mgi_se_set all, *down;                     /* down-sets, smaller ones first */
@@ -7306,7 +7335,7 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
       const int x = C->place[o->in[q].id];
       any |= x >= 0 && C->raw[x], every &= x >= 0 && C->raw[x];
       if (x >= 0) mgi_se_set_put(&C->of[k], x), mgi_se_set_put(&C->to[x], k);
-      for (uint32_t i = 0; i < p->n_in; i++) if (p->in[i].id == o->in[q].id) C->takes[k] |= (uint32_t)1 << i;
+      for (uint32_t i = 0; i < p->n_in; i++) if (p->in[i].id == o->in[q].id) C->takes[k] |= (uint64_t)1 << i;
     }
     C->raw[k] = (uint8_t)(mg_op_row(o->code)->abstract == MG_ABS_DIV ? any && !every : any);
   }
@@ -7324,7 +7353,7 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
 MGI_FN void mgi_se_cuts_free(mgi_se_cuts *C) { free(C->place), free(C->down); }
 
 /* The operators outside of segment s that make what it takes; *takes: the inputs of the program that it takes, as bits. */
-MGI_FN mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, uint32_t *takes) {
+MGI_FN mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, uint64_t *takes) {
   mgi_se_set need;
   int none;
   memset(&need, 0, sizeof need), *takes = 0;
@@ -7337,7 +7366,7 @@ typedef struct mgi_se_blocks { mgi_se_set together[MGI_SE_MOST_OPS]; } mgi_se_bl
 
 /* 1: block k is not in the down-set, and all that it needs is. */
 MGI_FN int mgi_se_cuts_follows(const mgi_se_cuts *C, const mgi_se_blocks *B, const mgi_se_set *down, int k) {
-  uint32_t takes;
+  uint64_t takes;
   int none;
   if (mgi_se_set_has(down, k) || !mgi_se_set_has(&B->together[k], k)) return 0;
   const mgi_se_set need = mgi_se_cuts_need(C, &B->together[k], &takes);
@@ -7432,7 +7461,7 @@ MGI_FN int mgi_se_cuts_leaves(const mgi_se_cuts *C, const mgi_se_set *s, int k) 
 /* The bytes that segment s takes and gives; negative if it has too many inputs or outputs, or hands another segment an
    exponential that is not normalised: fp16 in device memory would overflow. */
 MGI_FN double mgi_se_cuts_bytes(const mgi_se_cuts *C, const mgi_se_set *s) {
-  uint32_t takes;
+  uint64_t takes;
   const mgi_se_set need = mgi_se_cuts_need(C, s, &takes);
   double bytes = 0;
   int n_in = 0, n_out = 0;
@@ -8444,7 +8473,7 @@ MGI_FN double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
 /* 1: operators that have no tensor in common with the others of the piece are among it: one kernel for both saves a launch at most. */
 MGI_FN int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
   mgi_se_set met, reads;
-  uint32_t takes = 0;
+  uint64_t takes = 0;
   int n = 0;
   memset(&met, 0, sizeof met), memset(&reads, 0, sizeof reads);
   for (int again = 1; again;) {
@@ -8885,6 +8914,7 @@ typedef struct mgi_se_cutting {
   int moves;                                 /* 1: reshapes and transposes are priced as if they were addresses */
   int picks;                                 /* 1: of a segment the fastest structure is taken that `wary` does not name */
   double best, least;                        /* us of the best program that is known; and what one kernel for the whole is likely to take */
+  double enough;                             /* us: no slower path is looked at where all of the space is; 1e18 for less effort */
 } mgi_se_cutting;
 
 /* What library kernels take for piece x, see mgi_se_piece_library; 1e18 too where they would hand on what is kept. */
@@ -9182,7 +9212,7 @@ MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
     }
     mgi_se_chains_fill(&X->H);
     for (int q = 1; q <= H->most; q++) if (H->cost[q * D + D - 1] < H->cost[k * D + D - 1]) k = q;
-    const int n = mgi_se_cuts_path(X, k, cut, library);
+    const int n = H->cost[k * D + D - 1] < X->enough ? mgi_se_cuts_path(X, k, cut, library) : 0;
     for (int i = 0; i < n; i++) if (!library[i] && cut[i]->n <= size && cut[i]->guess < 1e18 && mgi_se_cuts_open(X, cut[i], effort)) X->todo[m++].piece = (int)(cut[i] - X->piece);
     for (int i = 0; i < X->n_piece; i++) X->piece[i].us = known[i];
     if (!m && n && mgi_se_cuts_keep(S, X, k)) m = 1;
@@ -9196,6 +9226,18 @@ MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
   return st;
 }
 
+/* What the fastest kernel that was found for the whole program takes; 1e18: there is none, or it is ranked behind others. */
+MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
+  mg_error e;
+  if (!whole || !whole->n) return 1e18;
+  const mgi_se_structure *t = &whole->st[0];
+  mg_graph *g = mgi_se_kernel_graph(whole->s, S->p, t, whole->s->real, t->count[whole->tile[0]], NULL, S->cfg.machine, &e);
+  const int good = g && !(mgi_se_judges(S) && mgi_se_behind(S, g));
+  if (!g) mgi_se_step(S, e.status);
+  mg_graph_free(g);
+  return good ? whole->us : 1e18;
+}
+
 /* Of a long program: by little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
    by more, what may be a part of a better one; at last, what may be by its bound alone.  whole: NULL, or the whole program, which more
    effort may be a kernel of. */
@@ -9204,7 +9246,7 @@ MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, m
   for (int effort = 0; st == MG_OK && effort <= MGI_SE_EFFORTS && !mgi_se_over(S); effort++) {
     const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
     for (int i = 0; i < X->n_piece; i++) X->piece[i].guess = X->piece[i].apart && !last ? 1e18 : X->piece[i].bound;
-    X->least = 0;
+    X->least = 0, X->enough = by == MGI_SE_EFFORTS - 1 ? mgi_se_whole_us(S, whole) : 1e18;
     for (int i = 0; i < X->n_piece && !last; i++) if (X->piece[i].at >= 0) mgi_se_cuts_guess(X, &X->piece[i], by);
     for (int size = effort ? X->C->n : 2, end = 0; st == MG_OK && !end; size *= 2)
       st = mgi_se_cuts_paths(S, X, by, size, e), end = size >= X->C->n;
@@ -9467,6 +9509,156 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   if (good) out->core = E.core;
   else mg_graph_free(E.core), mg_graph_free(out->p), out->p = NULL;
   return good;
+}
+/* ---- grouped heads
+   A product with copies of an operand, one for each head of a group, is one with the operand itself, the group's rows
+   below each other:
+
+       K [2, d, m] -> repeat -> [2, 4, d, m] -> reshape [8, d, m],   matmul(Q [8, n, d], .. ) -> [8, n, m]
+       matmul(reshape(Q, [2, 4 n, d]), K) -> [2, 4 n, m], the same elements in the same order
+
+   What follows rows of these goes on with them so: elementwise operators, reductions of rows, the next product.  The
+   program without the copies is searched in the place of the program.  Nothing depends on this being right: what is
+   found is compared with the program. */
+typedef struct mgi_se_heads { /* id 0: not there */
+  mg_tensor whole, few, below; /* as the program has it; without the copies; with a group's rows below each other */
+  mg_shape shape;              /* of few: what it is reshaped to where it is used */
+  int dim;                     /* of few: the dimension that has the copies */
+  int64_t n;                   /* of few and below: heads of a group */
+} mgi_se_heads;
+typedef struct mgi_se_grouping {
+  const mg_graph *p;
+  mg_graph *g;
+  mgi_se_heads *of;          /* by tensor of the program */
+} mgi_se_grouping;
+
+MGI_FN mg_tensor mgi_se_group_named(mgi_se_grouping *G, mg_tensor made, mg_tensor t) {
+  if (made.id) mg_named(G->g, made, G->p->tensors[t.id].name), G->g->tensors[made.id].inner = G->p->tensors[t.id].inner;
+  return made;
+}
+/* Tensor t as the program has it, or, `any`, in whatever shape it is there; reshapes are made where they are needed. */
+MGI_FN mg_tensor mgi_se_group_whole(mgi_se_grouping *G, mg_tensor t, int any) {
+  mgi_se_heads *h = &G->of[t.id];
+  const mg_op_node *o = &G->p->ops[G->p->tensors[t.id].op];
+  if (h->whole.id) return h->whole;
+  const int later = h->below.id || (o->code == MG_OP_RESHAPE && !h->few.id);
+  const mg_tensor in = h->below.id ? h->below : mgi_se_group_whole(G, o->in[0], later);
+  if (later && any) return in;
+  h->whole = later ? mgi_fold_shape(G->g, in, &G->p->tensors[t.id].shape) : mg_apply(G->g, o->code, &o->attr, 1, &in);
+  return h->whole.id == in.id ? in : mgi_se_group_named(G, h->whole, t);
+}
+/* 1: operator o makes copies, or moves what has them: *out says of its result what it is without them. */
+MGI_FN int mgi_se_group_few(mgi_se_grouping *G, const mg_op_node *o, mgi_se_heads *out) {
+  const mgi_se_heads *h = &G->of[o->in[0].id];
+  const mg_shape *from = &G->p->tensors[o->in[0].id].shape;
+  const int d = h->dim;
+  *out = *h, out->whole.id = 0;
+  if (o->code == MG_OP_REPEAT && !h->few.id && from->dim[o->attr.dim] == 1 && o->attr.n > 1) {
+    out->few = mgi_se_group_whole(G, o->in[0], 1), out->shape = *from, out->dim = o->attr.dim, out->n = o->attr.n;
+    return 1;
+  }
+  if (h->few.id && o->code == MG_OP_TRANSPOSE) {
+    const mg_tensor turned = mgi_fold_shape(G->g, h->few, &h->shape);
+    for (int k = 0; k < from->rank; k++)
+      if (o->attr.perm[k] == d) out->dim = k;
+    out->few = mg_transpose(G->g, turned, o->attr.perm), out->shape = mg_tensor_of(G->g, out->few)->shape;
+    return 1;
+  }
+  if (!h->few.id || o->code != MG_OP_RESHAPE || o->attr.shape.rank != from->rank - 1) return 0;
+  if (!d || h->shape.dim[d] != 1) return 0;
+  memmove(out->shape.dim + d, out->shape.dim + d + 1, (size_t)(out->shape.rank-- - d - 1) * sizeof *out->shape.dim);
+  for (int k = 0; k < out->shape.rank; k++)
+    if (o->attr.shape.dim[k] != out->shape.dim[k] * (k == d - 1 ? h->n : 1)) return 0;
+  out->dim = d - 1;
+  return 1;
+}
+/* Tensor t with groups of n heads' rows below each other; id 0: it has no such groups. */
+MGI_FN mg_tensor mgi_se_group_below(mgi_se_grouping *G, mg_tensor t, int64_t n) {
+  const mgi_se_heads *h = &G->of[t.id];
+  mg_shape s = G->p->tensors[t.id].shape;
+  const mg_tensor none = {0};
+  if (h->below.id) return h->n == n ? h->below : none;
+  if (s.rank < 3 || s.dim[s.rank - 3] % n) return none;
+  s.dim[s.rank - 3] /= n, s.dim[s.rank - 2] *= n;
+  return mgi_fold_shape(G->g, mgi_se_group_whole(G, t, 1), &s);
+}
+/* Tensor t, whose rows are the same for all heads, with n copies of them below each other: of a mask, a copy costs less
+   than of keys. */
+MGI_FN mg_tensor mgi_se_group_copied(mgi_se_grouping *G, mg_tensor t, int rank, int64_t n) {
+  const mg_shape *own = &G->p->tensors[t.id].shape;
+  mg_shape s;
+  s.rank = rank;
+  for (int d = 0; d < rank; d++) s.dim[d] = d < rank - own->rank ? 1 : own->dim[d - (rank - own->rank)];
+  const mg_tensor copies = mg_repeat(G->g, mgi_fold_shape(G->g, mgi_se_group_whole(G, t, 1), &s), rank - 3, n);
+  s.dim[rank - 2] *= n;
+  return mgi_fold_shape(G->g, copies, &s);
+}
+/* Operator o over rows that are below each other; id 0: it is none of these.  *lost: 1: it takes such rows, and
+   something that differs by row or head in another way: then the copies cost less than what takes the rows apart again. */
+MGI_FN mg_tensor mgi_se_group_rows(mgi_se_grouping *G, const mg_op_node *o, int64_t *n, int *lost) {
+  const mg_op_info *row = mg_op_row(o->code);
+  const mg_shape *out = &G->p->tensors[o->out[0].id].shape;
+  const int plain = row->elementwise && (row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_RAT);
+  const int sums = (o->code == MG_OP_SUM || o->code == MG_OP_MAX) && o->attr.dim == out->rank - 1;
+  const mg_tensor none = {0};
+  mg_tensor in[MG_MAX_IN];
+  if (row->user || out->rank < 3) return none;
+  if (o->code == MG_OP_MATMUL) {
+    const mgi_se_heads *b = &G->of[o->in[1].id];
+    if (!b->few.id || b->dim != out->rank - 3 || G->p->tensors[o->in[1].id].shape.rank != out->rank) return none;
+    if (G->p->tensors[o->in[0].id].shape.rank != out->rank) return none;
+    *n = b->n, in[0] = mgi_se_group_below(G, o->in[0], *n);
+    return in[0].id ? mg_matmul(G->g, in[0], mgi_fold_shape(G->g, b->few, &b->shape)) : none;
+  }
+  *n = 0;
+  for (int k = 0; k < o->n_in; k++)
+    if (G->of[o->in[k].id].below.id) *n = G->of[o->in[k].id].n;
+  if (!*n || !(plain || sums)) return none;
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_tensor t = o->in[k];
+    const mg_shape *s = &G->p->tensors[t.id].shape;
+    const int64_t heads = s->rank > 2 ? s->dim[s->rank - 3] : 1, rows = s->rank > 1 ? s->dim[s->rank - 2] : 1;
+    const int all_rows = rows == out->dim[out->rank - 2];
+    if (all_rows && s->rank == out->rank && heads == out->dim[out->rank - 3]) in[k] = mgi_se_group_below(G, t, *n);
+    else if (heads == 1 && rows == 1) in[k] = mgi_se_group_whole(G, t, 0);
+    else if (heads == 1 && all_rows) in[k] = mgi_se_group_copied(G, t, out->rank, *n);
+    else in[k] = none;
+    if (!in[k].id) { *lost = 1; return none; }
+  }
+  return mg_apply(G->g, o->code, &o->attr, o->n_in, in);
+}
+/* The program without copies for the heads of a group; NULL: it has none, or no memory. */
+MGI_FN mg_graph *mgi_se_ungrouped(const mg_graph *p) {
+  mg_config c = mg_config_default();
+  mgi_se_grouping G;
+  mg_error e;
+  int products = 0, copies = 0, lost = 0;
+  for (uint32_t k = 1; k < p->n_ops; k++) copies += p->ops[k].code == MG_OP_REPEAT;
+  if (!copies || mg_n_sizes(p)) return NULL;
+  G.p = p, G.g = mg_program_new(p->name, &c);
+  G.of = (mgi_se_heads *)calloc(p->n_tensors, sizeof *G.of);
+  int good = G.g && G.of;
+  for (uint32_t k = 0; k < p->n_in && good; k++)
+    G.of[p->in[k].id].whole = mg_input_like(G.g, &p->tensors[p->in[k].id], NULL);
+  for (uint32_t i = 1; i < p->n_ops && good; i++) {
+    const mg_op_node *o = &p->ops[i];
+    mgi_se_heads *h = &G.of[o->out[0].id];
+    mg_tensor in[MG_MAX_IN];
+    if (mgi_se_group_few(&G, o, h)) continue;
+    memset(h, 0, sizeof *h);
+    if (o->code == MG_OP_RESHAPE) continue;
+    h->below = mgi_se_group_rows(&G, o, &h->n, &lost);
+    if (h->below.id) G.g->tensors[h->below.id].inner = p->tensors[o->out[0].id].inner;
+    products += h->below.id && o->code == MG_OP_MATMUL;
+    for (int k = 0; k < o->n_in && !h->below.id; k++) in[k] = mgi_se_group_whole(&G, o->in[k], 0);
+    if (!h->below.id) h->whole = mgi_se_group_named(&G, mg_apply(G.g, o->code, &o->attr, o->n_in, in), o->out[0]);
+    good = !lost && (h->whole.id || h->below.id);
+  }
+  for (uint32_t k = 0; k < p->n_out && good; k++) mg_output(G.g, mgi_se_group_whole(&G, p->out[k], 0));
+  free(G.of);
+  if (good && products && mg_check(G.g, &e) == MG_OK) return G.g;
+  mg_graph_free(G.g);
+  return NULL;
 }
 /* ---- regions
    Chains of moves, of which some are transposes, cut the program apart: what lies between them is searched as programs of their own, and
@@ -9734,6 +9926,33 @@ MGI_FN int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
   return done;
 }
 
+/* Searches the program without copies for heads, in most of the time that is left; 1 if what is found is equal, and
+   fused but for names, which ends the search. */
+MGI_FN int mgi_se_search_ungrouped(mgi_se_search *S, mg_search_result *out) {
+  mg_search_config c = S->cfg;
+  mg_search_result r;
+  mg_error e;
+  int done = 0;
+  mg_graph *p = c.structure ? NULL : mgi_se_ungrouped(S->p);
+  if (!p) return 0;
+  c.measure = NULL, c.checkpoint = NULL, c.progress = NULL;
+  if (c.time_limit_s > 0) c.time_limit_s = fmax(0.75 * (S->end - mgi_se_seconds()), 1e-3); /* 0 would be none */
+  if (mg_search(p, &c, &r, &e) == MG_OK) {
+    for (int k = 0; k < r.n && (!k || !mgi_se_over(S)); k++) { /* the first's check has its own time */
+      const mg_graph *g = r.graph[k];
+      int fused = !k;
+      for (uint32_t i = 1; i < g->n_ops; i++) fused &= g->ops[i].code == MG_OP_GRAPH || mg_renames(g, i);
+      done |= mgi_se_folded_add(S, r.graph[k], out) && fused;
+      r.graph[k] = NULL;
+    }
+    mgi_se_search_also(S, &r.stats);
+    if (done) S->cut |= !r.stats.complete, S->late |= r.stats.late, S->st.egraph_stop = r.stats.egraph_stop;
+    mg_search_result_free(&r);
+  }
+  mg_graph_free(p);
+  return done;
+}
+
 /* What was found for the core as a µGraph of the program, its edges addresses where they can be. */
 MGI_FN mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, const mg_graph *found) {
   mg_config c = mg_config_default();
@@ -9931,7 +10150,7 @@ typedef struct mgi_se_rw_item { /* a set that was met, as a state or as what a p
 } mgi_se_rw_item;
 
 /* from, to: items; inputs: of the program that it takes, as bits; at: among the segments found, or -1; had: of those of >>cuts. */
-typedef struct mgi_se_rw_piece { int from, to, ops, at, had; uint32_t inputs; double bound, us, library; uint64_t hash; } mgi_se_rw_piece;
+typedef struct mgi_se_rw_piece { int from, to, ops, at, had; uint64_t inputs; double bound, us, library; uint64_t hash; } mgi_se_rw_piece;
 typedef struct mgi_se_rw_edge { int a, b, piece; } mgi_se_rw_edge;
 
 typedef struct mgi_se_rw_way { uint32_t v, d; double price; } mgi_se_rw_way; /* value v by derivation d; what a library takes for it, 1e18: it is no operator of a program */
@@ -9945,7 +10164,8 @@ typedef struct mgi_se_rw {
   int n, n_way, over, out[MG_MAX_OUT]; /* values; ways; over: a table above was too short, or memory is out (2) */
   mgi_se_rw_way *way;
   int32_t *input, *value;         /* by value: the input that it is, or -1; by tensor of the program: the value that it is, or -1 */
-  uint32_t *tensor, *need;        /* by value: the program's tensor that it is, or 0; the inputs without which it cannot be made, as bits */
+  uint32_t *tensor;               /* by value: the program's tensor that it is, or 0 */
+  uint64_t *need;                 /* by value: the inputs without which it cannot be made, as bits */
   double *bytes, *size, *cost;    /* size: requirement 2; cost, pick: of mgi_se_rw_cheapest */
   uint32_t *pick;                 /* a way + 1 */
   uint8_t *type, *hand, *mark;    /* mg_dtype; 1: may be handed on; mgi_se_rw_uses */
@@ -10018,7 +10238,7 @@ MGI_FN mg_tensor mgi_se_rw_input(const mgi_se_rw *R, mg_graph *g, int v) {
 
 /* The cheapest way to each value from the inputs, without those whose bits `without` has, and from what `from` has: pick, and its cost,
    1e18 where there is none.  Prices are positive, so no way is around a circle.  unit: each operator costs 1. */
-MGI_FN void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint32_t without, int unit) {
+MGI_FN void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint64_t without, int unit) {
   for (int v = 0; v < R->n; v++) R->pick[v] = 0, R->cost[v] = R->input[v] >= 0 && !(without >> R->input[v] & 1) ? 0 : 1e18;
   for (int k = 0; from && k < from->n; k++) R->cost[from->v[k]] = -1e-3; /* of two ways, one that uses it */
   for (int again = 1; again;) {
@@ -10089,7 +10309,7 @@ MGI_FN mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, cons
 
 /* What it takes at least to make what s has: one more launch, the values, and the inputs without which they cannot be made. */
 MGI_FN double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
-  uint32_t need = 0;
+  uint64_t need = 0;
   double bytes = 0;
   for (int k = 0; k < s->n; k++) bytes += R->bytes[s->v[k]], need |= R->need[s->v[k]];
   for (int v = 0; v < R->n; v++) if (R->input[v] >= 0 && (need >> R->input[v] & 1)) bytes += R->bytes[v];
@@ -10128,8 +10348,8 @@ MGI_FN void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
     for (int k = 0; k < make.n; k++) out += R->bytes[make.v[k]];
     for (int k = 0; k < n_in; k++) bytes += R->bytes[in[k]];
     int whole = !from.n;
-    uint32_t inputs = 0;
-    for (int k = 0; k < n_in; k++) if (R->input[in[k]] >= 0) inputs |= (uint32_t)1 << R->input[in[k]];
+    uint64_t inputs = 0;
+    for (int k = 0; k < n_in; k++) if (R->input[in[k]] >= 0) inputs |= (uint64_t)1 << R->input[in[k]];
     for (int k = 0; k < (int)R->p->n_out; k++) whole &= mgi_se_rw_has(&make, R->out[k]);
     mgi_se_rw_piece *x = R->n_piece < MGI_SE_RW_PIECES ? (mgi_se_rw_piece *)mgi_se_grow(R->piece, &R->cap_piece, (uint32_t)R->n_piece + 1, sizeof *x) : NULL;
     if (x) R->piece = x;
@@ -10265,7 +10485,7 @@ MGI_FN int mgi_se_rw_values(mgi_se_rw *R) {
   if (f->cut) R->over = 1;
   const size_t n = (size_t)(R->n = (int)f->n_val) + 1;
   R->way = (mgi_se_rw_way *)calloc((size_t)f->n_der + 1, sizeof *R->way);
-  R->input = (int32_t *)malloc(n * sizeof *R->input), R->tensor = (uint32_t *)calloc(n, sizeof *R->tensor), R->need = (uint32_t *)calloc(n, sizeof *R->need), R->pick = (uint32_t *)calloc(n, sizeof *R->pick);
+  R->input = (int32_t *)malloc(n * sizeof *R->input), R->tensor = (uint32_t *)calloc(n, sizeof *R->tensor), R->need = (uint64_t *)calloc(n, sizeof *R->need), R->pick = (uint32_t *)calloc(n, sizeof *R->pick);
   R->bytes = (double *)calloc(n, sizeof *R->bytes), R->size = (double *)calloc(n, sizeof *R->size), R->cost = (double *)calloc(n, sizeof *R->cost);
   R->type = (uint8_t *)calloc(n, 1), R->hand = (uint8_t *)calloc(n, 1), R->mark = (uint8_t *)calloc(n, 1);
   R->slot = (int32_t *)malloc(2 * MGI_SE_RW_SETS * sizeof *R->slot);
@@ -10328,8 +10548,8 @@ MGI_FN int mgi_se_rw_values(mgi_se_rw *R) {
   mgi_se_rw_tensors(R);
   mgi_se_rw_sizes(R);
   for (uint32_t k = 0; k < p->n_in; k++) { /* what cannot be made without input k */
-    mgi_se_rw_cheapest(R, NULL, (uint32_t)1 << k, 1);
-    for (int v = 0; v < R->n; v++) if (R->cost[v] >= 1e18) R->need[v] |= (uint32_t)1 << k;
+    mgi_se_rw_cheapest(R, NULL, (uint64_t)1 << k, 1);
+    for (int v = 0; v < R->n; v++) if (R->cost[v] >= 1e18) R->need[v] |= (uint64_t)1 << k;
   }
   return !R->over;
 }
@@ -10513,12 +10733,12 @@ MGI_FN int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
   for (int k = 0; k < R->S->n_had; k++) {
     const mgi_se_found *f = &R->S->had[k];
     mgi_se_rw_set from, to;
-    uint32_t inputs = 0;
+    uint64_t inputs = 0;
     int ok = f->s && f->s->p && f->s->p->n_out <= MG_MAX_OUT;
     memset(&from, 0, sizeof from), memset(&to, 0, sizeof to);
     for (uint32_t q = 0; ok && q < f->s->p->n_in; q++) {
       const int v = R->value[f->in[q].id];
-      if (v >= 0 && R->input[v] >= 0) inputs |= (uint32_t)1 << R->input[v];
+      if (v >= 0 && R->input[v] >= 0) inputs |= (uint64_t)1 << R->input[v];
       else if (v < 0 || from.n == MGI_SE_RW_UNDER) ok = 0;
       else from = mgi_se_rw_with(from, v);
     }
@@ -10719,6 +10939,13 @@ MGI_FN int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
   }
   return is;
 }
+/* The MG_COPY_.. that the best plan of `block` has; MG_COPY_ASYNC where its text says how it copies. */
+MGI_FN int mgi_se_copy_of(const mg_graph *block, const mg_machine *gpu) {
+  mg_flat k;
+  double us;
+  if (mg_plan_says(block, MG_PLAN_COPY, NULL) >= 0 || !mg_flat_of(block, &k)) return MG_COPY_ASYNC;
+  return mg_flat_plan(&k, gpu, &us, NULL).copies;
+}
 /* 1 if tensor copies let a product of the block be under way while the next step of its loop begins. */
 MGI_FN int mgi_se_flies(const mg_graph *block) {
   mg_kernel_plan p;
@@ -10741,8 +10968,11 @@ MGI_FN void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
     mg_graph *with = NULL;
     mg_error why;
     const mg_graph *block = (*g)->ops[k].sub;
-    if (!block || !mgi_se_copies_pay(block, S->cfg.machine)) continue;
-    for (int copy = mgi_se_flies(block) ? MG_COPY_WARP : MG_COPY_TMA, done = 0; copy >= MG_COPY_TMA && !done; copy--) {
+    if (!block) continue;
+    int copy = mgi_se_copy_of(block, S->cfg.machine);
+    if (copy == MG_COPY_ASYNC && mgi_se_copies_pay(block, S->cfg.machine))
+      copy = mgi_se_flies(block) ? MG_COPY_WARP : MG_COPY_TMA;
+    for (int done = 0; copy >= MG_COPY_TMA && !done; copy--) {
       if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) break;
       mg_plan_say(with->ops[k].sub, MG_PLAN_COPY, NULL, copy);
       done = mgi_se_emittable(S, with, &why) == MG_OK;
@@ -10994,7 +11224,10 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   const int large = program->n_ops > MGI_SE_MOST_OPS + 1;
   if (!hit && large) S.cut = 1;
   if (st == MG_OK && !hit) st = mgi_se_kept_open(&S, e);
-  const int edges = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1 && ((mgi_se_short(program) && mgi_se_search_regions(&S, out)) || mgi_se_search_edges(&S, out));
+  const int others = st == MG_OK && !hit && !large && S.cfg.max_kernel_ops > 1; /* programs in the place of this one */
+  const int edges = others && (mgi_se_search_ungrouped(&S, out) ||
+                               (mgi_se_short(program) && mgi_se_search_regions(&S, out)) ||
+                               mgi_se_search_edges(&S, out));
   if (st == MG_OK && !hit && !large && !edges && program->n_ops > 1) {
     mg_graph *g = NULL;
     if (!mgi_se_cuts_of(cuts, program)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
@@ -11278,13 +11511,47 @@ MGI_FN void mgi_range_points(mgi_ranges *R) {
       }
     }
 }
-/* How many n make whole chunks of symbol or computed size k, of which `extent` blocks cut `all` elements; 0: no number does. */
-MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, int64_t all, int64_t extent) {
-  const int64_t chunk = mg_ceil_div(all, extent), one = 1, most = program->symbol[0].most;
-  int64_t first[MG_MAX_SYMBOLS], last[MG_MAX_SYMBOLS];
+/* How often symbol v is in computed size k, all others being 1; 0: k is no multiple of v, as n + 1 is none of n. */
+MGI_FN int64_t mgi_range_times(const mg_graph *program, uint32_t k, uint32_t v) {
+  int64_t times = 0, one[MG_MAX_SYMBOLS], more[MG_MAX_SYMBOLS];
+  if (!mgi_symbol_within(program, k, v)) return 0;
+  for (int most = 1; most >= 0; most--) {
+    for (uint32_t u = 0; u < program->n_symbols; u++) one[u] = more[u] = most ? program->symbol[u].most : 1;
+    one[v] = 1;
+    const int64_t of = more[v] = program->symbol[v].most + 1;
+    if (mg_symbol_values(program, one, one, NULL) != MG_OK) return 0;
+    if (mg_symbol_values(program, more, more, NULL) != MG_OK) return 0;
+    times = one[k];
+    if (more[k] % of || more[k] / of != times) return 0;
+  }
+  return times;
+}
+/* How many of symbol v make whole chunks of size k, which is computed of it: the first symbol that k is a multiple of
+   has to.  0: it is one of none. */
+MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, uint32_t v, int64_t chunk) {
+  uint32_t first = 0, symbols = 0;
   if (k < program->n_symbols || chunk == 1) return chunk;
-  if (mg_symbol_values(program, &one, first, NULL) != MG_OK || mg_symbol_values(program, &most, last, NULL) != MG_OK) return 0;
-  return last[k] % most == 0 && last[k] / most == first[k] ? chunk / mg_gcd(chunk, first[k]) : 0;
+  while (first < program->n_symbols && !mgi_range_times(program, k, first)) first++;
+  if (first == program->n_symbols) return 0;
+  for (uint32_t u = 0; u < program->n_symbols; u++) symbols += mgi_symbol_within(program, k, u) != 0;
+  if (symbols > 1) return first == v ? chunk : 1;
+  return chunk / mg_gcd(chunk, mgi_range_times(program, k, v));
+}
+/* 1 if size is, 1 + its number, is symbol v or computed of it. */
+MGI_FN int mgi_range_runs(const mg_graph *program, uint32_t is, uint32_t v) {
+  return is == v + 1 || (is > program->n_symbols && mgi_symbol_within(program, is - 1, v));
+}
+/* 1 if the family has a member with fewer rows than its greatest: of whole chunks there may be one where of others there
+   is none. */
+MGI_FN int mgi_range_ragged(const mg_graph *family) {
+  int64_t less[MG_MAX_SYMBOLS];
+  mg_graph *member;
+  mg_error ignored;
+  for (uint32_t v = 0; v < family->n_symbols; v++)
+    less[v] = family->symbol[v].most - (family->symbol[v].most > family->symbol[v].least);
+  const mg_status s = mg_at(family, less, &member, &ignored);
+  mg_graph_free(member);
+  return s == MG_OK;
 }
 /* The family that g, found at these sizes, belongs to.  Its chunks and the sizes that it is for; 0: it is none, or too many chunks differ. */
 MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const int64_t *n, mgi_range_family *f) {
@@ -11305,16 +11572,17 @@ MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
       int64_t chunk = 0;
       int has = 0;
       for (uint32_t a = 1; b && a < b->n_axes; a++)
-        if (b->axes[a].symbol == v + 1 || b->axes[a].symbol > program->n_symbols) { /* computed: of the one symbol */
+        if (mgi_range_runs(program, b->axes[a].symbol, v)) {
           const uint32_t is = b->axes[a].symbol - 1u;
-          const int64_t one = mgi_range_chunk(program, is, f->graph->symbol[is].most, b->axes[a].extent);
+          const int64_t rows = mg_ceil_div(f->graph->symbol[is].most, b->axes[a].extent);
+          const int64_t one = mgi_range_chunk(program, is, v, rows);
           good &= one > 0;
           if (one) chunk = chunk ? chunk / mg_gcd(chunk, one) * one : one;
         }
       for (uint32_t t = 0; t < (uint32_t)(o->n_in + o->n_out); t++)
         for (int d = 0; d < MG_MAX_RANK; d++) {
           const uint8_t is = of[(t < o->n_in ? o->in[t] : o->out[t - o->n_in]).id * MG_MAX_RANK + (uint32_t)d];
-          has |= is == v + 1 || is > program->n_symbols;
+          has |= mgi_range_runs(program, is, v);
         }
       if (b && !chunk && has && n[v] > 1) f->most[v] = n[v]; /* its tile has them all */
       if (chunk) f->chunk[v] = f->chunk[v] / mg_gcd(f->chunk[v], chunk) * chunk;
@@ -11323,7 +11591,7 @@ MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
     good &= f->chunk[v] <= 4096;
   }
   free(of);
-  return good;
+  return good && mgi_range_ragged(f->graph);
 }
 /* What it runs as at most[]: rounded up to its chunks.  0: it is not for that. */
 MGI_FN int mgi_range_rounded(const mgi_range_family *f, uint32_t symbols, const int64_t *most, int64_t *to) {
@@ -11855,8 +12123,6 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   memset(out, 0, sizeof *out);
   if (!mg_is_program(program)) return mg_fail(e, MG_BAD_INPUT, "mg_search_family", "expected a program without kernels");
   if (program->n_symbols < 1 || program->n_symbols > 2) return mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "expected a program with one symbol or two, found %u", program->n_symbols);
-  if (program->n_symbols > 1 && program->n_computed)
-    return mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "ranges of two symbols have no computed size, found %s", program->symbol[program->n_symbols].name);
   mgi_ranges *R = (mgi_ranges *)calloc(1, sizeof *R);
   if (!R) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");
   const double began = mgi_se_seconds(), end = c.time_limit_s > 0 ? began + c.time_limit_s : 0;

@@ -470,7 +470,7 @@ MGI_FN mg_fv mgi_ff_opaque_key(const mg_field *F, uint64_t k, uint32_t flags, in
   return mgi_fv(mgi_ff_draw(&F->mp, k, a.p, c.p, (uint64_t)nonzero), F->q ? mgi_ff_draw(&F->mq, ~k, a.p, c.p, (uint64_t)nonzero) : 0, f | MG_FV_OPAQUE);
 }
 MGI_FN mg_fv mg_ff_opaque_c(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv c) { return mgi_ff_opaque_key(F, F->key[op], a.flags, nonzero, a, c); }
-MGI_FN mg_fv mg_ff_opaque_2(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv b, mg_fv c) {
+static MGI_UNUSED mg_fv mg_ff_opaque_2(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv b, mg_fv c) {
   return mgi_ff_opaque_key(F, mgi_ff_hash(F->key[op], b.p, 15), a.flags | b.flags, nonzero, a, c);
 }
 /* op: the row (MG_OP_SILU, ..) whose name keys it; nonzero: never 0. */
@@ -1654,7 +1654,7 @@ MGI_FN mgi_bound mgi_bound_opaque_c(mgi_bounds *F, int op, int nonzero, mgi_boun
   r.flags |= op == MG_OP_EXP ? (uint32_t)MGI_HAS_EXP : (uint32_t)MGI_HAS_OPAQUE;
   return r;
 }
-MGI_FN mgi_bound mgi_bound_opaque_2(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound b, mgi_bound c) {
+static MGI_UNUSED mgi_bound mgi_bound_opaque_2(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound b, mgi_bound c) {
   F->arg = mgi_frac_max(F->arg, b.f);
   mgi_bound both = mgi_bound_join(a, b);
   return mgi_bound_opaque_c(F, op, nonzero, both, c);
@@ -3995,6 +3995,7 @@ MGI_FN const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c
   snprintf(name, 16, "n%d", c);
   return name;
 }
+enum { MGI_EVERY_LINE = (MG_MAX_IN + MG_MAX_OUT + 1) * 64 }; /* one dimension of each tensor, at most */
 /* "M (64): input X dimension 0, output O dimension 0": the dimensions of class c. */
 MGI_FN int mgi_every_members(const mg_parallel *p, const mg_graph *g, int c, char *text, size_t size) {
   char name[16];
@@ -4012,7 +4013,7 @@ MGI_FN int mgi_every_members(const mg_parallel *p, const mg_graph *g, int c, cha
 /* The classes in words, for the report. */
 MGI_FN void mgi_every_words(const mg_parallel *p, const mg_graph *g, mg_verify_report *r) {
   size_t n = 0, m = 0;
-  char line[512], name[16];
+  char line[MGI_EVERY_LINE], name[16];
   r->classes = p->n;
   for (int c = 0; c < p->n; c++) {
     mgi_every_members(p, g, c, line, sizeof line);
@@ -4626,9 +4627,9 @@ MGI_FN mg_status mgi_cert_classes(mgi_cert_text *t, const mg_graph *a, const mg_
   if (s != MG_OK) return s;
   mgi_cert_add(t, "extents every\n");
   for (int c = 0; c < p.n; c++) {
-    char line[512], name[16];
+    char line[MGI_EVERY_LINE], name[16];
     if (!mgi_every_members(&p, a, c, line, sizeof line)) s = mg_fail(e, MG_LIMIT, "mg_certificate", "a class of too many dimensions");
-    mgi_cert_add(t, "class %s\n", line);
+    mgi_cert_put(t, "class ", 6), mgi_cert_put(t, line, strlen(line)), mgi_cert_put(t, "\n", 1);
     for (int which = 0; which < 2; which++) {
       int kernel = 0;
       for (uint32_t l = p.first[which]; l < (which ? p.n_levels : p.first[1]); l++) {

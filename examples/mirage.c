@@ -1552,7 +1552,7 @@ typedef struct explained {
   const mg_cuda_kernel *k;
   const mg_run_report *r;
 } explained;
-static const char *const term_class[] = { "launch", "fill", "body", "steps", "barriers", "merge", "drain" };
+static const char *const term_class[] = { "launch", "fill", "body", "steps", "barriers", "rounds", "merge", "drain" };
 /* A row: the kernel's terms one after the other; below, what was measured of it alone.  The time where it ends. */
 static double svg_kernel(FILE *f, const explained *x, int number, const mg_op_node *o, const mg_kernel_facts *p, double at, double span, int call) {
   const int y = SVG_TOP + call * SVG_ROW;
@@ -1630,6 +1630,7 @@ static mg_status explain_svg(const char *path, const explained *x, mg_error *e) 
   fprintf(f, "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink' width='%.0f' height='%.0f' font-family='sans-serif'>\n", wide, high);
   fputs("<style>.title{font-size:15px;font-weight:bold}.name{font-size:11px}.small{font-size:10px;fill:#555}.tick{stroke:#ddd}\n"
         ".measured{fill:#2b6cb0}.launch{fill:#999}.fill{fill:#c9b458}.body{fill:#f0a75a}.steps{fill:#7fb685}.barriers{fill:#b07aa1}\n"
+        ".rounds{fill:#8c6d46}"
         ".merge{fill:#e15759}.drain{fill:#76b7b2}.library{fill:#ccc}</style>\n", f);
   fprintf(f, "<rect width='%.0f' height='%.0f' fill='white'/>\n", wide, high);
   svg_legend(f, x);

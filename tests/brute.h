@@ -207,7 +207,7 @@ static int br_nf_lead(int y, mg_rational *c) {
   int all = 1, n = brn.e[y].len;
   *c = mg_rat(1, 1);
   for (int i = 0; i < n; i++) m[i] = brn.m[brn.e[y].at + i], all &= m[i].s || m[i].k;
-  if (!all || !m[0].s) return y;
+  if (!n || !all || !m[0].s) return y;
   *c = br_rat_inv(m[0].c);
   for (int i = 0; i < n; i++) {
     if (!mg_rat_mul(m[i].c, *c, &m[i].c)) return -1;

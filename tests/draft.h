@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../mirage.h"
+#include "mirage.h"
 
 enum { DRAFT_OPS = 96, DRAFT_TENSORS = 160, DRAFT_LEVELS = 10 };
 

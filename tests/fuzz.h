@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define FUZZ_HOLDS(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #x); abort(); } } while (0)
 
 /* An upper bound on the element operations of one evaluation. */
-MGI_FN double fuzz_work(const mg_graph *g, double times) {
+static MGI_UNUSED double fuzz_work(const mg_graph *g, double times) {
   double sum = 0, grid = 1;
   for (uint32_t a = 1; a < g->n_axes && a <= 3; a++) grid *= (double)g->axes[a].extent;
   for (uint32_t k = 1; k < g->n_ops; k++) {

@@ -16,8 +16,9 @@ commit=$(git rev-parse HEAD 2>/dev/null || echo 1)
 PLANT_SEED=${PLANT_SEED:-$((16#${commit:0:8}))}
 at_once=$(($(nproc 2>/dev/null || echo 1) > 1 ? 2 : 1))
 # These neither search under a time limit, nor time anything, nor run on a GPU: a busy machine changes nothing they say.
-clockless='adversary check classes columns compose computed core cuts domains emit host import maxima memory model norms'
-clockless=" $clockless numerics optimizer orders picks pieces plan plant plant_device sizes user_ops compile.sh "
+clockless='adversary check classes columns compose computed core cuts domains emit host import maxima memory model'
+clockless=" $clockless models norms numerics optimizer orders parts picks pieces plan plant plant_device sizes tuner use"
+clockless="$clockless user_ops weights compile.sh "
 needs_no_clock() {
   local name=${1##*/}
   [[ $name = fuzz_* || $clockless = *" ${name#test_} "* ]]

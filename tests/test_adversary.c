@@ -14,7 +14,7 @@
   T(FLIP,  "flip",  1, MG_KB_, DIM, SAME, SAME, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])                           \
   T(SHIFT, "shift", 1, MG_KB_, DIM, SAME, SAME, if (i[A->dim]) j[A->dim] = i[A->dim] - 1; else src = -1)
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_search.h"
+#include "mirage_search.h"
 #include "natural.h"
 #include "rewrite.h"
 

@@ -8,7 +8,7 @@
   E(BEND, "bend", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(BEND, a), MG_TANH(a)) \
   T(FLIP, "flip", 1, MG_KB_, DIM, SAME, SAME, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim], MOVE, MG_OTHERS)
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_verify.h"
+#include "mirage_verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -38,6 +38,7 @@ link() { # NAME "COMPILER FLAGS" SOURCE LIBS
 LIBS="-lm -lpthread -ldl"
 
 link gcc_c11 "$CC -std=c11 $W" tests/compile_c.c "$LIBS"
+ok "no private function that nothing calls" $CC -std=c11 $W -DMGI_FN=static -c tests/compile_c.c -o $dir/dead.o
 if command -v "$CLANG" >/dev/null; then
   link clang_c11 "$CLANG -std=c11 $W" tests/compile_c.c "$LIBS"
   ok "clang as C++17" "$CLANG" -x c++ -std=c++17 $W -fsyntax-only tests/compile_cpp.cpp

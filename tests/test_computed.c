@@ -334,21 +334,66 @@ static void ranges_in_one_file(void **state) {
   mg_graph_free(range[0]), mg_graph_free(range[1]), mg_graph_free(unlike[1]);
   free(low), free(high), free(other), free(count);
 }
-/* Of two symbols and a size computed of them there are no ranges, and the search and the emitter say so. */
-static void ranges_of_two_symbols_are_refused(void **state) {
-  mg_family_result r;
-  mg_search_config c = mg_search_config_default();
-  mg_error e;
-  char *cu, *text = replaced("program g\nsym n in 1..8\nsym m in 1..8\ninput X : f16[8*n, m, 64]\nO = exp(X)\noutput O\n", "program g", "program g_1");
-  char *behind = replaced(text, "program g_1", "program g_2"), *high = replaced(behind, "n in 1..8", "n in 9..40");
-  mg_graph *range[2] = {parse(text), parse(high)};
+/* Of two symbols and sizes computed of one or of both: each pair is in a range, where the µGraph is what the program is. */
+static void ranges_of_two_symbols(void **state) {
+  static const char *const programs[] = {
+      "program g\nsym n in 1..40\nsym m in 1..24\ninput X : f16[8*n, m, 64]\nO = exp(X)\noutput O\n",
+      "program g\nsym n in 1..40\nsym m in 1..24\ninput X : f16[n*m, 32]\ninput Y : f16[n, m, 32]\nO = relu(X)\nP = silu(Y)\noutput O, P\n",
+      "program g\nsym n in 1..40\nsym m in 2..24\ninput X : f16[n + m, 32]\ninput Y : f16[m, n]\nO = relu(X)\nP = silu(Y)\noutput O, P\n"};
   (void)state;
-  assert_int_equal(mg_search_family(range[0], &c, NULL, &r, &e), MG_UNSUPPORTED);
-  assert_string_equal(e.msg, "ranges of two symbols have no computed size, found 8*n");
-  assert_int_equal(mg_cuda_emit_ranges((const mg_graph *const *)range, 2, NULL, NULL, &cu, &e), MG_BAD_INPUT);
-  assert_string_equal(e.msg, "ranges of two symbols have no computed size, found 8*n");
-  mg_graph_free(range[0]), mg_graph_free(range[1]);
-  free(text), free(behind), free(high);
+  for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
+    mg_graph *p = parse(programs[k]);
+    const mg_graph *range[MG_MAX_RANGES];
+    mg_search_config c = mg_search_config_default();
+    mg_family_result r;
+    mg_error e;
+    char *cu;
+    int kernels = 0;
+    c.emittable = emittable, c.time_limit_s = 3;
+    if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    for (int i = 0; i < r.n; i++) {
+      char name[16];
+      snprintf(name, sizeof name, "g_%d", i + 1);
+      assert_int_equal(mg_rename(r.range[i].graph, name, &e), MG_OK);
+      assert_int_equal(r.range[i].report.verdict, MG_EQUAL);
+      range[i] = r.range[i].graph, kernels += !mg_is_program(range[i]);
+    }
+    assert_true(kernels > 0);
+    for (int64_t n = 1; n <= 40; n += 13)
+      for (int64_t m = 2; m <= 24; m += 11) {
+        const int64_t at[MG_MAX_SYMBOLS] = {n, m};
+        const mg_graph *is = range[mg_range_of(range, r.n, at)];
+        mg_graph *both_of[2];
+        if (mg_at(p, at, &both_of[0], &e) != MG_OK || mg_at(is, at, &both_of[1], &e) != MG_OK) fail_msg("%s", e.msg);
+        double *want = first_values(both_of[0]), *got = first_values(both_of[1]);
+        const int64_t elements = mg_shape_elements(&mg_tensor_of(both_of[0], both_of[0]->out[0])->shape);
+        for (int64_t j = 0; j < elements; j++) assert_true(fabs(got[j] - want[j]) < 1e-9);
+        free(want), free(got), mg_graph_free(both_of[0]), mg_graph_free(both_of[1]);
+      }
+    if (r.n > 1 && mg_cuda_emit_ranges(range, r.n, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (r.n > 1) mg_string_free(cu);
+    mg_family_result_free(&r), mg_graph_free(p);
+  }
+}
+/* A file of two such ranges: what the launch computes, and what the file says of it. */
+static void a_file_of_two_symbols(void **state) {
+  static const char *const plants[][2] = {{"{\"n*m\", 1, 200}", "{\"n*m\", 1, 201}"}, {"sym_2 = sym_n * sym_m", "sym_2 = sym_n * 5"}};
+  char *low = replaced("program g\nsym n in 1..8\nsym m in 1..5\ninput X : f16[n*m, 16]\nO = exp(X)\noutput O\n", "program g", "program g_1");
+  char *behind = replaced(low, "program g_1", "program g_2"), *high = replaced(behind, "n in 1..8", "n in 9..40");
+  mg_graph *range[2] = {parse(low), parse(high)};
+  mg_check_report r;
+  mg_error e;
+  char *cu;
+  (void)state;
+  if (mg_cuda_emit_ranges((const mg_graph *const *)range, 2, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  for (int k = 0; k < (getenv("SOAK_S") ? 2 : 1); k++) {
+    char *wrong = replaced(cu, plants[k][0], plants[k][1]);
+    assert_int_equal(checked(wrong, &r, &e), MG_NOT_FOUND);
+    free(wrong);
+  }
+  mg_string_free(cu), mg_graph_free(range[0]), mg_graph_free(range[1]);
+  free(low), free(behind), free(high);
 }
 
 int main(void) {
@@ -357,7 +402,8 @@ int main(void) {
       cmocka_unit_test(members_follow),               cmocka_unit_test(families_of_other_bounds),
       cmocka_unit_test(verdicts_are_for_all_sizes),   cmocka_unit_test(what_crosses_sizes_is_refused),
       cmocka_unit_test(one_file_runs_at_every_size),  cmocka_unit_test(ranges_are_whole),
-      cmocka_unit_test(a_launch_takes_its_bounds),    cmocka_unit_test(ranges_in_one_file),           cmocka_unit_test(ranges_of_two_symbols_are_refused),
+      cmocka_unit_test(a_launch_takes_its_bounds),    cmocka_unit_test(ranges_in_one_file),           cmocka_unit_test(ranges_of_two_symbols),
+      cmocka_unit_test(a_file_of_two_symbols),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

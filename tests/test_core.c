@@ -1288,7 +1288,7 @@ static void builder_errors_stick(void **state) {
   mg_graph_free(NULL);
   static const struct { int what; const char *msg; } cases[] = {
       {0, "no input"}, {1, "no output"}, {2, "is an input: nothing computes it"}, {3, "the name is taken"}, {4, "is output 0 already"}, {5, "no keyword"},
-      {6, "operand 77 is no tensor"}, {12, "loop i is still open"}, {13, "is no name for a loop"}, {14, "mg_loop_end without"}, {15, "mg_graph_end without"}, {16, "a thread graph has no lower graph"}, {7, "at most 16 inputs"}, {8, "is no name"}, {9, "rank 1 to 5"}, {10, "unknown dtype"},
+      {6, "operand 77 is no tensor"}, {12, "loop i is still open"}, {13, "is no name for a loop"}, {14, "mg_loop_end without"}, {15, "mg_graph_end without"}, {16, "a thread graph has no lower graph"}, {7, "at most 64 inputs"}, {8, "is no name"}, {9, "rank 1 to 5"}, {10, "unknown dtype"},
       {11, "rank 1 to 5, got 9"}, {17, "rank 1 to 5, got 9"}, {18, "1 graph is not closed"}, {19, "multiple of 32 between 32 and 1024, got 100"}, {20, "got 0"}, {21, "2 graphs are not closed"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -1301,7 +1301,7 @@ static void builder_errors_stick(void **state) {
       case 4: mg_output(g, y); mg_output(g, y); break;
       case 5: mg_named(g, y, "for"); break;
       case 6: mg_exp(g, t77); break;
-      case 7: for (int j = 0; j < 16; j++) { char n[16]; snprintf(n, sizeof n, "I%d", j); mg_input(g, n, MG_F16, 2, s); } break;
+      case 7: for (int j = 0; j < MG_MAX_IN; j++) { char n[16]; snprintf(n, sizeof n, "I%d", j); mg_input(g, n, MG_F16, 2, s); } break;
       case 8: mg_output(g, y); break;
       case 9: mg_input(g, "Y", MG_F16, 6, s); break;
       case 10: mg_input(g, "Y", (mg_dtype)7, 2, s); break;

@@ -5,7 +5,7 @@
   E(SOFTSIGN, "softsign", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(SOFTSIGN, a), MG_TANH(a) * MG_C(1, 2))                                          \
   T(FLIP,     "flip",     1, MG_KB_, DIM, SAME, SAME, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_verify.h"
+#include "mirage_verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

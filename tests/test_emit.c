@@ -797,6 +797,9 @@ static void test_products_under_way(void **state) {
         "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n"},
     {0, "program f\ninput X : f16[64, 512]\ninput W : f16[512, 64]\nO = kernel grid=(x=1) threads=128 {\n  plan { copy=warp mma=warpgroup stages=2 warps_m=4 warps_n=1 warps_k=1 }\n  for i=8 {\n    x = load X {i->1}\n    w = load W {i->0}\n" /* two stages: it would wait for the next */
         "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {}\n}\noutput O\n"},
+    {1, "program g\ninput X : f16[64, 256]\ninput W : f16[256, 64]\ninput B : f16[64]\nO = kernel grid=(x=1) threads=128 {\n"
+        "  plan { copy=warp mma=warpgroup stages=3 warps_m=4 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {i->0}\n"
+        "    p = matmul(x, w)\n  }\n  b = load B {}\n  o = add(accum(p) {i->+}, b)\n  store o {}\n}\noutput O\n"}, /* loaded behind the loop */
   };
   static const struct { int form; const char *line, *by; } wrong[] = { /* as long as it was */
     {0, "mg_group_wait<1>(acc_p.c);", ""}, {0, "mg_group_wait<1>(", "mg_group_wait<2>("}, {0, "mg_group_wait<0>(acc_p.c);", ""}, {0, "phases_i.read(was);", "phases_i.read(now);"}, {0, "phases_i.drained(was, now == 0 ? 1 - turn : turn);", ""},
@@ -868,6 +871,27 @@ static void test_single_rows(void **state) {
          "  o = accum(t) {i->0}\n  store o {x->1, y->0}\n}\noutput Y\n");
   passes("program columns\ninput X : f16[3, 13]\ninput C : f16[13]\nY = kernel grid=(x=7) threads=32 {\n  for i=2 {\n    x = load X {x->1, i->1}\n    c = load C {x->0, i->0}\n    t = mul(exp(x), c)\n  }\n"
          "  o = accum(t) {i->1}\n  store o {x->1}\n}\noutput Y\n");
+}
+
+/* What a loop puts together of single rows has as many as the loop has iterations, though the row comes of a dimension that stood
+   elsewhere: batches of a product, before and behind a transposition.  Batches that are cut unevenly have no mask: refused. */
+static void test_rows_of_iterations(void **state) {
+  static const char *const batches[][2] = {{"transpose(b, [1, 0, 2])", "1"}, {"scale(b, 2)", "0"}};
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    char text[900];
+    snprintf(text, sizeof text,
+             "program batches\ninput P : f16[4, 16, 16]\ninput V : f16[16, 64]\ninput W : f16[64, 64]\n"
+             "O = kernel grid=(x=8, y=16) threads=128 {\n  for i=4 {\n    p = load P {x->*, y->1, i->0}\n"
+             "    v = load V {x->*, y->*, i->1}\n    b = matmul(p, reshape(v, [1, 16, 16]))\n    t = %s\n  }\n"
+             "  a = accum(t) {i->%s}\n  w = load W {x->1, y->*}\n  o = matmul(reshape(a, [1, 64]), w)\n"
+             "  store o {x->1, y->0}\n}\noutput O\n", batches[k][0], batches[k][1]);
+    always(text);
+  }
+  refused("program edge\ninput P : f16[7, 5, 16]\ninput V : f16[1, 16, 64]\nO = kernel grid=(x=8, y=5, z=2) threads=128 {\n"
+          "  v = load V {x->2, y->*, z->*}\n  for i=4 {\n    p = load P {x->*, y->1, z->0, i->0}\n    t = matmul(p, v)\n  }\n"
+          "  s = accum(t) {i->0}\n  store s {x->2, y->1, z->0}\n}\noutput O\n",
+          "sm_90a", "dimension 0 of 'P', neither rows nor columns of the block, is cut unevenly");
 }
 
 /* Every warp has a ring of its own: in loops where that can be, and the other loops of the same kernel keep the block's. */
@@ -1473,7 +1497,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_rows_before), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_products_under_way), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_rows_of_iterations), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_products_under_way), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
     cmocka_unit_test(test_shared_operands),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));

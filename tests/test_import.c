@@ -6,9 +6,9 @@
 #define _POSIX_C_SOURCE 200809L /* popen */
 #endif
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage.h"
-#include "../mirage_verify.h"
-#include "../mirage_search.h"
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_search.h"
 #include "../examples/import.c"
 
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 #define MG_USER_OPS(E, T) E(STEP, "step", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(STEP, a), a / (MG_C(1, 1) + MG_ABS(a)))
 #define MG_USER_PROOF_AXIOMS(A) A(step_rises, FACT, "x < y => step(x) < step(y)")
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_verify.h"
+#include "mirage_verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Tests of mirage_model.h: text, shapes, plan and its mutants; tests/test_models.c has what models compute.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_model.c -o build/test_model -lcmocka -lm -lpthread -ldl && build/test_model */
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_model.h"
+#include "mirage_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,9 +3,9 @@
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_model_loaded.c -o build/test_model_loaded -lcmocka -lm -lpthread -ldl */
 #define _POSIX_C_SOURCE 200809L /* mkdtemp */
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_search.h"
-#include "../mirage_cuda.cuh"
-#include "../mirage_model.h"
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+#include "mirage_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
    BERT) in plain C gives, which is written from the published architectures alone; and what is almost the same does not.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_models.c -o build/test_models -lcmocka -lm -lpthread -ldl && build/test_models */
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_model.h"
+#include "mirage_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -305,11 +305,48 @@ static void too_many_down_sets(void **state) {
   }
 }
 
+/* Without the copies that grouped heads' keys and values are repeated into, a program is equal; copies of a mask are the
+   only ones left. */
+static void groups_without_copies(void **state) {
+  (void)state;
+  static const struct { const char *text; int copies; } cases[] = { /* copies: left; -1: it stays as it is */
+    { "input Q : f16[4, 3, 8]\ninput K : f16[2, 8, 5]\ninput V : f16[2, 5, 6]\n"
+      "R = reshape(repeat(reshape(K, [2, 1, 8, 5]), dim=1, n=2), [4, 8, 5])\n"
+      "T = reshape(repeat(reshape(V, [2, 1, 5, 6]), dim=1, n=2), [4, 5, 6])\n"
+      "O = matmul(softmax(matmul(Q, R), dim=2), T)\noutput O\n", 0 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[5, 2, 8]\nR = transpose(reshape(repeat(reshape(K, [5, 2, 1, 8]), dim=2, n=2), [5, 4, 8]), [1, 2, 0])\n"
+      "S = matmul(Q, R)\nO = div(S, sum(S, dim=2))\noutput S, O\n", 0 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[1, 8, 5]\ninput M : f16[3, 5]\ninput B : f16[5]\n"
+      "O = relu(add(add(matmul(Q, repeat(K, dim=0, n=4)), M), B))\noutput O\n", 1 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[1, 8, 5]\ninput M : f16[4, 1, 5]\n"
+      "O = add(matmul(Q, repeat(K, dim=0, n=4)), M)\noutput O\n", -1 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[2, 8, 5]\nO = matmul(Q, repeat(K, dim=0, n=2))\noutput O\n", -1 }, /* heads 0 1 0 1 */
+    { "input Q : f16[4, 3, 8]\ninput K : f16[2, 8, 5]\nO = matmul(Q, reshape(repeat(reshape(K, [1, 2, 8, 5]), dim=0, n=2), [4, 8, 5]))\noutput O\n", -1 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[1, 8, 5]\nR = repeat(K, dim=0, n=4)\nO = matmul(Q, R)\n"
+      "output O, R\n", 1 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[4, 8, 1]\nO = matmul(Q, repeat(K, dim=2, n=5))\noutput O\n", -1 },
+    { "input Q : f16[4, 8, 8]\ninput K : f16[1, 8, 8]\nR = repeat(K, dim=0, n=4)\nS = matmul(Q, R)\n"
+      "O = add(matmul(S, R), max(S, dim=1))\noutput O\n", -1 },
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[1200];
+    mg_verify_report r;
+    mg_error e;
+    snprintf(text, sizeof text, "program groups%d\n%s", (int)k, cases[k].text);
+    mg_graph *p = parse(text), *g = mgi_se_ungrouped(p);
+    int copies = g ? 0 : -1;
+    for (uint32_t i = 1; g && i < g->n_ops; i++) copies += g->ops[i].code == MG_OP_REPEAT;
+    if (copies != cases[k].copies) fail_msg("case %d: %d copies, not %d", (int)k, copies, cases[k].copies);
+    if (g && (mg_verify(p, g, NULL, &r, &e) != MG_OK || r.verdict != MG_EQUAL)) fail_msg("case %d: %s", (int)k, r.reason);
+    mg_graph_free(p), mg_graph_free(g);
+  }
+}
+
 int main(int argc, char **argv) {
   const char *more = getenv("SOAK_ORDERS");
   seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   rounds = more ? strtoull(more, NULL, 10) : 1;
   printf("seed %llu\n", (unsigned long long)seed);
-  const struct CMUnitTest tests[] = { cmocka_unit_test(down_sets_by_definition), cmocka_unit_test(too_many_down_sets), cmocka_unit_test(quotients_are_handed_on), cmocka_unit_test(any_order_is_the_same_search), cmocka_unit_test(branches_are_cut_apart), cmocka_unit_test(no_slower_than_its_parts) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(down_sets_by_definition), cmocka_unit_test(too_many_down_sets), cmocka_unit_test(quotients_are_handed_on), cmocka_unit_test(groups_without_copies), cmocka_unit_test(any_order_is_the_same_search), cmocka_unit_test(branches_are_cut_apart), cmocka_unit_test(no_slower_than_its_parts) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

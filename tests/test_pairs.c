@@ -4,7 +4,7 @@
      build/test_pairs [SEED]          SOAK_PAIRS=N: N times as many mutants and damaged certificates
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_pairs.c -o build/test_pairs -lcmocka -lm -lpthread -ldl */
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_verify.h"
+#include "mirage_verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

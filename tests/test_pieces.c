@@ -6,7 +6,7 @@
    gcc -std=c11 -O2 -Wall -Wextra tests/test_pieces.c -o build/test_pieces -lcmocka -lm -lpthread
    build/test_pieces [SEED]; SOAK_PIECES=N tries N mutants of each pair */
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_verify.h"
+#include "mirage_verify.h"
 
 #include <ctype.h>
 #include <setjmp.h>

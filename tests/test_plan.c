@@ -338,6 +338,33 @@ static void a_cost_is_its_terms(void **state) {
   assert_float_equal(f.flops, product + squares, 1);
   assert_float_equal(facts_of(NORM("  plan { stages=4 warps_m=1 warps_n=1 warps_k=4 }\n"), "H200").flops, product, 1);
 }
+/* A large product: rows, rows and columns of a block, stages and copies; stages 0: without a plan. */
+static mg_kernel_facts facts_of_large(int rows, int cols, int stages, const char *copy) {
+  char text[600], plan[100] = "";
+  if (stages)
+    snprintf(plan, sizeof plan, "  plan { stages=%d warps_m=8 warps_n=1 warps_k=1 mma=warpgroup copy=%s }\n", stages, copy);
+  snprintf(text, sizeof text, "program p\ninput X : f16[%d, 4096]\ninput W : f16[4096, 4096]\nO = kernel grid=(x=%d, y=%d) threads=256 {\n"
+           "  for i=64 {\n    x = load X {y->0, i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n"
+           "  store o {x->1, y->0}\n%s}\noutput O\n", rows, 4096 / cols, rows / 128, plan);
+  return facts_of(text, "H200");
+}
+/* Products that are under way while the next step begins cost less, with a warp beside that copies still less; that warp's
+   registers may leave no room for a second block; stores of all blocks but the last are a term; the best plan has such products. */
+static void products_under_way(void **state) {
+  (void)state;
+  const mg_kernel_facts async = facts_of_large(1024, 256, 4, "async"), tma = facts_of_large(1024, 256, 4, "tma");
+  const mg_kernel_facts warp = facts_of_large(1024, 256, 4, "warp"), best = facts_of_large(1024, 256, 0, "");
+  assert_int_equal(async.plan.copies, MG_COPY_ASYNC);
+  assert_int_equal(warp.plan.copies, MG_COPY_WARP);
+  assert_true(warp.cost.steps_us < tma.cost.steps_us && tma.cost.steps_us < async.cost.steps_us);
+  assert_true(warp.cost.total_us < tma.cost.total_us && tma.cost.total_us < async.cost.total_us);
+  assert_true(facts_of_large(1024, 256, 2, "tma").cost.steps_us == async.cost.steps_us); /* none with two stages */
+  assert_true(facts_of_large(2048, 128, 3, "tma").resident == 2 && facts_of_large(2048, 128, 3, "warp").resident == 1);
+  assert_true(warp.cost.rounds_us == 0 && facts_of_large(2048, 256, 4, "warp").cost.rounds_us > 1);
+  assert_int_equal(best.plan.copies, MG_COPY_WARP);
+  assert_int_equal(best.plan.stages, 4);
+  assert_true(best.cost.total_us == warp.cost.total_us);
+}
 /* What the plan says is what is priced; without one it is the best, which is what mg_predict_us says. */
 static void facts_are_of_the_plan(void **state) {
   (void)state;
@@ -744,7 +771,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_found), cmocka_unit_test(rows_are_sane), cmocka_unit_test(capabilities), cmocka_unit_test(architectures),
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
-      cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms),
+      cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
       cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};

@@ -8,7 +8,7 @@
 #ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
 #endif
-#include "../mirage_search.h"
+#include "mirage_search.h"
 
 #include <dirent.h>
 #include <setjmp.h>

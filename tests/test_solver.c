@@ -6,7 +6,7 @@
   E(SOFTSTEP, "softstep", 1, MG_KBT, RAT, OPAQUE, FF_OPAQUE(SOFTSTEP, a), a / (MG_C(1, 1) + a * a * c * c))
 #define MG_USER_PROOF_AXIOMS(A) A(bend_odd, FACT, "bend(neg(x)) = neg(bend(x))")
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_verify.h"
+#include "mirage_verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -59,7 +59,7 @@ static void says_what_is_no_family(void **state) {
       {"program f\nsym n in 1..4\ninput X : f16[8, n]\ninput G : f16[n]\nO = sum(rms_norm(X, G, eps=1/1000000), dim=1)\noutput O\n", "a mean over n"},
       {"program f\nsym n in 1..4\ninput X : f16[n, 8]\ninput Y : f16[n, 8]\nO = sum(concat(X, Y, dim=0), dim=0)\noutput O\n", "joined or taken apart"},
       {"program f\nsym n in 2..4\ninput X : f16[n, 8]\nO = sum(slice(X, dim=0, from=0, n=2), dim=0)\noutput O\n", "joined or taken apart"},
-      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = matmul(softmax(matmul(X, transpose(X, [1, 0])), dim=1), X)\noutput O\n", "two dimensions of a tensor"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = reshape(matmul(X, transpose(X, [1, 0])), [4, n])\noutput O\n", "expected n there"},
       {"program f\nsym n in 1..4\ninput X : f16[8, n]\ninput W : f16[4, 8]\nO = matmul(X, W)\noutput O\n", "it has to be n too"},
       {"program f\nsym n in 1..64\ninput X : f16[8, n]\nO = kernel grid=(x=ceil(n/32)) threads=32 {\n  for i=4 {\n    a = load X {x->1, i->1}\n    b = sum(a, dim=1)\n  }\n  c = accum(b) {i->+}\n"
        "  d = accum(c) {x->+}\n  store d {x->*}\n}\noutput O\n",
@@ -70,9 +70,15 @@ static void says_what_is_no_family(void **state) {
        "i=ceil(n/16)"},
       {"program f\nsym n in 1..64\ninput X : f16[8, n]\nO = kernel grid=(x=2) threads=32 {\n  for i=ceil(n/16) {\n    a = load X {x->0, i->1}\n  }\n  c = accum(a) {i->+}\n  d = sum(c, dim=1)\n  store d {x->0}\n}\noutput O\n",
        "nor does it contract it"}, /* chunk on chunk */
-      {"program f\nsym n in 1..4\ninput X : f16[n, n]\nO = matmul(X, X)\noutput O\n", "not parallel"},
+      {"program f\nsym n in 1..64\ninput X : f16[n, n]\nO = kernel grid=(x=ceil(n/8)) threads=32 {\n  a = load X {x->0}\n  b = load X {x->1}\n  o = matmul(a, b)\n  store o {x->0}\n}\noutput O\n",
+       "is joined or taken apart"}, /* chunks by chunks */
+      {"program f\nsym n in 1..64\ninput X : f16[n, 8]\nO = kernel grid=(x=ceil(n/8)) threads=32 {\n  a = load X {x->0}\n  for i=ceil(n/8) {\n    b = load X {x->0, i->0}\n    c = sum(b, dim=0)\n  }\n"
+       "  d = accum(c) {i->+}\n  o = add(a, d)\n  store o {x->0}\n}\noutput O\n",
+       "is cut twice"},
       {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = reshape(X, [8, n])\noutput O\n", "a reshape joins it"},
-      {"program f\nsym n in 1..4\ninput Q : f16[n, 8]\ninput K : f16[8, 4]\nO = causal(matmul(Q, K))\noutput O\n", "a causal mask runs with n"},
+      {"program f\nsym n in 1..5\ninput Q : f16[n, 8]\ninput K : f16[8, 4]\nO = causal(matmul(Q, K))\noutput O\n", "got up to 5 queries and 4 keys"},
+      {"program f\nsym n in 3..5\ninput Q : f16[4, 8]\ninput K : f16[8, n]\nO = causal(matmul(Q, K))\noutput O\n", "got 4 queries and from 3 keys"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\ninput C : f16[4, 8] = causal\nO = add(X, C)\noutput O\n", "it has to be n too"},
       {"program f\nsym n in 1..4\ninput X : f16[n, 8]\ninput Y : f16[4, 8]\nO = add(X, Y)\noutput O\n", "it has to be n too"},
       {"program f\nsym n in 1..4\nsym m in 1..4\ninput X : f16[n, 8]\ninput Y : f16[m, 8]\nO = add(X, Y)\noutput O\n", "it has to be"},
       {"program f\nsym n in 1..4\ninput X : f16[m, 8]\nO = exp(X)\noutput O\n", "expected an extent or a symbol"},
@@ -327,6 +333,124 @@ static void what_is_right_at_few_sizes_is_wrong(void **state) {
   assert_int_equal(mg_verify(p, f, NULL, &r, &e), MG_OK);
   if (r.verdict != MG_NOT_EQUAL || strncmp(r.reason, "at k = 9", 8)) fail_msg("%s", r.reason);
   free(a), free(b), free(c), mg_graph_free(p), mg_graph_free(f);
+}
+/* ---- causal masks, whose extents run with symbols: queries are the last of the keys at every size */
+
+#define CAUSAL(name, sym, queries, keys, with) \
+  "program " name "\n" sym "input Q : f16[" queries ", 16]\ninput K : f16[" keys ", 16]\ninput V : f16[" keys ", 16]\n" with
+#define MASKED "O = matmul(softmax(causal(scale(matmul(Q, transpose(K, [1, 0])), 1/4)), dim=1), V)\noutput O\n"
+#define IN_PARTS(grid, x, loop, mask)                                                                                        \
+  "O = kernel grid=(x=" grid ") threads=32 {\n  q = load Q {x->" x "}\n  for i=" loop " {\n    m = " mask "\n"                \
+  "    k = load K {x->*, i->0}\n    e = exp(add(scale(matmul(q, transpose(k, [1, 0])), 1/4), m))\n"                          \
+  "    v = load V {x->*, i->0}\n    o = matmul(e, v)\n    s = sum(e, dim=1)\n  }\n  A = accum(o) {i->+}\n  S = accum(s) {i->+}\n" \
+  "  d = div(A, S)\n  store d {x->" x "}\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=1 }\n}\noutput O\n"
+#define SQUARE_MASK "input causal_n_n_f16 : f16[n, n] = causal\n"
+#define SQUARE(mask) CAUSAL("square", "sym n in 1..32\n", "n", "n", SQUARE_MASK) IN_PARTS("ceil(n/16)", "0", "ceil(n/8)", mask)
+#define LAST_MASK "input causal_4_n_f16 : f16[4, n] = causal\n"
+#define LAST(mask) CAUSAL("last", "sym n in 4..24\n", "4", "n", LAST_MASK) IN_PARTS("2", "0", "ceil(n/8)", mask)
+static const char square[] = CAUSAL("square", "sym n in 1..32\n", "n", "n", MASKED), last[] = CAUSAL("last", "sym n in 4..24\n", "4", "n", MASKED);
+static const char square_in_parts[] = SQUARE("load causal_n_n_f16 {x->0, i->1}"), last_in_parts[] = LAST("load causal_4_n_f16 {x->0, i->1}");
+
+/* A member is the program as it is written at those numbers. */
+static void masks_follow_their_sizes(void **state) {
+  static const struct { const char *family, *as_written; int64_t n[2]; } of[] = {
+      {square, CAUSAL("square", "", "7", "7", MASKED), {7, 0}},
+      {square, CAUSAL("square", "", "1", "1", MASKED), {1, 0}},
+      {last, CAUSAL("last", "", "4", "9", MASKED), {9, 0}},
+      {CAUSAL("both", "sym m in 1..8\nsym n in 8..24\n", "m", "n", MASKED), CAUSAL("both", "", "3", "11", MASKED), {3, 11}}};
+  mg_error e;
+  (void)state;
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    mg_graph *f = parse(of[k].family), *want = parse(of[k].as_written), *got;
+    char *text;
+    if (mg_at(f, of[k].n, &got, &e) != MG_OK) fail_msg("%s", e.msg);
+    double *x = first_values(got), *y = first_values(want);
+    for (int64_t i = 0; i < mg_shape_elements(&mg_tensor_of(want, want->out[0])->shape); i++)
+      if (fabs(x[i] - y[i]) > 1e-12) fail_msg("case %d, element %lld: %g, not %g", (int)k, (long long)i, x[i], y[i]);
+    assert_int_equal(mg_print(f, &text, &e), MG_OK);
+    mg_graph *again = parse(text);
+    assert_true(mg_graph_equal(f, again));
+    free(x), free(y), mg_string_free(text), mg_graph_free(f), mg_graph_free(want), mg_graph_free(got), mg_graph_free(again);
+  }
+  /* One mask for all scores of those extents; 8 keys are not n of them, where n is at most 8. */
+  mg_graph *g = parse("program f\nsym n in 8..8\nsym m in 1..8\ninput X : f16[m, n]\ninput Y : f16[m, 8]\ninput Z : f16[3, m, n]\n"
+                      "A = causal(X)\nB = causal(Y)\nC = causal(Z)\noutput A, B, C\n");
+  assert_int_equal((int)g->n_in, 5);
+  mg_graph_free(g);
+}
+static void masks_of_families_are_verified(void **state) {
+  static const struct { const char *a, *b, *at; } of[] = {
+      {square, square_in_parts, "n = 1, 7, 8, 9, 23, 32"},
+      {last, last_in_parts, "n = 4, 7, 8, 9, 23, 24"},
+      {square, SQUARE("transpose(load causal_n_n_f16 {x->1, i->0}, [1, 0])"), NULL}, /* rows see what is before them */
+      {last, LAST("scale(load causal_4_n_f16 {x->0, i->1}, 2)"), NULL}};
+  (void)state;
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    mg_graph *p = parse(of[k].a), *f = parse(of[k].b);
+    mg_verify_report r, again;
+    mg_error e;
+    char *cert;
+    if (mg_verify(p, f, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (of[k].at) {
+      same_values(of[k].a, of[k].b);
+      if (r.verdict != MG_EQUAL || strcmp(r.at, of[k].at)) fail_msg("case %d, at %s: %s", (int)k, r.at, r.reason);
+      assert_int_equal(mg_certificate(p, f, &r, &cert, &e), MG_OK);
+      if (mg_certificate_check(cert, strlen(cert), &again, &e) != MG_OK) fail_msg("%s", e.msg);
+      mg_string_free(cert);
+    } else if (r.verdict == MG_EQUAL) fail_msg("case %d: %s", (int)k, r.reason);
+    mg_graph_free(p), mg_graph_free(f);
+  }
+}
+/* ---- self-attention: n of one input is rows of the queries and is summed over, too */
+
+#define SELF(with) "program self\nsym n in 1..32\ninput X : f16[n, 16]\ninput A : f16[16, 16]\ninput B : f16[16, 16]\n" with
+static const char self[] = SELF("Q = matmul(X, A)\nO = matmul(softmax(causal(scale(matmul(Q, transpose(matmul(X, B), [1, 0])), 1/16)), dim=1), X)\noutput O\n");
+#define TWO_KERNELS(mask)                                                                                             \
+  SELF("input causal_n_n_f16 : f16[n, n] = causal\nQ, K = kernel grid=(x=ceil(n/16)) threads=32 {\n  x = load X {x->0}\n"           \
+       "  q = matmul(x, load A {x->*})\n  k = matmul(x, load B {x->*})\n  store q {x->0}\n  store k {x->0}\n"                       \
+       "  plan { stages=2 warps_m=1 warps_n=1 warps_k=1 }\n}\nO = kernel grid=(x=ceil(n/8)) threads=32 {\n  q = load Q {x->0}\n"    \
+       "  k = load K {x->*}\n  e = exp(add(scale(matmul(q, transpose(k, [1, 0])), 1/16), " mask "))\n  o = matmul(e, load X {x->*})\n" \
+       "  r = div(o, sum(e, dim=1))\n  store r {x->0}\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=1 }\n}\noutput O\n")
+#define ROWS_OF_MASK "load causal_n_n_f16 {x->0}"
+static const char self_in_two[] = TWO_KERNELS(ROWS_OF_MASK);
+
+static void self_attention_is_equal_at_values(void **state) {
+  static const struct { const char *b, *at, *wrong; } of[] = {
+      {self_in_two, "n = 1, 7, 8, 9, 15, 16, 17, 32", NULL},
+      {TWO_KERNELS("transpose(load causal_n_n_f16 {x->1}, [1, 0])"), NULL, "at n = 7"}, /* what comes later */
+      {TWO_KERNELS("scale(" ROWS_OF_MASK ", 0)"), NULL, "at n = 7"}};
+  mg_graph *p = parse(self);
+  (void)state;
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    mg_graph *f = parse(of[k].b);
+    mg_verify_report r, again;
+    mg_error e;
+    char *cert;
+    if (mg_verify(p, f, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (of[k].wrong) {
+      if (r.verdict != MG_NOT_EQUAL || strncmp(r.reason, of[k].wrong, strlen(of[k].wrong))) fail_msg("case %d: %s", (int)k, r.reason);
+    } else {
+      same_values(self, of[k].b);
+      if (r.verdict != MG_EQUAL || strcmp(r.at, of[k].at)) fail_msg("at %s: %s", r.at, r.reason);
+      assert_non_null(strstr(r.reason, "and at no other")), assert_null(strstr(r.reason, "n >= 1"));
+      assert_int_equal(mg_certificate(p, f, &r, &cert, &e), MG_OK);
+      if (mg_certificate_check(cert, strlen(cert), &again, &e) != MG_OK) fail_msg("%s", e.msg);
+      mg_string_free(cert);
+    }
+    mg_graph_free(f);
+  }
+  mg_graph_free(p);
+  /* Rows against those of their own block alone: the same where there is one block. */
+  static const char near[] = "program near\nsym n in 1..32\ninput X : f16[n, 16]\n";
+  char all[600], block[600];
+  snprintf(all, sizeof all, "%sO = matmul(matmul(X, transpose(X, [1, 0])), X)\noutput O\n", near);
+  snprintf(block, sizeof block, "%sO = kernel grid=(x=ceil(n/8)) threads=32 {\n  x = load X {x->0}\n  o = matmul(matmul(x, transpose(x, [1, 0])), x)\n  store o {x->0}\n}\noutput O\n", near);
+  mg_graph *a = parse(all), *b = parse(block);
+  mg_verify_report r;
+  mg_error e;
+  if (mg_verify(a, b, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (r.verdict != MG_NOT_EQUAL || strncmp(r.reason, "at n = 9", 8)) fail_msg("%s", r.reason);
+  mg_graph_free(a), mg_graph_free(b);
 }
 /* More reshapes than anyone writes. */
 static void any_number_of_reshapes_is_read(void **state) {
@@ -726,6 +850,42 @@ static void what_cannot_be_held_is_said(void **state) {
   mg_string_free(cu), mg_graph_free(g);
 }
 
+/* Kernels compute such a mask from what the launch says. */
+static void masks_of_families_are_emitted(void **state) {
+  static const struct { const char *graph, *sizes, *right, *wrong; } of[] = {
+      {square_in_parts, "n = 1, 7, 8, 9", "(int64_t)square_D2 - square_D0 + b_x", "(int64_t)square_D2 - square_D0 + 1 + b_x"},
+      {last_in_parts, "n = 4, 7, 8, 9", "(int64_t)last_D2 - last_D0", "(int64_t)24 - last_D0"},
+      {square_in_parts, "", "- (i_i * (int64_t)8)", "- (i_i * (int64_t)7)"},
+      {square_in_parts, "", "sym_n > 32", "sym_n > 33"}};
+  (void)state;
+  for (int k = 0; k < (getenv("SOAK_S") ? 4 : 1); k++) {
+    mg_graph *g = parse(of[k].graph);
+    mg_check_report r;
+    mg_error e;
+    char *cu;
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (k < 2 && checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (k < 2 && strncmp(r.sizes, of[k].sizes, strlen(of[k].sizes))) fail_msg("%s", r.sizes);
+    char *wrong = replaced(cu, of[k].right, of[k].wrong);
+    assert_int_equal(checked(wrong, &r, &e), MG_NOT_FOUND);
+    free(wrong), mg_string_free(cu), mg_graph_free(g);
+  }
+}
+
+static void self_attention_is_emitted(void **state) {
+  mg_graph *g = parse(self_in_two);
+  mg_check_report r;
+  mg_error e;
+  char *cu;
+  (void)state;
+  if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (strncmp(r.sizes, "n = 1, 7, 8, 9, 15, 16, 17", 26)) fail_msg("%s", r.sizes);
+  char *wrong = replaced(cu, "mg_chunks(sym_n, 16)", "(sym_n / 16)"); /* keys of the ragged rest */
+  assert_int_equal(checked(wrong, &r, &e), MG_NOT_FOUND);
+  free(wrong), mg_string_free(cu), mg_graph_free(g);
+}
+
 /* ---- what is contracted, searched and emitted */
 
 static void ranges_of_what_is_contracted(void **state) {
@@ -931,7 +1091,10 @@ int main(void) {
                                      cmocka_unit_test(a_contraction_ends_at_its_edge),
                                      cmocka_unit_test(a_file_of_boxes_runs_at_every_size),
                                      cmocka_unit_test(maxima_are_of_one_range),
-                                     cmocka_unit_test(ranges_of_two_symbols)};
+                                     cmocka_unit_test(ranges_of_two_symbols),
+                                     cmocka_unit_test(masks_follow_their_sizes), cmocka_unit_test(masks_of_families_are_verified),
+                                     cmocka_unit_test(masks_of_families_are_emitted),
+                                     cmocka_unit_test(self_attention_is_equal_at_values), cmocka_unit_test(self_attention_is_emitted)};
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "unshifted.h"
 #include <dirent.h>
 
 static uint64_t seed = 1;
@@ -129,17 +130,6 @@ static void probabilities_stored_too(void **state) {
 /* Logits of a deviation of about 60: what has neither a running maximum in its kernel nor one of its own overflows, and `wary` names
    it.  It is behind all others without a measurement too; where there would be no others, forms with a maximum are made.  What the
    cache gives back is in that order again.  Link 2 runs over floats: the best is right. */
-static int unshifted(void *user, const mg_graph *g) {
-  char *cu = NULL, *text = NULL;
-  mg_error e;
-  mg_emit_config c;
-  memset(&c, 0, sizeof c), c.arch = (const char *)user;
-  assert_int_equal(mg_print(g, &text, &e), MG_OK);
-  if (mg_cuda_emit(g, &c, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
-  const int open = !strstr(cu, "mg_row_shift<") && !strstr(text, " = max(");
-  mg_string_free(cu), mg_string_free(text);
-  return open;
-}
 static void large_logits_come_first(void **state) {
   (void)state;
   static const struct { const char *name, *text; int own; } large[] = { /* own: 1: there is no running maximum to be had */

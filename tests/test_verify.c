@@ -31,7 +31,7 @@ static void *heap_realloc(void *old, size_t n) {
 #define realloc heap_realloc
 #define free heap_free
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_verify.h"
+#include "mirage_verify.h"
 #undef malloc
 #undef calloc
 #undef realloc

@@ -1,7 +1,7 @@
 /* Tests of weights in files: what is read is what was written, in place and type; what is wrong is one clear error.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_weights.c -o build/test_weights -lcmocka -lm -lpthread -ldl && build/test_weights */
 #define MIRAGE_IMPLEMENTATION
-#include "../mirage_model.h"
+#include "mirage_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -22,6 +22,7 @@ import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, "build")
+FLYING = "2026-11-26 17"  # kernels measured before had no product under way while a step began, whoever copied
 
 
 def read(paths, time, gpu):
@@ -44,6 +45,9 @@ def read(paths, time, gpu):
         for key, r in own.items():
             r["us"] *= np.median(scales.get(key[0], [1]))
             rows.setdefault(key, r)
+    for r in rows.values():
+        if r["date"] < FLYING:
+            r["ugraph"] = r["ugraph"].replace(" copy=tma", "")
     return list(rows.values()), errors
 
 

@@ -4,6 +4,7 @@
     python3 tests/bench/large.py emit DIR --tool build/mirage      writes the kernels as CUDA text, where there is no GPU
     python3 tests/bench/large.py run DIR --headers . -o OUT.json   compiles them with nvcc, checks them, times them (PyTorch)
     python3 tests/bench/large.py table OUT.json ..                 the best of ours and of the peers
+    python3 tests/bench/large.py lines OUT.json ..                 ours as lines for fit.py; --date: when they were measured
 
 Programs: a linear layer of 256 to 4096 rows (4096 x 4096) and square products of 4096 and 8192; linear + bias + gelu; norm + linear,
 whose norm is a kernel of its own (its gain multiplies what it normalises, so that the product's operands lie as they are).  A kernel's
@@ -171,14 +172,25 @@ def table(files):
         print(f"{os.path.basename(name)}: {d['gpu']}, PyTorch {d['torch']}")
         for r in d["results"]: print(line(r))
 
+def lines(files, date):
+    for name in files:
+        with open(name) as f: d = json.load(f)
+        for r in d["results"]:
+            for o in r["ours"]:
+                program = "%s_%d_%d" % (r["kind"], *r["shape"][:2])
+                row = {"program": program, "family": r["kind"], "gpu": d["gpu"], "date": date, "us_cold": o["us"]}
+                print(json.dumps({**row, "ugraph": text(r["kind"], program, r["shape"], o["tile"], o["copy"])}))
+
 if __name__ == "__main__":
     a = argparse.ArgumentParser()
-    a.add_argument("what", choices=["emit", "run", "table"])
+    a.add_argument("what", choices=["emit", "run", "table", "lines"])
     a.add_argument("directory", nargs="+")
     a.add_argument("--tool", default="build/mirage")
     a.add_argument("--headers", default=".")
     a.add_argument("-o", default="large.json")
+    a.add_argument("--date", default="")
     o = a.parse_args()
     if o.what == "emit": emit(o.directory[0], o.tool)
     elif o.what == "run": run(o.directory[0], o.headers, o.o)
+    elif o.what == "lines": lines(o.directory, o.date)
     else: table(o.directory)
