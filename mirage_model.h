@@ -109,7 +109,7 @@ extern "C" {
 enum {
   MG_MODEL_MAX_SYMBOLS = 8,
   MG_MODEL_MAX_DECLS = 1024,   /* inputs, weights, states; as many functions */
-  MG_MODEL_MAX_PARAMS = 32,
+  MG_MODEL_MAX_PARAMS = MG_MAX_IN, /* a launch of a piece holds its inputs as one of a function holds its operands */
   MG_MODEL_MAX_PARTS = 8,      /* tensors of a file that one weight is made of */
   MG_MODEL_MAX_LAYERS = 4096,  /* of a weight or state, and turns of a loop */
   MG_MODEL_MAX_STEPS = 1 << 16 /* statements that one list runs through, loops and calls written out */
