@@ -644,6 +644,7 @@ mg_tensor mg_causal(mg_graph *g, mg_tensor s);
 mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s);
 mg_tensor mg_slice(mg_graph *g, mg_tensor a, int dim, int64_t from, int64_t n); /* elements from .. from + n - 1 along dim */
 mg_tensor mg_reshape(mg_graph *g, mg_tensor a, int rank, const int64_t *dim);
+mg_tensor mg_reshape_to(mg_graph *g, mg_tensor a, const mg_shape *shape); /* a itself, if it has that shape */
 mg_tensor mg_transpose(mg_graph *g, mg_tensor a, const int32_t *perm);
 mg_tensor mg_concat(mg_graph *g, mg_tensor a, mg_tensor b, int dim);
 mg_tensor mg_concat_matmul(mg_graph *g, mg_tensor w, mg_tensor x, mg_tensor y, mg_tensor z); /* (w|x)(y|z) = wy + xz */
@@ -870,6 +871,7 @@ int64_t mg_range_end(const mg_graph *const *range, int n, int k, uint32_t symbol
 mg_status mg_rename(mg_graph *program, const char *name, mg_error *e);
 /* all[k]: the symbols' values, which it is given, and those of the sizes computed of them. */
 mg_status mg_symbol_values(const mg_graph *program, const int64_t *value, int64_t all[MG_MAX_SYMBOLS], mg_error *e);
+int mg_symbol_within(const mg_graph *g, uint32_t c, uint32_t k); /* 1 if symbol k is in the text of computed size c, both from 0 on */
 /* By dimension of kernel-level tensors, as mg_classes.of: 0, or 1 + the symbol that its extent is.  For free(). */
 mg_status mg_symbols_of(const mg_graph *program, uint8_t **of, mg_error *e);
 /* contracted[k]: 1 if the program is not parallel in symbol k, but contracts it: what holds at one of its sizes need not hold
@@ -1848,7 +1850,7 @@ int mgi_size_names(const char *text, const char *name) {
   return 0;
 }
 /* 1 if symbol k is in the text of computed size c. */
-MGI_FN int mgi_symbol_within(const mg_graph *g, uint32_t c, uint32_t k) {
+int mg_symbol_within(const mg_graph *g, uint32_t c, uint32_t k) {
   return mgi_size_names(g->symbol[c].name, g->symbol[k].name);
 }
 void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
@@ -2538,6 +2540,13 @@ mg_tensor mg_accum(mg_graph *g, mg_tensor in, mg_map map) {
   if (!any) { mgi_err(g, MG_BAD_INPUT, "accum", "the map names no axis to accumulate over"); return none; }
   for (uint32_t a = g->n_axes; a-- > 1;) /* innermost cut first */
     if (map.to[a] >= 0 && !mgi_uncut(g, "accum", &t, map.to[a], a)) return none;
+  for (uint32_t a = 1; a < g->n_axes; a++) {
+    const int other = map.to[a] >= 0 ? mgi_cut_by(&t, a) : -1;
+    if (other < 0) continue;
+    mgi_err(g, MG_BAD_INPUT, "accum", "dimension %d is cut unevenly by %s, too: chunks of different extents cannot be put "
+            "side by side along dimension %d alone", other, g->axes[a].name, map.to[a]);
+    return none;
+  }
   if (!mgi_good_shape(g, "accum", &t.shape)) return none;
   uint32_t index;
   mg_op_node *o = mgi_new_op(g, MG_OP_ACCUM, &index);
@@ -5444,16 +5453,16 @@ MGI_FN uint32_t mgi_family_symbol(const mgi_family *F, uint32_t s) {
 }
 MGI_FN int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise);
 
-MGI_FN mg_tensor mgi_fold_shape(mg_graph *to, mg_tensor t, const mg_shape *shape) {
-  const mg_shape *has = &mg_tensor_of(to, t)->shape;
+mg_tensor mg_reshape_to(mg_graph *g, mg_tensor a, const mg_shape *shape) {
+  const mg_shape *has = &mg_tensor_of(g, a)->shape;
   int same = has->rank == shape->rank;
   for (int d = 0; d < shape->rank && same; d++) same = has->dim[d] == shape->dim[d];
-  return same ? t : mg_reshape(to, t, shape->rank, shape->dim);
+  return same ? a : mg_reshape(g, a, shape->rank, shape->dim);
 }
 /* What the block had in the place of t, or stores in its place. */
 MGI_FN mg_tensor mgi_fold_box(mg_graph *to, const mgi_fold *f, mg_tensor t) {
-  if (!f->turned) return mgi_fold_shape(to, t, &f->box);
-  return mgi_fold_shape(to, mg_transpose(to, mgi_fold_shape(to, t, &f->parts), f->perm), &f->box);
+  if (!f->turned) return mg_reshape_to(to, t, &f->box);
+  return mg_reshape_to(to, mg_transpose(to, mg_reshape_to(to, t, &f->parts), f->perm), &f->box);
 }
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
    flat: thread graphs are inlined, which mgi_flat_threads must have allowed.  F: NULL, or what counts follow besides. */
@@ -5608,7 +5617,7 @@ MGI_FN int64_t mgi_symbol_from(const mg_graph *to, const mg_graph *g, uint32_t k
     for (int d = 0; d < g->tensors[g->in[j].id].shape.rank; d++) {
       const uint32_t c = g->in_symbol[j][d];
       const int64_t want = mg_tensor_of(to, to->in[j])->shape.dim[d];
-      if (c <= g->n_symbols || !mgi_symbol_within(g, c - 1, k)) continue;
+      if (c <= g->n_symbols || !mg_symbol_within(g, c - 1, k)) continue;
       mg_sizes *s = mgi_symbols_pool(g, 1);
       const mg_size a = s ? mgi_symbols_size(s, g->symbol[c - 1].name, NULL) : 0;
       memcpy(at, v, sizeof at);
@@ -6339,7 +6348,8 @@ mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
         list of cuts, ends the label.  A tensor may have a label twice.
      2' An axis that cuts a class may leave it whole in some of the loads in its scope, and cut another dimension of it
         in others.
-     3' An accumulator may sum or take maxima over an axis that cuts the class, of what that axis does not cut.
+     3' An accumulator may sum or take maxima over an axis that cuts the class, of what that axis does not cut; what it
+        puts together along one dimension that axis does not cut in another.
    Example: softmax(Q K) V, K : [64, p], V : [p, 64], scores [n, p]: one index p through both inputs, and no output.
    Where Q, K and V are made of one X : [n, 64], scores are [n, n]: a block with some rows of Q has all of K and V. */
 
@@ -6477,6 +6487,8 @@ MGI_FN void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const m
       } else if (c < 0) {
         if (to >= 0) mgi_label_lose(R, x[to].c);
       } else if (to < 0 || (o->code == MG_OP_ACCUM && a <= 3) || mgi_label_root(R, x[to].c) != c || !mgi_label_undo(&x[to], mgi_label_axis(g, a))) mgi_label_lose(R, c);
+      for (int d = 0; d < rank && R->contract && c >= 0; d++) /* what is put together is not cut by the axis elsewhere */
+        if (x[d].c >= 0 && memchr(x[d].cut, mgi_label_axis(g, a), x[d].n)) mgi_label_lose(R, c);
     }
   for (int d = 0; d < rank && o->code == MG_OP_STORE; d++)
     for (int k = 0; k < x[d].n && x[d].c >= 0; k++)
@@ -6723,7 +6735,7 @@ MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
       const char *name = g->tensors[g->in[k].id].name;
       if (is) named |= 1u << (is - 1);
       for (uint32_t j = 0; is > g->n_symbols && j < g->n_symbols && s == MG_OK; j++) {
-        if (!mgi_symbol_within(g, is - 1, j)) continue;
+        if (!mg_symbol_within(g, is - 1, j)) continue;
         named |= 1u << j;
         if (S.contracted[j])
           s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, and %s is contracted: only sizes that are not are computed with",
@@ -6855,12 +6867,19 @@ void mg_symbol_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]) {
   const int64_t most = g->symbol[symbol - 1].most;
   chunk[0] = most, chunk[1] = 1;
   for (uint32_t k = 1; k < g->n_ops; k++) {
-    int64_t c = g->ops[k].sub || most < 64 ? most : 64;
-    if (!g->ops[k].sub && chunk[0] > 16) chunk[0] = 16;
-    for (uint32_t a = 1; g->ops[k].sub && a < g->ops[k].sub->n_axes; a++)
-      if (g->ops[k].sub->axes[a].symbol == symbol) c = mg_ceil_div(most, g->ops[k].sub->axes[a].extent);
-    if (c < chunk[0]) chunk[0] = c;
-    if (c > chunk[1]) chunk[1] = c;
+    const mg_graph *b = g->ops[k].sub;
+    int64_t low = b || most < 64 ? most : 64, high = low;
+    int cuts = 0;
+    if (!b && chunk[0] > 16) chunk[0] = 16;
+    for (uint32_t a = 1; b && a < b->n_axes; a++) { /* rows and keys may be cut by several axes of one kernel */
+      if (b->axes[a].symbol != symbol) continue;
+      const int64_t c = mg_ceil_div(most, b->axes[a].extent);
+      low = !cuts || c < low ? c : low;
+      high = !cuts || c > high ? c : high;
+      cuts++;
+    }
+    if (low < chunk[0]) chunk[0] = low;
+    if (high > chunk[1]) chunk[1] = high;
   }
 }
 int mg_symbol_sizes(int64_t least, int64_t most, const int64_t whole[2], const int64_t further[2], int64_t value[MG_SYMBOL_SIZES]) {
@@ -6913,7 +6932,7 @@ mg_status mg_fix(const mg_graph *g, const uint8_t *some, const int64_t *given, m
   for (uint32_t c = g->n_symbols; c < mg_n_sizes(g); c++) { /* with its symbols, all or none */
     int in = 0, of = 0;
     for (uint32_t k = 0; k < g->n_symbols; k++)
-      if (mgi_symbol_within(g, c, k)) in++, of += fixed[k] != 0;
+      if (mg_symbol_within(g, c, k)) in++, of += fixed[k] != 0;
     if (of && of < in)
       return mg_fail(e, MG_UNSUPPORTED, "mg_fix", "%s is computed of several symbols: they are fixed together", g->symbol[c].name);
     fixed[c] = of > 0;

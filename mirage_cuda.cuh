@@ -576,7 +576,7 @@ typedef struct mgi_emulator {
   int64_t lo[3], hi[3];
   int64_t grid[3];           /* what `only` has to be launched with; 0: any */
   int alone;                 /* 1: of the other kernels none runs */
-  const void *argument[32];  /* out: what `only` was launched with, the pointers of it; 0 for the rest */
+  const void *argument[160]; /* out: what `only` was launched with, the pointers of it; 0 for the rest */
   int n_arguments;
   const char *text;          /* NULL, or the emitted file: no launch has more threads than its MG_KERNEL says */
   int unwatched;             /* 1: races in shared memory are not looked for, whatever was compiled for them */
@@ -619,16 +619,17 @@ typedef int (*mgi_emulate_beside_fn)(void);
 typedef void (*mgi_emulate_two_fn)(mgi_emulator *a, mgi_emulator *b, int (*call)(void *with, int which), void *with, int rc[2]);
 
 /* Between mg_cuda_run and a kernel compiled under MG_RUNNER. */
+enum { MGI_RUN_IN = 64, MGI_RUN_OUT = 8 }; /* MG_MAX_IN, MG_MAX_OUT: a compiled file has no mirage.h */
 typedef struct mgi_runner_job {
   int size;                  /* sizeof(mgi_runner_job) */
   int (*launch)(const void *const *in, void *const *out, void *workspace, void *stream);
   int (*launch_pdl)(const void *const *in, void *const *out, void *workspace, void *stream); /* NULL: there is none */
   const int64_t *sym;        /* sizes that come with the launch, before the stream; NULL: it takes none */
   int n_in, n_out;
-  const void *in[16]; size_t in_bytes[16];
-  void *out[8]; size_t out_bytes[8];
-  void *again[8];            /* outputs of the second run */
-  void *pdl[8];              /* outputs of the last of several overlapping runs by launch_pdl */
+  const void *in[MGI_RUN_IN]; size_t in_bytes[MGI_RUN_IN];
+  void *out[MGI_RUN_OUT]; size_t out_bytes[MGI_RUN_OUT];
+  void *again[MGI_RUN_OUT];  /* outputs of the second run */
+  void *pdl[MGI_RUN_OUT];    /* outputs of the last of several overlapping runs by launch_pdl */
   size_t workspace_bytes;
   int reps, cold, no_time;
   int n_calls;               /* of a launch, up to MG_RUN_CALLS, each to be timed alone (0: none is) */
@@ -6016,7 +6017,7 @@ static inline MGI_UNUSED int mg_misaligned(const void *const *in, int n_in, void
 #include <stdlib.h>
 #include <string.h>
 
-struct mgi_runner_set { void *in[16], *out[8], *workspace; };
+struct mgi_runner_set { void *in[MGI_RUN_IN], *out[MGI_RUN_OUT], *workspace; };
 
 MGI_FN int mgi_runner_failed(mgi_runner_job *job, cudaError_t rc, const char *call) {
   if (rc == cudaSuccess) return 0;
@@ -10953,6 +10954,7 @@ MGI_FN void mgi_run_begin(const mg_graph *g, const mg_run_config *cfg, mg_run_re
   r->seed = cfg->seed ? cfg->seed : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
   r->tolerance = cfg->tolerance > 0 ? cfg->tolerance : mgi_cd_tolerance(g);
 }
+static_assert((int)MGI_RUN_IN == (int)MG_MAX_IN && (int)MGI_RUN_OUT == (int)MG_MAX_OUT, "the runner has room for every tensor of a program");
 /* The compiled kernel of g in so_path, to be run on the tensors in x. */
 MGI_FN mg_status mgi_run_open(const mg_graph *g, const char *so_path, const mgi_tensors *x, mgi_runner_job *job, mgi_runner_fn *run, void **so, mg_error *e) {
   mgi_workspace_fn workspace = NULL;
@@ -15107,12 +15109,31 @@ MGI_FN int mgi_cu_batches_whole(mgi_cu_kernel *K, const mg_op_node *o) {
   }
   return 1;
 }
-/* Of dimensions that operand z and its result t share, counted from the last, t has the longest that was cut. */
+/* 1 if there may be fewer of the dimension that a reference names than its chunk. */
+MGI_FN int mgi_cu_ref_uneven(const mgi_cu_kernel *K, const mgi_cu_dim_ref *ref) {
+  const mg_op_node *o = &K->b->ops[ref->op];
+  return ref->op && mgi_cu_uneven(K, &o->map, mgi_cu_above(K, o->in[0]), ref->d, ref->last);
+}
+/* 1 if the same axes cut what both name. */
+MGI_FN int mgi_cu_ref_alike(const mgi_cu_kernel *K, const mgi_cu_dim_ref *x, const mgi_cu_dim_ref *y) {
+  for (uint32_t a = 1; a < K->b->n_axes; a++) {
+    const int cuts = a <= x->last && K->b->ops[x->op].map.to[a] == x->d;
+    if (cuts != (a <= y->last && K->b->ops[y->op].map.to[a] == y->d)) return 0;
+  }
+  return 1;
+}
+/* Of dimensions that operand z and its result t share, counted from the last, t has the one that may be short, else the longest
+   that was cut.  Single rows of two dimensions of their own may both be missing: that has no mask. */
 MGI_FN void mgi_cu_longest(mgi_cu_kernel *K, uint32_t z, uint32_t t) {
   const mg_shape *from = &K->b->tensors[z].shape, *to = &K->b->tensors[t].shape;
   for (int d = to->rank - 1, e = from->rank - 1; d >= 0 && e >= 0; d--, e--) {
     const mgi_cu_dim_ref *of = &K->v[z].of[e];
-    if (from->dim[e] == to->dim[d] && mgi_cu_ref_extent(K, of) > mgi_cu_ref_extent(K, &K->v[t].of[d])) K->v[t].of[d] = *of;
+    mgi_cu_dim_ref *now = &K->v[t].of[d];
+    if (from->dim[e] != to->dim[d]) continue;
+    const int is = mgi_cu_ref_uneven(K, of), was = mgi_cu_ref_uneven(K, now);
+    if (is && was && to->dim[d] == 1 && !mgi_cu_ref_alike(K, of, now))
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "'%.60s' has single elements of two dimensions that are both cut unevenly", mgi_cu_tname(K->b, t));
+    if (is != was ? is : mgi_cu_ref_extent(K, of) > mgi_cu_ref_extent(K, now)) *now = *of;
   }
 }
 /* A loaded dimension of one element that axis a cuts: there are as many as a has iterations. */

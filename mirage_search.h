@@ -484,7 +484,7 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
   R(EVEN,        "even",        "any",                    "no tensor is cut unevenly")                                 \
   R(BROADCAST,   "broadcast",   "any",                    "every extent is 1 or that of the largest tensor")           \
   R(FRAGMENT,    "fragment",    "with sum(x, d)",         "another dimension is left for the threads to cut")          \
-  R(SIGNATURE,   "signature",   "any",                    "at most 16 tensors come in, and 1 to 8 go out")             \
+  R(SIGNATURE,   "signature",   "any",                    "at most 64 tensors come in, and 1 to 8 go out")             \
   R(ORDER,       "order",       "any",                    "nothing outside needs one of them and is needed by another")
 
 typedef struct mg_thread_rule { const char *name, *pattern, *condition; } mg_thread_rule;
@@ -9544,7 +9544,7 @@ MGI_FN mg_tensor mgi_se_group_whole(mgi_se_grouping *G, mg_tensor t, int any) {
   const int later = h->below.id || (o->code == MG_OP_RESHAPE && !h->few.id);
   const mg_tensor in = h->below.id ? h->below : mgi_se_group_whole(G, o->in[0], later);
   if (later && any) return in;
-  h->whole = later ? mgi_fold_shape(G->g, in, &G->p->tensors[t.id].shape) : mg_apply(G->g, o->code, &o->attr, 1, &in);
+  h->whole = later ? mg_reshape_to(G->g, in, &G->p->tensors[t.id].shape) : mg_apply(G->g, o->code, &o->attr, 1, &in);
   return h->whole.id == in.id ? in : mgi_se_group_named(G, h->whole, t);
 }
 /* 1: operator o makes copies, or moves what has them: *out says of its result what it is without them. */
@@ -9552,13 +9552,13 @@ MGI_FN int mgi_se_group_few(mgi_se_grouping *G, const mg_op_node *o, mgi_se_head
   const mgi_se_heads *h = &G->of[o->in[0].id];
   const mg_shape *from = &G->p->tensors[o->in[0].id].shape;
   const int d = h->dim;
-  *out = *h, out->whole.id = 0;
+  *out = *h, out->whole.id = out->below.id = 0;
   if (o->code == MG_OP_REPEAT && !h->few.id && from->dim[o->attr.dim] == 1 && o->attr.n > 1) {
     out->few = mgi_se_group_whole(G, o->in[0], 1), out->shape = *from, out->dim = o->attr.dim, out->n = o->attr.n;
     return 1;
   }
   if (h->few.id && o->code == MG_OP_TRANSPOSE) {
-    const mg_tensor turned = mgi_fold_shape(G->g, h->few, &h->shape);
+    const mg_tensor turned = mg_reshape_to(G->g, h->few, &h->shape);
     for (int k = 0; k < from->rank; k++)
       if (o->attr.perm[k] == d) out->dim = k;
     out->few = mg_transpose(G->g, turned, o->attr.perm), out->shape = mg_tensor_of(G->g, out->few)->shape;
@@ -9580,7 +9580,7 @@ MGI_FN mg_tensor mgi_se_group_below(mgi_se_grouping *G, mg_tensor t, int64_t n) 
   if (h->below.id) return h->n == n ? h->below : none;
   if (s.rank < 3 || s.dim[s.rank - 3] % n) return none;
   s.dim[s.rank - 3] /= n, s.dim[s.rank - 2] *= n;
-  return mgi_fold_shape(G->g, mgi_se_group_whole(G, t, 1), &s);
+  return mg_reshape_to(G->g, mgi_se_group_whole(G, t, 1), &s);
 }
 /* Tensor t, whose rows are the same for all heads, with n copies of them below each other: of a mask, a copy costs less
    than of keys. */
@@ -9589,9 +9589,9 @@ MGI_FN mg_tensor mgi_se_group_copied(mgi_se_grouping *G, mg_tensor t, int rank, 
   mg_shape s;
   s.rank = rank;
   for (int d = 0; d < rank; d++) s.dim[d] = d < rank - own->rank ? 1 : own->dim[d - (rank - own->rank)];
-  const mg_tensor copies = mg_repeat(G->g, mgi_fold_shape(G->g, mgi_se_group_whole(G, t, 1), &s), rank - 3, n);
+  const mg_tensor copies = mg_repeat(G->g, mg_reshape_to(G->g, mgi_se_group_whole(G, t, 1), &s), rank - 3, n);
   s.dim[rank - 2] *= n;
-  return mgi_fold_shape(G->g, copies, &s);
+  return mg_reshape_to(G->g, copies, &s);
 }
 /* Operator o over rows that are below each other; id 0: it is none of these.  *lost: 1: it takes such rows, and
    something that differs by row or head in another way: then the copies cost less than what takes the rows apart again. */
@@ -9608,7 +9608,7 @@ MGI_FN mg_tensor mgi_se_group_rows(mgi_se_grouping *G, const mg_op_node *o, int6
     if (!b->few.id || b->dim != out->rank - 3 || G->p->tensors[o->in[1].id].shape.rank != out->rank) return none;
     if (G->p->tensors[o->in[0].id].shape.rank != out->rank) return none;
     *n = b->n, in[0] = mgi_se_group_below(G, o->in[0], *n);
-    return in[0].id ? mg_matmul(G->g, in[0], mgi_fold_shape(G->g, b->few, &b->shape)) : none;
+    return in[0].id ? mg_matmul(G->g, in[0], mg_reshape_to(G->g, b->few, &b->shape)) : none;
   }
   *n = 0;
   for (int k = 0; k < o->n_in; k++)
@@ -11514,7 +11514,7 @@ MGI_FN void mgi_range_points(mgi_ranges *R) {
 /* How often symbol v is in computed size k, all others being 1; 0: k is no multiple of v, as n + 1 is none of n. */
 MGI_FN int64_t mgi_range_times(const mg_graph *program, uint32_t k, uint32_t v) {
   int64_t times = 0, one[MG_MAX_SYMBOLS], more[MG_MAX_SYMBOLS];
-  if (!mgi_symbol_within(program, k, v)) return 0;
+  if (!mg_symbol_within(program, k, v)) return 0;
   for (int most = 1; most >= 0; most--) {
     for (uint32_t u = 0; u < program->n_symbols; u++) one[u] = more[u] = most ? program->symbol[u].most : 1;
     one[v] = 1;
@@ -11533,13 +11533,13 @@ MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, uint32_t v, 
   if (k < program->n_symbols || chunk == 1) return chunk;
   while (first < program->n_symbols && !mgi_range_times(program, k, first)) first++;
   if (first == program->n_symbols) return 0;
-  for (uint32_t u = 0; u < program->n_symbols; u++) symbols += mgi_symbol_within(program, k, u) != 0;
+  for (uint32_t u = 0; u < program->n_symbols; u++) symbols += mg_symbol_within(program, k, u) != 0;
   if (symbols > 1) return first == v ? chunk : 1;
   return chunk / mg_gcd(chunk, mgi_range_times(program, k, v));
 }
 /* 1 if size is, 1 + its number, is symbol v or computed of it. */
 MGI_FN int mgi_range_runs(const mg_graph *program, uint32_t is, uint32_t v) {
-  return is == v + 1 || (is > program->n_symbols && mgi_symbol_within(program, is - 1, v));
+  return is == v + 1 || (is > program->n_symbols && mg_symbol_within(program, is - 1, v));
 }
 /* 1 if the family has a member with fewer rows than its greatest: of whole chunks there may be one where of others there
    is none. */

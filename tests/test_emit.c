@@ -888,6 +888,10 @@ static void test_rows_of_iterations(void **state) {
              "  store o {x->1, y->0}\n}\noutput O\n", batches[k][0], batches[k][1]);
     always(text);
   }
+  /* Of single elements of two dimensions, those that may be missing count. */
+  always("program one\ninput X : f16[7, 16]\ninput B : f16[8, 16]\nO = kernel grid=(x=1, y=8) threads=32 {\n  b = load B {y->0, x->*}\n"
+         "  for i=2 {\n    for j=4 {\n      x = load X {i->0, j->0, y->*, x->*}\n      s = sum(exp(mul(x, b)), dim=0)\n    }\n  }\n"
+         "  o = accum(s) {i->+, j->+}\n  store o {y->0}\n}\noutput O\n");
   refused("program edge\ninput P : f16[7, 5, 16]\ninput V : f16[1, 16, 64]\nO = kernel grid=(x=8, y=5, z=2) threads=128 {\n"
           "  v = load V {x->2, y->*, z->*}\n  for i=4 {\n    p = load P {x->*, y->1, z->0, i->0}\n    t = matmul(p, v)\n  }\n"
           "  s = accum(t) {i->0}\n  store s {x->2, y->1, z->0}\n}\noutput O\n",

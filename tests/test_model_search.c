@@ -102,7 +102,7 @@ static void test_found(void **state) {
   assert_int_equal(none, 1); /* n*p rows */
   if (mg_model_found_print(&f, &s, &e) == MG_OK) print_message("%s", s);
   mg_string_free(s);
-  assert_true(better == 2 && f.us[0] < as.us[0] && f.us[1] < as.us[1]);
+  assert_true(better == 3 && f.us[0] < as.us[0] && f.us[1] < as.us[1]);
   assert_true(off_of(&f, 1, 1, 8) < 1e-12 && off_of(&f, 4, 5, 4) < 1e-12 && off_of(&f, 3, 2, 2) < 1e-12);
   assert_int_equal(mg_model_found_print(&f, &s, &e), MG_OK);
   assert_true(holds(s, "piece  launches  kernels       us predicted at n=1 p=1 | n=4 p=8, verdict\n"));

@@ -325,6 +325,8 @@ static void groups_without_copies(void **state) {
     { "input Q : f16[4, 3, 8]\ninput K : f16[1, 8, 5]\nR = repeat(K, dim=0, n=4)\nO = matmul(Q, R)\n"
       "output O, R\n", 1 },
     { "input Q : f16[4, 3, 8]\ninput K : f16[4, 8, 1]\nO = matmul(Q, repeat(K, dim=2, n=5))\noutput O\n", -1 },
+    { "input Q : f16[4, 3, 8]\ninput K : f16[2, 8, 5]\nR = reshape(repeat(reshape(K, [2, 1, 8, 5]), dim=1, n=2), [4, 8, 5])\n"
+      "S = exp(matmul(Q, R))\nT = sum(S, dim=2)\nO = div(S, sum(repeat(T, dim=2, n=2), dim=2))\noutput O\n", 1 },
     { "input Q : f16[4, 8, 8]\ninput K : f16[1, 8, 8]\nR = repeat(K, dim=0, n=4)\nS = matmul(Q, R)\n"
       "O = add(matmul(S, R), max(S, dim=1))\noutput O\n", -1 },
   };

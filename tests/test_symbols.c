@@ -380,7 +380,7 @@ static void masks_follow_their_sizes(void **state) {
 }
 static void masks_of_families_are_verified(void **state) {
   static const struct { const char *a, *b, *at; } of[] = {
-      {square, square_in_parts, "n = 1, 7, 8, 9, 23, 32"},
+      {square, square_in_parts, "n = 1, 7, 8, 9, 15, 16, 17, 32"},
       {last, last_in_parts, "n = 4, 7, 8, 9, 23, 24"},
       {square, SQUARE("transpose(load causal_n_n_f16 {x->1, i->0}, [1, 0])"), NULL}, /* rows see what is before them */
       {last, LAST("scale(load causal_4_n_f16 {x->0, i->1}, 2)"), NULL}};
@@ -451,6 +451,41 @@ static void self_attention_is_equal_at_values(void **state) {
   if (mg_verify(a, b, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   if (r.verdict != MG_NOT_EQUAL || strncmp(r.reason, "at n = 9", 8)) fail_msg("%s", r.reason);
   mg_graph_free(a), mg_graph_free(b);
+}
+/* Two loops of one kernel have chunks of their own, and values around each are tested: what counts k chunks of 64 differs by
+   (k - 1)(k - 4) Y^2, which is none at n = 1, 7, 8, 9, 23 and 256. */
+static void chunks_of_all_axes_are_tested(void **state) {
+  static const char head[] = "program f\nsym n in 1..256\ninput X : f16[n, 16]\ninput Y : f16[16, 16]\n";
+  char plain[400], counted[900];
+  (void)state;
+  snprintf(plain, sizeof plain, "%sO = add(Y, matmul(transpose(X, [1, 0]), X))\noutput O\n", head);
+  snprintf(counted, sizeof counted,
+           "%sO = kernel grid=(x=1) threads=32 {\n  y = load Y {x->*}\n  for i=ceil(n/64) {\n    a = load X {x->*, i->0}\n"
+           "    r = add(y, scale(sum(a, dim=0), 0))\n  }\n  k = accum(r) {i->+}\n  for j=ceil(n/8) {\n    b = load X {x->*, j->0}\n"
+           "    g = matmul(transpose(b, [1, 0]), b)\n  }\n  G = accum(g) {j->+}\n"
+           "  o = add(add(y, G), mul(sub(k, y), sub(k, scale(y, 4))))\n  store o {x->*}\n}\noutput O\n", head);
+  mg_graph *p = parse(plain), *f = parse(counted);
+  mg_verify_report r;
+  mg_error e;
+  if (mg_verify(p, f, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (r.verdict != MG_NOT_EQUAL || strncmp(r.reason, "at n = 65", 9)) fail_msg("%s", r.reason);
+  mg_graph_free(p), mg_graph_free(f);
+}
+/* What a loop cuts in two dimensions is not put together along one of them, symbol or not. */
+static void chunks_of_two_dimensions(void **state) {
+  static const char *const head[] = {"sym n in 1..40\ninput X : f16[n, 16]\n", "input X : f16[11, 16]\n"};
+  static const char *const loop[] = {"ceil(n/8)", "2"}, *const why[] = {"is joined or taken apart", "dimension 1 is cut unevenly by i, too"};
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    char text[500];
+    mg_graph *g = NULL;
+    mg_error e;
+    snprintf(text, sizeof text,
+             "program f\n%sO = kernel grid=(x=1) threads=32 {\n  for i=%s {\n    a = load X {x->*, i->0}\n"
+             "    t = matmul(a, transpose(a, [1, 0]))\n  }\n  s = sum(accum(t) {i->0}, dim=1)\n  store s {x->*}\n}\noutput O\n", head[k], loop[k]);
+    assert_int_not_equal(mg_parse(text, strlen(text), "test", NULL, &g, &e), MG_OK);
+    if (!strstr(e.msg, why[k])) fail_msg("%s", e.msg);
+  }
 }
 /* More reshapes than anyone writes. */
 static void any_number_of_reshapes_is_read(void **state) {
@@ -1094,7 +1129,7 @@ int main(void) {
                                      cmocka_unit_test(ranges_of_two_symbols),
                                      cmocka_unit_test(masks_follow_their_sizes), cmocka_unit_test(masks_of_families_are_verified),
                                      cmocka_unit_test(masks_of_families_are_emitted),
-                                     cmocka_unit_test(self_attention_is_equal_at_values), cmocka_unit_test(self_attention_is_emitted)};
+                                     cmocka_unit_test(self_attention_is_equal_at_values), cmocka_unit_test(chunks_of_all_axes_are_tested), cmocka_unit_test(chunks_of_two_dimensions), cmocka_unit_test(self_attention_is_emitted)};
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,8 +136,6 @@ DYNAMIC = {  # marked dimensions beside
     "a mean over it": (lambda x: (x * 2).mean(0), [X(4, 8)], [(0, 0)], "a mean over n"),
     "three sizes": (lambda x: (x * 2).exp(), [X(3, 4, 5)], [(0, 0), (0, 1), (0, 2)], "3 sizes that come with the call"),
     "a slice of it": (lambda x: (x * 2)[1:] + 1, [X(4, 8)], [(0, 0)], "a slice of a size that comes with the call"),
-    "causal": (lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), [X(2, 4, 8)], [(0, 1)],
-               "the program is not parallel in it"),
     "a width": (lambda q: F.scaled_dot_product_attention(q, q, q), [X(2, 4, 8)], [(0, 2)],
                 "whose width comes with the call"),
     "queries of groups": (lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True),
@@ -178,6 +176,18 @@ def test_refused_dynamic(name, options):
     said = [why for _, _, _, _, why in report.nodes]
     assert any(reason in why for why in said), str(report)
     torch.testing.assert_close(got, want)
+
+
+def test_causal_of_a_length_that_comes_with_the_call(options):
+    """The length is rows of the queries, and is summed over: one program for all of them."""
+    report = mirage_torch.Report()
+    run = compiled(lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True), report, options, "written")
+    for n in 4, 7, 2:
+        x = torch.randn(2, n, 8)
+        torch._dynamo.mark_dynamic(x, 1)
+        with torch.no_grad():
+            torch.testing.assert_close(run(x), F.scaled_dot_product_attention(x, x, x, is_causal=True))
+    assert len(report.calls) == 1 and "causal(" in str(report) and "sym n in 2.." in str(report), str(report)
 
 
 def test_autograd_is_declined_by_name(options):
