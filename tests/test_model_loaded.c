@@ -812,13 +812,53 @@ static void test_opened(void **state) {
   mg_emulated_free(files);
 }
 
+/* Files of one process have nothing of each other: a product of the second is its own, where the first's launch is over
+   and other words stand where its emulator was. */
+enum { JUNK = 4096 };
+static mg_status launch_over(mg_emulated *files, const mg_device_call *c, mgi_emu_wide *other, mg_error *e) {
+  mgi_emu_wide *volatile junk[JUNK];
+  for (int k = 0; k < JUNK; k++) junk[k] = other;
+  const mg_status s = mg_emulated_call(files, 1, c, e);
+  assert_ptr_equal(junk[0], other);
+  return s;
+}
+static void test_apart(void **state) {
+  static const char product[] = /* nothing of it is compiled in place */
+      "#pragma GCC optimize(\"O0\")\n#include \"mirage_cuda.cuh\"\nMG_KERNEL(32) void k(float *y) {\n"
+      "  mg_num c[4] = {0, 0, 0, 0};\n  const uint32_t two = 0x40004000, one = 0x3C003C00;\n"
+      "  const uint32_t a[4] = {two, two, two, two}, b[2] = {one, one};\n  mg_mma_16816<mg_f16>(c, a, b);\n"
+      "  for (int k = 0; k < 4; k++) y[4 * mg_tid() + k] = c[k];\n}\nextern \"C\" int n_launch(const void *const *in, "
+      "void *const *out, void *space, cudaStream_t stream) {\n  (void)in, (void)space;\n"
+      "  return MG_LAUNCH(k, 1, 1, 1, 32, 0, stream, (float *)out[0]);\n}\n";
+  static const char *const both[] = {product, product}, *const name[] = {"n", "n"};
+  static float y[2][128];
+  size_t bytes[1] = {sizeof y[0]};
+  void *out[2] = {y[0], y[1]};
+  mg_emulated *files = NULL;
+  mg_check_config cfg;
+  mg_device_call c;
+  mgi_emu_wide other;
+  mg_error e;
+  (void)state;
+  memset(&cfg, 0, sizeof cfg), memset(&c, 0, sizeof c), memset(&other, 0, sizeof other);
+  cfg.include_dir = ".", other.pass = 1, c.n_out = 1, c.out = out, c.out_bytes = bytes;
+  mg_status s = mg_cuda_emulate(both, name, 2, &cfg, &files, &e);
+  if (s == MG_OK) s = mg_emulated_call(files, 0, &c, &e);
+  c.out = out + 1;
+  if (s == MG_OK) s = launch_over(files, &c, &other, &e);
+  if (s != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_int_equal(other.read, 0);
+  for (int k = 0; k < 128; k++) assert_true(y[0][k] == 2 * 16 && y[1][k] == y[0][k]);
+  mg_emulated_free(files);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_failing),
                                      cmocka_unit_test(test_refused), cmocka_unit_test(test_mutants),
                                      cmocka_unit_test(test_weights), cmocka_unit_test(test_check),
                                      cmocka_unit_test(test_sized), cmocka_unit_test(test_rows),
                                      cmocka_unit_test(test_bounds), cmocka_unit_test(test_ranges),
-                                     cmocka_unit_test(test_opened), cmocka_unit_test(test_once),
-                                     cmocka_unit_test(test_folded)};
+                                     cmocka_unit_test(test_opened), cmocka_unit_test(test_apart),
+                                     cmocka_unit_test(test_once), cmocka_unit_test(test_folded)};
   return cmocka_run_group_tests_name("a model on a device", tests, setup, teardown);
 }
