@@ -2564,11 +2564,11 @@ template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
   mg_unpack2<T>(b, y[0], y[1]);
   return mg_narrow2<T>(mg_widen(x[0]) * mg_widen(y[0]), mg_widen(x[1]) * mg_widen(y[1]));
 }
-template<class T> struct mgi_emu_at_mma { static const mgi_emu_collective at; };
-template<class T> const mgi_emu_collective mgi_emu_at_mma<T>::at = {"mg_mma_16816", mgi_emu_do_mma<T>};
+/* `static`: what a template has else is one for all files of a process, with the functions of the first. */
+template<class T> static const mgi_emu_collective mgi_emu_at_mma = {"mg_mma_16816", mgi_emu_do_mma<T>};
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], int line = __builtin_LINE()) {
   mgi_emu_mma m = {c, a, b};
-  mgi_emu_collect(&mgi_emu_at_mma<T>::at, &m, mgi_emu_within(line));
+  mgi_emu_collect(&mgi_emu_at_mma<T>, &m, mgi_emu_within(line));
 }
 
 /* A word of lane `from`. */

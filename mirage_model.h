@@ -84,10 +84,10 @@
    DOES NOT, in this version
      Take an update, a launch of its own, into a piece: what only an update reads is made in its row, the rest are
      copies.  Have kernels read `device` symbols from memory: they come with the launch, and the graph is changed for
-     each value.  Compute once what weights alone decide: a transpose of a weight is in the piece that reads it.  Keep
-     states on a device that grow along two dimensions, or run steps of other sizes than they were loaded for in the
-     rest.  Evaluate foreign kernels in float64 without a function of the caller's.  What one changes in place
-     (`: bf16[n, 64], in K`) is a state, or what the model made, which nobody reads afterwards.
+     each value.  Join products of one operand into one.  Keep states on a device that grow along two dimensions, or
+     run steps of other sizes than they were loaded for in the rest.  Evaluate foreign kernels in float64 without a
+     function of the caller's.  What one changes in place (`: bf16[n, 64], in K`) is a state, or what the model made,
+     which nobody reads afterwards.
      Check the body of a function that nobody calls. */
 #ifndef MIRAGE_MODEL_H
 #define MIRAGE_MODEL_H
@@ -334,6 +334,9 @@ typedef struct mg_launch {
 /* What is to hold where the symbols have values, and could not be shown for all: dimension `dim` is `want`. */
 typedef struct mg_size_check { const char *name; int dim; mg_size have, want; const mg_step *from; } mg_size_check;
 
+/* A gain that a partition folds into the matrix behind it, as two programs of the same operands x, gain and matrix. */
+typedef struct mg_fold { mg_piece written, folded; } mg_fold;
+
 typedef struct mg_model_list {
   const mg_model *m;
   mg_sizes *sizes;    /* symbol k of the model is symbol k of the pool */
@@ -342,6 +345,9 @@ typedef struct mg_model_list {
   mg_piece *piece;
   mg_size_check *check;
   uint32_t n_values, n_launches, n_pieces, n_checks, cap_values, cap_launches, cap_pieces, cap_checks;
+  uint32_t n_once;    /* of a partition: the first launches, of weights alone (>>modelparts); else 0 */
+  uint32_t n_folds;   /* of a partition: what it folds, each once */
+  mg_fold *fold;
   uint32_t output[MG_MAX_OUT];
   mg_graph *arena;
   const struct mg_model_list *whole; /* NULL, or the list that this is a partition of: the pool of sizes is its */
@@ -370,13 +376,24 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer);
    A piece's cost is what its kernels take at least: another one where what a product makes is contracted or taken
    apart, and for results of another shape; a launch each, its tensors moved once, its operations.  Of all ways to cut,
    within the limits, the sum over the pieces is the least, at the symbols' values given, or at their least and at their
-   greatest together. */
+   greatest together.
+   What weights alone decide, at sizes that are numbers, is no part of a step: those operators are the list's first
+   launches, each a piece, n_once of them, which a device runs once, when weights are loaded (mg_model_load).  What they
+   make, of the type that it has as written, and steps read, is kept.  Left with its reader is what kernels do by
+   addresses (reshape, transpose, slice, repeat), and what is larger than all that it is made of, but for products.
+   mg_model_step, the reference, runs all launches in every step: it never has what is of other weights.
+   `fold`: where all readers of a normed value are products by a weight that nobody else reads, its gain goes into these
+   weights, rms_norm(x, g) W = rms_norm(x) (diag(g) W), which is made once.  It is rounded once more then, as what it is
+   made of and the normed value were: in bf16 that is as safe as written; not in f16, where small products underflow, so
+   that these stand as they are written.  Each fold is a pair of programs, which mg_model_search verifies (link 1), and
+   mg_model_partition_check takes such a product for the one that is written, and nothing else. */
 
 typedef struct mg_partition_config {
   const mg_machine *machine; /* NULL: the first row of the table */
   const int64_t *sym;        /* the values of the symbols that are priced; NULL: the least, and the greatest */
   int max_kernels;           /* a piece is of at most so many kernels by the count above; 0: 3 */
   int max_ops;               /* operators of a piece, as they are written; 0: 24, at most 64 */
+  int fold;                  /* 1: gains of bf16 are folded into the weights behind them */
 } mg_partition_config;
 
 /* l is read as long as *out lives.  cfg may be NULL.  MG_LIMIT: more than 16384 operators. */
@@ -384,6 +401,8 @@ mg_status mg_model_partition(const mg_model_list *l, const mg_partition_config *
 /* Decides, for all sizes, that a partition composes to its list: every operator, update and foreign kernel is taken as
    a function of which nothing is known, and outputs and states are the same terms.  MG_NOT_FOUND says which is not. */
 mg_status mg_model_partition_check(const mg_model_list *partition, mg_error *e);
+/* What of a partition is made when weights are loaded, and its bytes; *out is NULL where nothing is. */
+mg_status mg_model_once_print(const mg_model_list *partition, char **out, mg_error *e);
 /* ------------------------------------------------------------------------------------------- >>modelweights
    Tensors of safetensors files.  Files are mapped, not read: nobody may cut one short while it is open.  A header is
    checked as a whole: its form and length, every tensor's type, shape and place, and that they fill the file without
@@ -493,7 +512,8 @@ typedef struct mg_model_plan {
   mg_launch *launch;      /* what is launched, in order: a copy of the list's */
   uint32_t n_launches;
   uint32_t *storage;      /* by value: 1 + its storage; 0: not in the arena */
-  uint32_t *first, *last; /* by value: the launch that makes it, the last that reads it; outputs: n_launches */
+  uint32_t *first, *last; /* by value: the launch that makes it, the last that reads it; outputs, and what is made once
+                             and steps read: n_launches */
   mg_size *size;          /* by storage: bytes */
   uint32_t n_storages;
   mg_size total;          /* bytes of the arena: each storage begins at a multiple of MG_MODEL_ALIGN */
@@ -505,7 +525,7 @@ mg_status mg_model_plan_of(const mg_model_list *l, mg_model_plan **out, mg_error
 void mg_model_plan_free(mg_model_plan *p);
 /* Decides again, from the launches alone and for all sizes within the bounds, that the plan is right: its launches
    are the list's, every value is there from its making to its last reader, no two in one storage live at once, all
-   fit.  MG_BAD_INPUT says what is not. */
+   fit; what is made once is of weights alone, and stays as it is.  MG_BAD_INPUT says what is not. */
 mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e);
 /* Launches, storages, total. */
 mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e);
@@ -524,7 +544,7 @@ typedef struct mg_found_piece {
   mg_graph *graph[MG_MAX_RANGES];
   mg_verify_report report[MG_MAX_RANGES];
   double timed_us[MG_MAX_RANGES][2]; /* at the least and the greatest size priced, where the search measured; else 0 */
-  uint32_t launches;         /* of it in a step */
+  uint32_t launches;         /* of it in a step; 0: it is made once, and stands as it is written */
   int kernels[2];            /* of one launch, and microseconds by the model, at the sizes priced */
   double us[2];
   int written;               /* 1: it stands as it is written */
@@ -538,6 +558,7 @@ typedef struct mg_model_found {
   int n_at;                  /* sizes priced: those given, or the symbols' least and greatest */
   int64_t at[2][MG_MODEL_MAX_SYMBOLS];
   mg_found_piece *piece;
+  mg_verify_report *fold;    /* of each of the list's folds: the folded program is EQUAL to the one that is written */
   double us[2];              /* of a step without foreign kernels and updates */
   double seconds;
 } mg_model_found;
@@ -590,7 +611,9 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
    A model on a device (mirage_cuda.cuh, mg_device): its pieces' files and foreign kernels compiled and loaded, weights
    and states in its memory, the plan's arena at the bounds of all sizes, a workspace for each file.  A step is the list
    of launches; from the second on a recorded graph, which is changed when the symbols' values change, and never made
-   for a value.  A kernel whose early inputs are weights alone is launched by NAME_launch_pdl.  What makes a value that
+   for a value.  What a partition makes once is made when weights are there; those that no step reads are freed then,
+   and what it is made of cannot be put any more: other weights are loaded again.  A kernel whose early inputs are
+   weights, or made once, is launched by NAME_launch_pdl.  What makes a value that
    only an update reads, a row of the state that lies in one, of a multiple of 16 bytes, makes it there: such an
    update is no copy.
    Foreign kernels: `extern user "k" in "f.cu"`: that file, beside the model's or as it is named, has k_launch as
@@ -610,7 +633,8 @@ typedef struct mg_model_load_config {
 typedef struct mg_model_loaded_info {
   uint32_t files, foreign;    /* compiled; those of them that are not mirage's */
   uint32_t launches, early, copies, placed; /* a step's; updates that are copies, and that are not */
-  uint64_t arena, weights, states, workspaces; /* bytes */
+  uint32_t once;              /* launches that were run as weights were loaded */
+  uint64_t arena, weights, states, workspaces; /* bytes; weights: that are still there */
   uint64_t read;              /* bytes of weights and states that a step reads at least, at its last sizes */
 } mg_model_loaded_info;
 
@@ -1822,6 +1846,13 @@ MGI_FN int mgi_size_number(const mg_sizes *sizes, mg_size s, int64_t *n) {
   return b[0] == b[1] && b[0] > INT64_MIN && b[0] < INT64_MAX;
 }
 
+/* 1 if all sizes of a value are numbers. */
+MGI_FN int mgi_value_fixed(const mg_model_list *l, const mg_value *v) {
+  int64_t n;
+  int fixed = 1;
+  for (int d = 0; d < v->rank; d++) fixed &= mgi_size_number(l->sizes, v->dim[d], &n);
+  return fixed;
+}
 /* 1 if symbol k is in it. */
 MGI_FN int mgi_size_has(const mg_model_list *l, mg_size size, int k) {
   char *text = NULL;
@@ -2853,13 +2884,13 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer) 
       A reshape moves nothing: each operator that reads one has its own, and nobody stores it for several; but that of a
       state is read as the state stands then, and one that adds or drops ones stays with what it is of.
    2. Atoms are put in an order that the dependences allow, in which updates and foreign kernels come as late, and
-      together, as they can; what weights alone decide comes right before its first reader.  What stands between them
-      is a region.
+      together, as they can; what weights alone decide comes first, if it is made once (mgi_atoms_once), else right
+      before its first reader.  What stands between them is a region.
    3. In a region, a piece is an interval of atoms; the least sum of costs by a shortest path over the cuts.  Limits
       that only grow with an interval end it.  What was priced once is known by its hash.
    4. The pieces become a list of their own; pieces that are equal up to names are one (mgi_piece_equal). */
 
-enum { MGI_ATOMS = 16384, MGI_PRICED = 20000, MGI_MOST_OPS = 64 };
+enum { MGI_ATOMS = 16384, MGI_PRICED = 20000, MGI_MOST_OPS = 64, MGI_FOLDS = 64 };
 #define MGI_NO_PRICE 1e30
 
 typedef struct mgi_atom {
@@ -2869,6 +2900,9 @@ typedef struct mgi_atom {
   uint32_t out;      /* of a node: its value */
   uint32_t waits;    /* atoms before it that have not been placed */
   int lazy;          /* of weights alone */
+  int fixed;         /* lazy, and of sizes that are numbers: it may be made once */
+  int once;          /* it is, before all steps */
+  const mg_piece_node *is; /* the operator, where it is not the launch's */
   int own;           /* a reshape of its reader's own: it comes right before that */
 } mgi_atom;
 typedef struct mgi_edge { uint32_t from, to; } mgi_edge;
@@ -2891,6 +2925,10 @@ typedef struct mgi_parting {
   uint64_t *known;      /* hashes of what was priced */
   double *price;
   uint32_t n_known;
+  uint32_t n_once;      /* the first places: of atoms that are made once */
+  mg_graph *arena;      /* NULL, or that of folds */
+  mg_fold *fold;
+  uint32_t n_folds;
   mg_error *e;
 } mgi_parting;
 
@@ -2998,6 +3036,132 @@ MGI_FN int mgi_atoms_of(mgi_parting *P) {
   return 1;
 }
 
+/* The operator of an atom that is one. */
+MGI_FN const mg_piece_node *mgi_atom_node(const mgi_parting *P, const mgi_atom *a) {
+  return a->is ? a->is : &P->l->piece[P->l->launch[a->launch].piece].node[a->node];
+}
+MGI_FN int mgi_atom_of(const mgi_parting *P, const mgi_atom *a, mg_opcode op) {
+  if (a->node == UINT32_MAX) return 0;
+  const char *name = mgi_atom_node(P, a)->op->name;
+  return mg_op_find(name, strlen(name)) == op;
+}
+/* ---- folds */
+MGI_FN int mgi_foldable(const mgi_parting *P, uint32_t v, int rank) {
+  const mg_value *is = &P->value[v];
+  return is->kind == MG_VALUE_WEIGHT && is->type == MG_BF16 && is->rank == rank && mgi_value_fixed(P->l, is);
+}
+/* Operands of atoms, and outputs, that are value v. */
+MGI_FN uint32_t mgi_fold_readers(const mgi_parting *P, uint32_t v) {
+  uint32_t n = 0;
+  for (uint32_t a = 0; a < P->n_atoms; a++)
+    for (uint32_t j = 0; j < P->atom[a].n_in; j++) n += P->operand[P->atom[a].in + j] == v;
+  for (int k = 0; k < P->l->m->n_outputs; k++) n += P->l->output[k] == v;
+  return n;
+}
+/* 1 if atom a is a product of value v by a weight of its own. */
+MGI_FN int mgi_fold_product(const mgi_parting *P, const mgi_atom *a, uint32_t v) {
+  if (!mgi_atom_of(P, a, MG_OP_MATMUL) || P->operand[a->in] != v) return 0;
+  const uint32_t w = P->operand[a->in + 1];
+  return mgi_foldable(P, w, 2) && mgi_fold_readers(P, w) == 1;
+}
+/* 1 if the gain of atom a goes into all that read its result. */
+MGI_FN int mgi_folds(const mgi_parting *P, const mgi_atom *a) {
+  uint32_t products = 0;
+  if (!mgi_atom_of(P, a, MG_OP_RMS_NORM) || a->n_in != 2 || P->n_folds == MGI_FOLDS) return 0;
+  const mg_value *x = &P->value[P->operand[a->in]], *out = &P->value[a->out];
+  if (!mgi_foldable(P, P->operand[a->in + 1], 1) || x->type != MG_BF16 || out->type != MG_BF16 || out->taken) return 0;
+  for (const mg_expr *arg = mgi_atom_node(P, a)->op->arg; arg; arg = arg->next)
+    if (arg->kind == '=' && !strcmp(arg->name, "dim")) return 0;
+  for (uint32_t k = 0; k < P->n_atoms; k++) products += (uint32_t)mgi_fold_product(P, &P->atom[k], a->out);
+  return products && products == mgi_fold_readers(P, a->out);
+}
+/* A call of `name` with n operands, and the rest of the arguments of `like` behind its own operands. */
+MGI_FN mg_expr *mgi_fold_call(mgi_parting *P, const char *name, int n, const mg_expr *like) {
+  mg_expr *x = (mg_expr *)mgi_arena(P->arena, sizeof *x, P->e), **tail = x ? &x->arg : NULL;
+  const mg_expr *rest = like;
+  while (rest && (rest->kind == 'v' || rest->kind == 'o')) rest = rest->next;
+  for (int k = 0; x && (k < n || rest); k++) {
+    mg_expr *arg = (mg_expr *)mgi_arena(P->arena, sizeof *arg, P->e);
+    if (!arg) return NULL;
+    if (k < n) arg->kind = 'v';
+    else *arg = *rest, arg->next = NULL, rest = rest->next;
+    *tail = arg, tail = &arg->next;
+  }
+  if (x) x->kind = 'o', x->name = name;
+  return x;
+}
+/* The two programs of a fold of norm and product, of these operands, in *f: nodes of the second are the norm, the gain
+   as a column, the matrix by it, the product. */
+MGI_FN int mgi_fold_of(mgi_parting *P, const mg_piece_node *norm, const mg_piece_node *product, const mg_value *in,
+                       mg_fold *f) {
+  static const uint16_t written[2][2] = {{0, 1}, {MG_MAX_IN, 2}};
+  static const uint16_t folded[4][2] = {{0}, {1}, {2, MG_MAX_IN + 1}, {MG_MAX_IN, MG_MAX_IN + 2}};
+  static const uint32_t operands[4] = {1, 1, 2, 2};
+  mg_piece_node *x = (mg_piece_node *)mgi_arena(P->arena, 6 * sizeof *x, P->e), *y = x + 2;
+  mg_size *column = (mg_size *)mgi_arena(P->arena, 2 * sizeof *column, P->e);
+  mg_expr *list = mgi_fold_call(P, NULL, 0, NULL), *by[3];
+  if (!x || !column || !list) return 0;
+  list->kind = '[', list->n = 2;
+  by[0] = mgi_fold_call(P, norm->op->name, 1, norm->op->arg);
+  by[1] = mgi_fold_call(P, "reshape", 1, list), by[2] = mgi_fold_call(P, "mul", 2, NULL);
+  if (!by[0] || !by[1] || !by[2]) return 0;
+  column[0] = in[1].dim[0], column[1] = mg_size_int(P->l->sizes, 1);
+  x[0] = y[0] = *norm, x[1] = y[3] = *product;
+  for (int k = 0; k < 2; k++) x[k].operand = written[k];
+  for (int k = 0; k < 4; k++) y[k].operand = folded[k], y[k].n_operands = operands[k];
+  for (int k = 0; k < 3; k++) y[k].op = by[k];
+  y[1].size = y[2].size = column, y[1].n_sizes = 2, y[1].out = in[1]; /* the product by the gain has none */
+  y[1].out.rank = 2, y[1].out.dim[0] = column[0], y[1].out.dim[1] = column[1];
+  y[2].out = in[2];
+  for (int k = 1; k < 3; k++) y[k].out.kind = MG_VALUE_MADE, y[k].out.layer = -1, y[k].out.decl = NULL;
+  memset(f, 0, sizeof *f);
+  for (int w = 0; w < 2; w++) {
+    mg_piece *p = w ? &f->folded : &f->written;
+    p->n_in = 3, p->n_out = 1, p->node = w ? y : x, p->n_nodes = w ? 4 : 2, p->made[0] = (uint16_t)(p->n_nodes - 1);
+    for (int k = 0; k < 3; k++) p->in[k] = in[k];
+    p->out[0] = product->out;
+    p->hash = mgi_piece_hash(p);
+  }
+  return 1;
+}
+/* The gain of a norm, atom a, goes into the weight of a product, atom k; the norm without it, NULL on an error. */
+MGI_FN const mg_piece_node *mgi_fold_one(mgi_parting *P, const mgi_atom *a, const mgi_atom *k) {
+  const uint32_t operand[3] = {P->operand[a->in], P->operand[a->in + 1], P->operand[k->in + 1]};
+  const mg_value in[3] = {P->value[operand[0]], P->value[operand[1]], P->value[operand[2]]};
+  uint32_t at = 0, made[2];
+  if (!mgi_fold_of(P, mgi_atom_node(P, a), mgi_atom_node(P, k), in, &P->fold[P->n_folds])) return NULL;
+  while (!mgi_piece_equal(&P->fold[at].written, &P->fold[P->n_folds].written)) at++;
+  P->n_folds += at == P->n_folds;
+  for (int j = 0; j < 2; j++) {
+    const mg_piece_node *x = &P->fold[at].folded.node[1 + j];
+    const uint32_t of[2] = {operand[1 + j], made[0]};
+    made[j] = mgi_parting_value(P, &x->out, x->op->name);
+    mgi_atom *m = made[j] ? mgi_atom_new(P, k->launch, k->node, of, x->n_operands) : NULL;
+    if (!m) return NULL;
+    m->is = x, m->out = made[j];
+  }
+  P->operand[k->in + 1] = made[1];
+  return P->fold[at].folded.node;
+}
+/* What is folded: the norm loses its gain behind all its products. */
+MGI_FN int mgi_fold_all(mgi_parting *P) {
+  const uint32_t n = P->n_atoms;
+  P->arena = mg_program_new(P->l->m->name, NULL);
+  P->fold = P->arena ? (mg_fold *)mgi_arena(P->arena, (MGI_FOLDS + 1) * sizeof *P->fold, P->e) : NULL;
+  if (!P->fold) return mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for folds"), 0;
+  for (uint32_t a = 0; a < n; a++) {
+    if (!mgi_folds(P, &P->atom[a])) continue;
+    const mg_piece_node *norm = NULL;
+    for (uint32_t k = 0; k < n; k++) {
+      if (!mgi_fold_product(P, &P->atom[k], P->atom[a].out)) continue;
+      if (P->n_folds == MGI_FOLDS) return mg_fail(P->e, MG_LIMIT, P->l->m->name, "at most %d folds", MGI_FOLDS), 0;
+      if (!(norm = mgi_fold_one(P, &P->atom[a], &P->atom[k]))) return 0;
+    }
+    P->atom[a].is = norm, P->atom[a].n_in = 1;
+  }
+  return 1;
+}
+
 /* Atom `to` waits for `from`; what weights alone decide is placed with its first reader, and nobody waits for it. */
 MGI_FN int mgi_edge_add(mgi_parting *P, uint32_t from, uint32_t to) {
   if (P->atom[from].lazy) return 1;
@@ -3062,6 +3226,48 @@ MGI_FN int mgi_edges(mgi_parting *P) {
   }
   return 1;
 }
+MGI_FN int mgi_node_fixed(const mg_model_list *l, const mg_piece_node *x) {
+  int64_t n;
+  int fixed = mgi_value_fixed(l, &x->out);
+  for (uint32_t k = 0; k < x->n_sizes; k++) fixed &= mgi_size_number(l->sizes, x->size[k], &n);
+  return fixed;
+}
+/* Bytes of a value of fixed sizes. */
+MGI_FN double mgi_value_bytes(const mg_model_list *l, const mg_value *v) {
+  double bytes = mg_dtype_bytes(v->type);
+  int64_t n = 0;
+  for (int d = 0; d < v->rank; d++) bytes *= mgi_size_number(l->sizes, v->dim[d], &n) ? (double)n : 0;
+  return bytes;
+}
+/* 1 if a step is the shorter for it that an atom that may be made once is: no kernel has it by addresses alone, and its
+   result is no more to read than its operands, or a product. */
+MGI_FN int mgi_once_pays(const mgi_parting *P, const mgi_atom *a, const mg_piece_node *x) {
+  const mg_opcode op = mg_op_find(x->op->name, strlen(x->op->name));
+  double read = 0;
+  if (op == MG_OP_RESHAPE || op == MG_OP_TRANSPOSE || op == MG_OP_SLICE || op == MG_OP_REPEAT) return 0;
+  if (op == MG_OP_MATMUL || op == MG_OP_CONCAT_MATMUL) return 1;
+  for (uint32_t j = 0; j < a->n_in; j++) read += mgi_value_bytes(P->l, &P->value[P->operand[a->in + j]]);
+  return mgi_value_bytes(P->l, &P->value[a->out]) <= read;
+}
+/* Which atoms are made once: those that pay, and what they are made of.  Nothing is made in the place of such. */
+MGI_FN void mgi_atoms_once(mgi_parting *P) {
+  for (uint32_t k = 0; k < P->n_atoms; k++) {
+    mgi_atom *a = &P->atom[k];
+    if (!a->lazy) continue;
+    const mg_piece_node *x = mgi_atom_node(P, a);
+    a->fixed = mgi_node_fixed(P->l, x) && !P->value[a->out].taken;
+    for (uint32_t j = 0; j < a->n_in; j++) {
+      const uint32_t v = P->operand[a->in + j], from = P->maker[v];
+      a->fixed &= from ? P->atom[from - 1].fixed : mgi_value_fixed(P->l, &P->value[v]);
+    }
+    a->once = a->fixed && mgi_once_pays(P, a, x);
+  }
+  for (uint32_t k = P->n_atoms; k-- > 0;)
+    for (uint32_t j = 0; P->atom[k].once && j < P->atom[k].n_in; j++) {
+      const uint32_t from = P->maker[P->operand[P->atom[k].in + j]];
+      if (from) P->atom[from - 1].once = 1;
+    }
+}
 /* A heap of atoms, the least first. */
 MGI_FN void mgi_heap_put(uint32_t *heap, uint32_t *n, uint32_t a) {
   uint32_t k = (*n)++;
@@ -3119,6 +3325,9 @@ MGI_FN int mgi_order_of(mgi_parting *P) {
     const int apart = mgi_atom_apart(P, a);
     if (!P->atom[a].waits && !P->atom[a].lazy && !P->atom[a].own) mgi_heap_put(heap[apart], &count[apart], a);
   }
+  for (uint32_t a = 0; a < P->n_atoms && good; a++)
+    if (P->atom[a].once && !P->place[a]) mgi_place(P, a, &n, heap, count);
+  P->n_once = n;
   for (int which = 0; good && count[0] + count[1]; which = !which)
     while (count[which]) mgi_place(P, mgi_heap_take(heap[which], &count[which]), &n, heap, count);
   for (uint32_t a = 0; a < P->n_atoms && good; a++) /* of weights alone, and read by nobody but the caller */
@@ -3156,7 +3365,7 @@ MGI_FN int mgi_cut_of(const mgi_parting *P, uint32_t from, uint32_t to, mgi_inte
     const mgi_atom *a = &P->atom[P->order[k]];
     if (a->node == UINT32_MAX) return 0;
     mg_piece_node *node = &C->node[k - from];
-    *node = P->l->piece[P->l->launch[a->launch].piece].node[a->node];
+    *node = *mgi_atom_node(P, a);
     node->operand = C->operand + C->n_operands;
     for (uint32_t j = 0; j < a->n_in; j++)
       if (!mgi_cut_operand(P, C, P->operand[a->in + j], from, &C->operand[C->n_operands++])) return 0;
@@ -3368,6 +3577,11 @@ MGI_FN void mgi_regroup_all(mgi_regroup_state *G, mgi_parting *P) {
   if (!best || !cut || !at || !C) mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for a partition");
   for (uint32_t a = 0, b; a < P->n_atoms && P->e->status == MG_OK && mgi_listing(&G->L); a = b) {
     b = a + 1;
+    if (a < P->n_once) {
+      mgi_regroup_cut(G, P, a, b, C);
+      G->L.l->n_once = G->L.l->n_launches;
+      continue;
+    }
     if (P->atom[P->order[a]].node == UINT32_MAX) { mgi_regroup_launch(G, P, P->atom[P->order[a]].launch); continue; }
     while (b < P->n_atoms && P->atom[P->order[b]].node != UINT32_MAX) b++;
     mgi_parting_cuts(P, a, b, C, best, cut);
@@ -3380,6 +3594,7 @@ MGI_FN void mgi_regroup_all(mgi_regroup_state *G, mgi_parting *P) {
 MGI_FN void mgi_parting_close(mgi_parting *P) {
   free(P->value), free(P->moved), free(P->atom), free(P->operand), free(P->maker), free(P->last), free(P->order);
   free(P->place), free(P->edge), free(P->first_edge), free(P->known), free(P->price);
+  mg_graph_free(P->arena);
 }
 /* Atoms in their order; *e is the partitioner's, and clear. */
 MGI_FN mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const mg_partition_config *cfg, mg_error *e) {
@@ -3402,7 +3617,7 @@ MGI_FN mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const 
   P->atom = (mgi_atom *)malloc(MGI_ATOMS * sizeof *P->atom);
   if (!P->value || !P->moved || !P->atom) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
   memcpy(P->value, l->value, l->n_values * sizeof *P->value);
-  if (!mgi_atoms_of(P)) return e->status;
+  if (!mgi_atoms_of(P) || (P->cfg.fold && !mgi_fold_all(P))) return e->status;
   P->maker = (uint32_t *)calloc(P->n_values, sizeof *P->maker);
   P->last = (uint32_t *)calloc(P->n_values, sizeof *P->last);
   P->order = (uint32_t *)calloc(P->n_atoms + 1, sizeof *P->order);
@@ -3412,7 +3627,9 @@ MGI_FN mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const 
   P->price = (double *)calloc(2 * MGI_PRICED, sizeof *P->price);
   if (!P->maker || !P->last || !P->order || !P->place || !P->first_edge || !P->known || !P->price)
     return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
-  if (!mgi_edges(P) || !mgi_order_of(P)) return e->status;
+  if (!mgi_edges(P)) return e->status;
+  mgi_atoms_once(P);
+  if (!mgi_order_of(P)) return e->status;
   for (uint32_t k = 0; k < P->n_atoms; k++)
     for (uint32_t j = 0; j < P->atom[P->order[k]].n_in; j++) P->last[P->operand[P->atom[P->order[k]].in + j]] = k + 1;
   for (int k = 0; k < l->m->n_outputs; k++) P->last[l->output[k]] = UINT32_MAX;
@@ -3448,8 +3665,10 @@ mg_status mg_model_partition(const mg_model_list *l, const mg_partition_config *
   *out = NULL;
   if (!e) e = &local;
   mg_status s = mgi_parting_open(&P, l, cfg, e);
-  mg_graph *arena = s == MG_OK ? mg_program_new(l->m->name, NULL) : NULL;
+  mg_graph *arena = P.arena ? P.arena : s == MG_OK ? mg_program_new(l->m->name, NULL) : NULL;
   mg_model_list *to = arena ? (mg_model_list *)mgi_alloc(arena->root, sizeof *to) : NULL;
+  P.arena = NULL; /* it is the list's */
+  if (to) to->fold = P.fold, to->n_folds = P.n_folds;
   if (s == MG_OK && !to) s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
   if (s == MG_OK) mgi_regroup(&P, to, arena), s = e->status;
   mgi_parting_close(&P);
@@ -3473,13 +3692,16 @@ typedef struct mgi_terms {
   mgi_term_node *term;
   uint32_t *operand, *slot, n, n_operands, slots;
 } mgi_terms;
+/* The same operator, of whatever operands. */
+MGI_FN int mgi_node_alike(const mg_piece_node *x, const mg_piece_node *y) {
+  return x->n_sizes == y->n_sizes && mgi_call_equal(x->op, y->op) &&
+         (!x->n_sizes || !memcmp(x->size, y->size, x->n_sizes * sizeof *x->size));
+}
 MGI_FN int mgi_terms_equal(const mgi_terms *T, const mgi_term_node *a, const mgi_term_node *b) {
   if (a->hash != b->hash || a->kind != b->kind || a->k != b->k || a->n != b->n || a->at != b->at) return 0;
   if (a->n && memcmp(T->operand + a->first, T->operand + b->first, a->n * sizeof *T->operand)) return 0;
   if (a->kind != 'o') return a->of == b->of;
-  const mg_piece_node *x = (const mg_piece_node *)a->of, *y = (const mg_piece_node *)b->of;
-  return x->n_sizes == y->n_sizes && mgi_call_equal(x->op, y->op) &&
-         (!x->n_sizes || !memcmp(x->size, y->size, x->n_sizes * sizeof *x->size));
+  return mgi_node_alike((const mg_piece_node *)a->of, (const mg_piece_node *)b->of);
 }
 /* The number, from 1 on, of a term whose operands are the last n of T. */
 MGI_FN uint32_t mgi_term_number(mgi_terms *T, char kind, const void *of, uint32_t k, mg_size at, uint32_t n) {
@@ -3496,6 +3718,30 @@ MGI_FN uint32_t mgi_term_number(mgi_terms *T, char kind, const void *of, uint32_
     }
   return T->slot[s] = ++T->n;
 }
+/* 1 if term k is operator x. */
+MGI_FN int mgi_term_is(const mgi_terms *T, uint32_t k, const mg_piece_node *x) {
+  return T->term[k].kind == 'o' && T->term[k].n == x->n_operands &&
+         mgi_node_alike((const mg_piece_node *)T->term[k].of, x);
+}
+/* The term that product x of the last two operands, a norm and a matrix by its gain, is where it is not folded; 0: it
+   is no such product. */
+MGI_FN uint32_t mgi_fold_term(mgi_terms *T, const mg_model_list *l, const mg_piece_node *x) {
+  const uint32_t norm = T->operand[T->n_operands - 2], matrix = T->operand[T->n_operands - 1];
+  for (uint32_t k = 0; k < l->n_folds; k++) {
+    const mg_piece_node *y = l->fold[k].folded.node, *written = l->fold[k].written.node;
+    if (!mgi_node_alike(x, &y[3]) || !mgi_value_alike(&x->out, &y[3].out)) continue;
+    if (!mgi_term_is(T, norm, &y[0]) || !mgi_term_is(T, matrix, &y[2])) continue;
+    const uint32_t w = T->operand[T->term[matrix].first], column = T->operand[T->term[matrix].first + 1];
+    if (!mgi_term_is(T, column, &y[1])) continue;
+    T->n_operands -= 2;
+    T->operand[T->n_operands++] = T->operand[T->term[norm].first];
+    T->operand[T->n_operands++] = T->operand[T->term[column].first];
+    const uint32_t by = mgi_term_number(T, 'o', &written[0], 0, 0, 2);
+    T->operand[T->n_operands++] = by, T->operand[T->n_operands++] = w;
+    return mgi_term_number(T, 'o', &written[1], 0, 0, 2);
+  }
+  return 0;
+}
 /* The terms of all of a list's values, in is[]; node: room for a piece's. */
 MGI_FN void mgi_terms_of(mgi_terms *T, const mg_model_list *l, uint32_t *is, uint32_t *node) {
   for (uint32_t v = 1; v < l->n_values; v++)
@@ -3510,7 +3756,8 @@ MGI_FN void mgi_terms_of(mgi_terms *T, const mg_model_list *l, uint32_t *is, uin
         for (uint32_t q = 0; q < x->n_operands; q++)
           T->operand[T->n_operands++] =
               x->operand[q] < MG_MAX_IN ? is[a->in[x->operand[q]]] : node[x->operand[q] - MG_MAX_IN];
-        node[j] = mgi_term_number(T, 'o', x, 0, 0, x->n_operands);
+        const uint32_t unfolded = x->n_operands == 2 ? mgi_fold_term(T, l, x) : 0;
+        node[j] = unfolded ? unfolded : mgi_term_number(T, 'o', x, 0, 0, x->n_operands);
       }
       for (int j = 0; j < a->n_out; j++) made[j] = node[p->made[j]];
     } else if (a->kind == MG_LAUNCH_UPDATE) {
@@ -3538,8 +3785,8 @@ mg_status mg_model_partition_check(const mg_model_list *p, mg_error *e) {
     for (uint32_t k = 0; k < both[w]->n_launches; k++) {
       const mg_launch *a = &both[w]->launch[k];
       const mg_piece *x = a->kind == MG_LAUNCH_PIECE ? &both[w]->piece[a->piece] : NULL;
-      terms += x ? x->n_nodes : (uint32_t)a->n_out;
-      for (uint32_t j = 0; x && j < x->n_nodes; j++) operands += x->node[j].n_operands;
+      terms += x ? (both[w]->n_folds ? 2 : 1) * x->n_nodes : (uint32_t)a->n_out;
+      for (uint32_t j = 0; x && j < x->n_nodes; j++) operands += x->node[j].n_operands + (both[w]->n_folds ? 2u : 0u);
       if (!x) operands += (size_t)(a->n_in + a->n_sizes + 2) * (size_t)a->n_out;
     }
     is[w] = (uint32_t *)calloc(both[w]->n_values, sizeof **is);
@@ -4681,19 +4928,28 @@ mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const
    all values of the symbols at once (mg_size_order).  An operand and a result of one launch never share, unless the
    result is made in the operand's place. */
 
-enum { MGI_STORAGES = 1024 };
+enum { MGI_STORAGES = 8192 }; /* what is made once has one each */
 
-/* By value: the launch that makes it, and the last that reads it; of outputs n.  Both arrays start at 0. */
+/* By value: the launch that makes it, and the last that reads it; n of outputs, and of what is made once and read by
+   others.  Both arrays start at 0. */
 MGI_FN void mgi_lifetimes(const mg_model_list *l, const mg_launch *launch, uint32_t n, uint32_t *first,
                           uint32_t *last) {
   for (uint32_t k = 0; k < n; k++) {
     for (int j = 0; j < mgi_launch_count(&launch[k]); j++) {
       const uint32_t v = mgi_launch_value(&launch[k], j);
-      if (j >= launch[k].n_in && l->value[v].kind == MG_VALUE_MADE) first[v] = k;
-      last[v] = k;
+      const int made = l->value[v].kind == MG_VALUE_MADE;
+      if (j >= launch[k].n_in && made) first[v] = k;
+      last[v] = made && first[v] < l->n_once && k >= l->n_once ? n : k;
     }
   }
   for (int k = 0; k < l->m->n_outputs; k++) last[l->output[k]] = n;
+}
+/* 1 if weight v goes into what is made once. */
+MGI_FN int mgi_once_takes(const mg_model_list *l, uint32_t v) {
+  int takes = 0;
+  for (uint32_t k = 0; k < l->n_once && l->value[v].kind == MG_VALUE_WEIGHT; k++)
+    for (int j = 0; j < l->launch[k].n_in; j++) takes |= l->launch[k].in[j] == v;
+  return takes;
 }
 /* At the symbols' greatest values; INT64_MAX: beyond int64. */
 MGI_FN int64_t mgi_size_at_most(const mg_model_list *l, mg_size s) {
@@ -4782,6 +5038,17 @@ MGI_FN int mgi_launch_same(const mg_launch *a, const mg_launch *b) {
          !memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) &&
          !memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out);
 }
+/* 1 if a launch, whose operands are made before it, may be run once: it is a piece of weights, and of what is made
+   once, with sizes that are numbers. */
+MGI_FN int mgi_once_right(const mg_model_list *l, const mg_launch *a) {
+  int right = a->kind == MG_LAUNCH_PIECE;
+  for (int k = 0; right && k < a->n_in; k++)
+    right = (l->value[a->in[k]].kind == MG_VALUE_WEIGHT || l->value[a->in[k]].kind == MG_VALUE_MADE) &&
+            mgi_value_fixed(l, &l->value[a->in[k]]);
+  for (uint32_t k = 0; right && k < l->piece[a->piece].n_nodes; k++)
+    right = mgi_node_fixed(l, &l->piece[a->piece].node[k]);
+  return right;
+}
 mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
   const mg_model_list *l = p->l;
   char ta[64], tb[64];
@@ -4798,6 +5065,8 @@ mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
   mgi_lifetimes(l, l->launch, l->n_launches, first, last);
   for (uint32_t k = 0; k < l->n_launches && s == MG_OK; k++) {
     const mg_launch *a = &l->launch[k];
+    if (k < l->n_once && !mgi_once_right(l, a))
+      s = mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u is made once, and is not of weights alone", k);
     for (int j = 0; j < a->n_in && s == MG_OK; j++)
       if (l->value[a->in[j]].kind == MG_VALUE_MADE && !made[a->in[j]])
         s = mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u reads '%s' before it is made", k, l->value[a->in[j]].name);
@@ -4814,6 +5083,9 @@ mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
         s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' of %s bytes is not known to fit storage %u of %s", is->name,
                     mgi_size_text(l->sizes, is->bytes, ta, sizeof ta), at - 1,
                     mgi_size_text(l->sizes, p->size[at - 1], tb, sizeof tb));
+      else if (is->alias && first[is->alias] < l->n_once)
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' is made in the place of '%s', which is made once", is->name,
+                    l->value[is->alias].name);
       else if (is->alias && (p->storage[is->alias] != at || holder[at] != is->alias))
         s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' is not where '%s' is, in whose place it is made", is->name,
                     l->value[is->alias].name);
@@ -4859,7 +5131,7 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
     mgi_putf(&t, "piece %u: ", k), mgi_write_piece(&t, &l->piece[k]), mgi_puts(&t, "\n");
   for (uint32_t k = 0; k < p->n_launches; k++) {
     const mg_launch *a = &p->launch[k];
-    mgi_putf(&t, "launch %u, line %d: ", k, a->from->line);
+    mgi_putf(&t, "launch %u%s, line %d: ", k, k < l->n_once ? ", once" : "", a->from->line);
     mgi_puts(&t, kind[a->kind]);
     if (a->kind == MG_LAUNCH_PIECE) mgi_putf(&t, " %u", a->piece);
     if (a->kind == MG_LAUNCH_FOREIGN) mgi_putf(&t, " %s", a->from->symbol);
@@ -4878,6 +5150,35 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
   for (uint32_t s = 0; s < p->n_storages; s++) mgi_putf(&t, "storage %u: ", s), mgi_write_bytes(&t, l, p->size[s]);
   mgi_putf(&t, "arena, storages at multiples of %d: ", MG_MODEL_ALIGN), mgi_write_bytes(&t, l, p->total);
   return mgi_text_done(&t, out, "mg_model_plan_print", e);
+}
+
+mg_status mg_model_once_print(const mg_model_list *l, char **out, mg_error *e) {
+  uint32_t *first = (uint32_t *)calloc(2 * (size_t)l->n_values, sizeof *first),
+           *last = first ? first + l->n_values : NULL;
+  double kept = 0, freed = 0;
+  char shape[120];
+  mgi_text t;
+  *out = NULL;
+  if (!l->n_once) return free(first), MG_OK;
+  if (!first) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for lifetimes");
+  memset(&t, 0, sizeof t);
+  mgi_lifetimes(l, l->launch, l->n_launches, first, last);
+  for (uint32_t k = 0; k < l->n_once; k++) {
+    const mg_launch *a = &l->launch[k];
+    const mg_value *v = &l->value[a->out[0]];
+    mgi_putf(&t, "once, line %d: %s(", a->from->line, l->piece[a->piece].node[0].op->name);
+    for (int j = 0; j < a->n_in; j++) mgi_puts(&t, j ? ", " : ""), mgi_write_value_name(&t, &l->value[a->in[j]]);
+    mgi_putf(&t, ") : %s%s, ", mg_dtype_name(v->type), mgi_dims_text(l->sizes, v->rank, v->dim, shape, sizeof shape));
+    if (last[a->out[0]] == l->n_launches) mgi_putf(&t, "%.0f bytes kept\n", mgi_value_bytes(l, v));
+    else mgi_puts(&t, "for another\n");
+    if (last[a->out[0]] == l->n_launches) kept += mgi_value_bytes(l, v);
+  }
+  for (uint32_t v = 1; v < l->n_values; v++)
+    if (mgi_once_takes(l, v) && last[v] < l->n_once) freed += mgi_value_bytes(l, &l->value[v]);
+  mgi_putf(&t, "once, when weights are loaded: %u launches, %.0f bytes kept, %.0f bytes of weights freed\n", l->n_once,
+           kept, freed);
+  free(first);
+  return mgi_text_done(&t, out, "mg_model_once_print", e);
 }
 
 #ifdef MIRAGE_SEARCH_H
@@ -4918,8 +5219,8 @@ void mg_model_found_free(mg_model_found *f) {
     for (int j = 0; j < f->piece[k].n; j++) mg_graph_free(f->piece[k].graph[j]);
     mg_graph_free(f->piece[k].program);
   }
-  free(f->piece);
-  f->piece = NULL;
+  free(f->piece), free(f->fold);
+  f->piece = NULL, f->fold = NULL;
 }
 MGI_FN void mgi_found_drop(mg_found_piece *p) {
   memset(p->timed_us, 0, sizeof p->timed_us);
@@ -5110,15 +5411,35 @@ MGI_FN mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_s
   if (p->program && c->keep && mgi_found_take(p, c, &verify)) return MG_OK;
   verify.time_limit_s = 0;
   if (seconds > 0) search.time_limit_s = 0.6 * seconds, verify.time_limit_s = 0.4 * seconds;
-  if (!p->program || c->no_search) s = MG_NOT_FOUND;
+  if (!p->program || c->no_search || !p->launches) s = MG_NOT_FOUND;
   else if (mgi_found_stopped(&search)) s = mg_fail(&why, MG_NOT_FOUND, "search", "interrupted");
   else s = mgi_found_search(p, &search, &verify, &why);
   if (s == MG_NO_MEMORY) return mg_fail(e, s, f->l->m->name, "%s", why.msg);
   if (s == MG_OK && c->keep && !mgi_found_stopped(&search)) mgi_found_keep(p, c);
   if (s == MG_OK) return s;
-  if (p->program && !c->no_search) snprintf(p->why, sizeof p->why, "%.250s", why.msg);
+  if (!p->launches) snprintf(p->why, sizeof p->why, "made once, when weights are loaded");
+  else if (p->program && !c->no_search) snprintf(p->why, sizeof p->why, "%.250s", why.msg);
   verify.time_limit_s = 0, verify.stop = NULL; /* by identity, at once */
   return mgi_found_written(p, &verify, e);
+}
+/* Link 1 of what the partition folds; MG_NOT_FOUND names what is not EQUAL. */
+MGI_FN mg_status mgi_found_folds(mg_model_found *f, const mg_verify_config *v, mg_error *e) {
+  const mg_model_list *l = f->l;
+  mg_status s = MG_OK;
+  f->fold = (mg_verify_report *)calloc(l->n_folds + 1, sizeof *f->fold);
+  if (!f->fold) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the folds' reports");
+  for (uint32_t k = 0; k < l->n_folds && s == MG_OK; k++) {
+    const int64_t *sym = f->sized ? f->at[0] : NULL;
+    mg_graph *written = NULL, *folded = NULL;
+    s = mgi_piece_build(l, &l->fold[k].written, sym, &written, e);
+    if (s == MG_OK) s = mgi_piece_build(l, &l->fold[k].folded, sym, &folded, e);
+    if (s == MG_OK) s = mg_verify(written, folded, v, &f->fold[k], e);
+    if (s == MG_OK && f->fold[k].verdict != MG_EQUAL)
+      s = mg_fail(e, MG_NOT_FOUND, l->m->name, "fold %u is %s: %.150s", k, mg_verdict_name(f->fold[k].verdict),
+                  f->fold[k].reason);
+    mg_graph_free(written), mg_graph_free(folded);
+  }
+  return s;
 }
 /* Those of few symbols and operators first, as they leave time to the others; then, while there is time, once more
    those that stand as they are written. */
@@ -5141,7 +5462,7 @@ MGI_FN mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *
     for (uint32_t j = 0; j < n && s == MG_OK; j++) {
       mg_found_piece *p = &f->piece[order[j]];
       const double seconds = end > 0 ? (end + timer->seconds - mgi_found_seconds()) / left : 0;
-      if (again && (!p->written || !p->program || end <= 0 || c->no_search || seconds < 1)) continue;
+      if (again && (!p->written || !p->program || !p->launches || end <= 0 || c->no_search || seconds < 1)) continue;
       if (c->progress) c->progress(c->user, f, order[j]);
       left--;
       mgi_found_drop(p);
@@ -5168,9 +5489,10 @@ mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *
     out->at[0][k] = c.sym ? c.sym[k] : l->m->symbol[k].least, out->at[1][k] = l->m->symbol[k].most;
   out->piece = (mg_found_piece *)calloc(l->n_pieces + 1, sizeof *out->piece);
   if (!out->piece) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the search");
-  for (uint32_t k = 0; k < l->n_launches; k++)
+  for (uint32_t k = l->n_once; k < l->n_launches; k++)
     if (l->launch[k].kind == MG_LAUNCH_PIECE) out->piece[l->launch[k].piece].launches++;
-  s = mgi_found_all(out, &c, end, &timer, e);
+  s = mgi_found_folds(out, &c.verify, e);
+  if (s == MG_OK) s = mgi_found_all(out, &c, end, &timer, e);
   out->seconds = mgi_found_seconds() - began;
   if (s != MG_OK) mg_model_found_free(out);
   return s;
@@ -5214,9 +5536,10 @@ mg_status mg_model_found_print(const mg_model_found *f, char **out, mg_error *e)
   mgi_text t;
   *out = NULL;
   memset(&t, 0, sizeof t);
-  for (uint32_t k = 0; k < l->n_launches; k++) l->launch[k].kind == MG_LAUNCH_PIECE ? pieces++ : others++;
+  for (uint32_t k = l->n_once; k < l->n_launches; k++) l->launch[k].kind == MG_LAUNCH_PIECE ? pieces++ : others++;
   mgi_putf(&t, "model %s: %u launches, %u of %u distinct pieces, %u updates and foreign kernels\n", l->m->name,
-           l->n_launches, pieces, l->n_pieces, others);
+           l->n_launches - l->n_once, pieces, l->n_pieces, others);
+  if (l->n_once) mgi_putf(&t, "%u launches more once, when weights are loaded\n", l->n_once);
   mgi_puts(&t, "piece  launches  kernels       us predicted");
   for (int j = 0; j < f->n_at; j++) mgi_puts(&t, j ? " | " : " at "), mgi_found_put_at(&t, f, j);
   mgi_puts(&t, ", verdict\n");
@@ -5278,11 +5601,24 @@ mg_status mg_model_chain_print(const mg_model_found *f, int *equal, char **out, 
       seen = l->launch[j].kind == MG_LAUNCH_FOREIGN && !strcmp(l->launch[j].from->symbol, a->from->symbol);
     if (!seen) mgi_putf(&t, "foreign %s: only measured\n", a->from->symbol);
   }
-  mgi_putf(&t, "partition: composes to the model for all sizes, as terms; %u updates are copies\n", updates);
+  for (uint32_t k = 0; k < l->n_folds; k++) {
+    const mg_verify_report *r = &f->fold[k];
+    mgi_putf(&t, "fold %u, a gain into the matrix behind it: %s, ", k, mg_verdict_name(r->verdict));
+    if (r->log2_delta < 0) mgi_putf(&t, "delta 2^%.2f by %s\n", ceil(r->log2_delta * 100) / 100, r->theorem), bounds++;
+    else mgi_putf(&t, "proved: %s\n", r->theorem[0] ? r->theorem : r->reason), proofs++;
+    if (r->log2_delta < 0) sum += exp2(r->log2_delta);
+    values += r->values > 0;
+  }
+  mgi_putf(&t, "partition: composes to the model for all sizes, as terms%s; %u updates are copies\n",
+           l->n_folds ? " and by the folds" : "", updates);
+  if (l->n_once)
+    mgi_putf(&t, "once: %u launches, of weights alone, are run when these are loaded, and are in the composition\n",
+             l->n_once);
   if (*equal) {
     mgi_putf(&t, "whole: EQUAL");
     if (bounds)
-      mgi_putf(&t, ", delta 2^%.2f, the sum over %d of its pieces' ranges", ceil(log2(sum) * 100) / 100, bounds);
+      mgi_putf(&t, ", delta 2^%.2f, the sum over %d of its pieces' ranges%s", ceil(log2(sum) * 100) / 100, bounds,
+               l->n_folds ? " and folds" : "");
     if (proofs) mgi_putf(&t, "%s%d by proof", bounds ? "; " : ", all ", proofs);
     if (f->sized) mgi_puts(&t, "; at "), mgi_found_put_at(&t, f, 0);
     else if (values) mgi_putf(&t, "; %d of them at the values said there, and at no others", values);
@@ -5475,7 +5811,7 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
   *r = got.r;
   for (uint32_t k = 0; E.text && k < l->n_pieces; k++) E.text[k] ? r->kernels++ : r->evaluated++;
   for (uint32_t k = 0; k < l->n_launches; k++)
-    r->launches += l->launch[k].kind == MG_LAUNCH_PIECE && E.text && E.text[l->launch[k].piece];
+    r->launches += k >= l->n_once && l->launch[k].kind == MG_LAUNCH_PIECE && E.text && E.text[l->launch[k].piece];
   for (uint32_t k = 0; E.text && k < l->n_pieces; k++) mg_string_free(E.text[k]);
   mg_emulated_free(E.files), free(E.text), mg_model_plan_free(plan), mg_model_list_free(eager);
   return s == MG_OK ? mgi_emulation_verdict(l, r, e) : s;
@@ -5679,6 +6015,10 @@ MGI_FN mg_status mgi_loaded_fits(mg_model_loaded *g, const mg_launch *a, mgi_loa
   }
   return MG_OK;
 }
+/* 1 if value v is made once. */
+MGI_FN int mgi_loaded_kept(const mg_model_loaded *g, uint32_t v) {
+  return g->l->value[v].kind == MG_VALUE_MADE && g->plan->first[v] < g->l->n_once;
+}
 MGI_FN mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
   const char **text = (const char **)calloc(2 * (size_t)g->n_files + 2, sizeof *text),
              **name = text ? text + g->n_files + 1 : NULL;
@@ -5697,10 +6037,12 @@ MGI_FN mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
     const mgi_loaded_file *f = &g->file[x->file];
     s = mgi_loaded_fits(g, a, &g->file[x->file], e);
     const mg_emitted_info *info = mg_device_info(g->d, f->is);
-    if (s != MG_OK || g->cfg.no_early || !info || !mg_device_early(g->d, f->is)) continue;
+    if (s != MG_OK || g->cfg.no_early || !info || !mg_device_early(g->d, f->is) || k < g->l->n_once) continue;
     x->early = 1;
     for (int j = 0; j < a->n_in; j++)
-      if (j < 32 && info->early >> j & 1 && g->l->value[a->in[j]].kind != MG_VALUE_WEIGHT) x->early = 0;
+      if (j < 32 && info->early >> j & 1 && g->l->value[a->in[j]].kind != MG_VALUE_WEIGHT &&
+          !mgi_loaded_kept(g, a->in[j]))
+        x->early = 0;
   }
   for (uint32_t k = 0; k < g->n_files && s == MG_OK; k++) {
     mgi_loaded_file *f = &g->file[k];
@@ -5729,6 +6071,7 @@ MGI_FN int mgi_loaded_place(const mg_model_loaded *g, uint32_t u) {
   const mg_value *is = &l->value[v], *to = &l->value[state];
   int64_t n;
   if (is->kind != MG_VALUE_MADE || is->alias || is->taken || is->type != to->type || a->dim != to->outer) return 0;
+  if (mgi_loaded_kept(g, v)) return 0;
   if (a->dim && !(mgi_size_number(l->sizes, is->dim[a->dim], &n) && n == 1)) return 0;
   if (mgi_loaded_row(g, state) % MGI_LOADED_ALIGN) return 0;
   for (int k = 0; k < l->m->n_outputs; k++)
@@ -5946,6 +6289,20 @@ MGI_FN mg_status mgi_loaded_fill(mg_model_loaded *g, mg_error *e) {
   return s == MG_OK ? mg_device_wait(g->d, e) : s;
 }
 
+MGI_FN mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e);
+/* What is made once, of weights that are there; those that no step reads go. */
+MGI_FN mg_status mgi_loaded_once(mg_model_loaded *g, mg_error *e) {
+  mg_status s = MG_OK;
+  for (uint32_t k = 0; k < g->l->n_once && s == MG_OK; k++) s = mgi_loaded_start(g, k, e);
+  if (s == MG_OK && g->l->n_once) s = mg_device_wait(g->d, e);
+  g->is.once = g->l->n_once;
+  for (uint32_t v = 1; v < g->l->n_values && s == MG_OK; v++) {
+    if (!mgi_once_takes(g->l, v) || g->plan->last[v] >= g->l->n_once) continue;
+    mg_device_free(g->d, g->at[v]);
+    g->is.weights -= g->bytes[v], g->at[v] = NULL, g->bytes[v] = 0;
+  }
+  return s;
+}
 void mg_model_unload(mg_model_loaded *g) {
   if (!g) return;
   for (uint32_t k = 0; g->file && k < g->n_files; k++)
@@ -5997,10 +6354,11 @@ mg_status mg_model_load(const mg_model_found *f, mg_device *d, const int64_t *ro
   if (s == MG_OK) s = mgi_loaded_updates(g, e);
   if (s == MG_OK) s = mgi_loaded_texts(g, e);
   if (s == MG_OK) s = mgi_loaded_files(g, e);
-  for (uint32_t k = 0; s == MG_OK && k < g->plan->n_launches; k++)
+  for (uint32_t k = l->n_once; s == MG_OK && k < g->plan->n_launches; k++)
     if (g->plan->launch[k].kind != MG_LAUNCH_UPDATE) g->is.launches++, g->is.early += (uint32_t)g->launch[k].early;
   if (s == MG_OK) s = mgi_loaded_memory(g, e);
   if (s == MG_OK) s = mgi_loaded_fill(g, e);
+  if (s == MG_OK) s = mgi_loaded_once(g, e);
   if (s == MG_OK) *out = g;
   else mg_model_unload(g);
   return s;
@@ -6010,6 +6368,9 @@ void mg_model_loaded_say(const mg_model_loaded *g, mg_model_loaded_info *i) { *i
 MGI_FN mg_status mgi_loaded_shape(mg_model_loaded *g, uint32_t v, const int64_t *sym, mg_shape *shape, mg_error *e) {
   const mg_value *is = &g->l->value[v];
   mg_status s = mgi_symbols_fit(g->l->m, sym, e);
+  if (s == MG_OK && mgi_once_takes(g->l, v))
+    s = mg_fail(e, MG_BAD_INPUT, g->l->m->name, "'%s' went into what was made once: other weights are loaded again",
+                is->name);
   if (s == MG_OK) s = mg_value_shape(g->l, is, sym, shape, e);
   const size_t bytes = s == MG_OK ? (size_t)mg_shape_elements(shape) * (size_t)mg_dtype_bytes(is->type) : 0;
   if (s == MG_OK && is->kind != MG_VALUE_MADE && bytes > g->bytes[v])
@@ -6120,7 +6481,7 @@ MGI_FN mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e) {
 }
 MGI_FN mg_status mgi_loaded_all(mg_model_loaded *g, mg_error *e) {
   mg_status s = MG_OK;
-  for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) s = mgi_loaded_start(g, k, e);
+  for (uint32_t k = g->l->n_once; k < g->plan->n_launches && s == MG_OK; k++) s = mgi_loaded_start(g, k, e);
   return s;
 }
 /* Sizes, rows of placed updates, tables. */
@@ -6133,8 +6494,9 @@ MGI_FN mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     const mg_value *is = &l->value[v];
     const mg_shape *have = &g->S.shape[v], *room = &g->S.room[v];
-    if (is->kind == MG_VALUE_WEIGHT) g->is.read += g->bytes[v];
-    if (is->kind == MG_VALUE_STATE)
+    const int made = is->kind == MG_VALUE_MADE && mgi_loaded_kept(g, v);
+    if (is->kind == MG_VALUE_WEIGHT && g->plan->last[v] >= l->n_once) g->is.read += g->bytes[v];
+    if (is->kind == MG_VALUE_STATE || (made && g->plan->last[v] >= l->n_once))
       g->is.read += (uint64_t)mg_shape_elements(have) * (uint64_t)mg_dtype_bytes(is->type);
     for (int d = 0; d < is->rank && is->kind == MG_VALUE_STATE && s == MG_OK; d++)
       if (d != is->outer && have->dim[d] != room->dim[d])
@@ -6194,10 +6556,12 @@ mg_status mg_model_timeline(mg_model_loaded *g, const int64_t *sym, double *us, 
   mg_status s = mgi_loaded_sizes(g, e);
   for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
     s = mg_device_mark(g->d, (int)k, e);
-    if (s == MG_OK) s = mgi_loaded_start(g, k, e);
+    if (s == MG_OK && k >= g->l->n_once) s = mgi_loaded_start(g, k, e);
   }
   if (s == MG_OK) s = mg_device_mark(g->d, (int)g->plan->n_launches, e);
-  return s == MG_OK ? mg_device_between(g->d, (int)g->plan->n_launches, us, e) : s;
+  if (s == MG_OK) s = mg_device_between(g->d, (int)g->plan->n_launches, us, e);
+  for (uint32_t k = 0; k < g->l->n_once && s == MG_OK; k++) us[k] = 0;
+  return s;
 }
 
 typedef struct mgi_loaded_checking {

@@ -94,6 +94,8 @@ static const char usage[] =
     "                                               the chain of trust: of the pieces, as they are kept in DIR or as written, of\n"
     "                                               the cut, and of the whole; runs it in float64 in the plan's poisoned memory;\n"
     "                                               --link2: of each piece's file, too, as `check` does, a minute each at most\n"
+    "              [--fold]                         in search, verify, emit, check, plan, and run on a device: gains of bf16 go\n"
+    "                                               into the weights behind them, as these are loaded\n"
     "       mirage model emit FILE -o DIR [--sym ..] a .cu file of each distinct piece, as it is kept in DIR or as written, to DIR\n"
     "       mirage model check FILE --sym n=2 .. [-o DIR] [--steps K] [--seed N]\n"
     "                                               K steps by these files, compiled for the CPU and emulated, against float64;\n"
@@ -107,7 +109,7 @@ typedef struct options {
   mg_machine_file row;
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program, *tokens, *svg;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps, steps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random, gpu, emulated, timed, link2;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random, gpu, emulated, timed, link2, fold;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_syms;
@@ -205,7 +207,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_GPU, O_EMULATED, O_TIMED, O_SVG, O_LINK2, O_HELP };
+enum { O_ARCH = 256, O_FOLD, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_GPU, O_EMULATED, O_TIMED, O_SVG, O_LINK2, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -219,7 +221,7 @@ static const struct option long_options[] = {
     {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
     {"machine", required_argument, NULL, O_MACHINE}, {"json", no_argument, NULL, O_JSON},
     {"sym", required_argument, NULL, O_SYM}, {"steps", required_argument, NULL, O_STEPS}, {"weights", required_argument, NULL, O_WEIGHTS}, {"random", required_argument, NULL, O_RANDOM}, {"tokens", required_argument, NULL, O_TOKENS},
-    {"gpu", no_argument, NULL, O_GPU}, {"emulated", no_argument, NULL, O_EMULATED}, {"time", no_argument, NULL, O_TIMED}, {"svg", required_argument, NULL, O_SVG}, {"link2", no_argument, NULL, O_LINK2}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
+    {"gpu", no_argument, NULL, O_GPU}, {"emulated", no_argument, NULL, O_EMULATED}, {"time", no_argument, NULL, O_TIMED}, {"svg", required_argument, NULL, O_SVG}, {"fold", no_argument, NULL, O_FOLD}, {"link2", no_argument, NULL, O_LINK2}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -309,6 +311,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_TIMED: o->timed = 1; break;
       case O_SVG: o->svg = optarg; break;
       case O_LINK2: o->link2 = 1; break;
+      case O_FOLD: o->fold = 1; break;
       case O_REPS: ok = number(optarg, 1, 100000, &o->reps, range); break;
       case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops, range); break;
       case O_CHECKPOINT: o->checkpoint = optarg; break;
@@ -2128,6 +2131,7 @@ static void model_say(const mg_model_loaded *g, const mg_device *d, const mg_mod
   for (uint32_t k = 0; k < q->n_pieces; k++) kept += (uint32_t)f->piece[k].kept;
   printf("model %s on %s: %u files, %u of them foreign; %u of %u pieces as searched, others as written\n", q->m->name, mg_device_name(d), i.files, i.foreign, kept, q->n_pieces);
   printf("a step: %u launches, %u by programmatic dependent launch; of %u updates %u made in place, %u copied\n", i.launches, i.early, i.placed + i.copies, i.placed, i.copies);
+  if (i.once) printf("once, as weights were loaded: %u launches\n", i.once);
   printf("bytes: weights %llu, states %llu, arena %llu, workspaces %llu\n", (unsigned long long)i.weights, (unsigned long long)i.states, (unsigned long long)i.arena, (unsigned long long)i.workspaces);
 }
 static int by_value(const void *a, const void *b) {
@@ -2168,6 +2172,7 @@ static void svg_label(FILE *f, const step_times *t, uint32_t k, const mg_graph *
   if (strlen(ops) > 52) snprintf(ops + 52, 3, "..");
   snprintf(line, sizeof line, "piece %u: %s", k, ops);
   svg_text(f, 8, y + 11, "name", line);
+  if (!t->found->piece[k].launches) { svg_text(f, 8, y + 24, "small", "once, when weights are loaded"); return; }
   int n = snprintf(line, sizeof line, "%.0f x ", launches);
   if (t->sum) n += snprintf(line + n, sizeof line - (size_t)n, "%.1f us; ", t->sum[k] / launches);
   snprintf(line + n, sizeof line - (size_t)n, "%.1f us by the model: %s", t->predicted[k] / launches, longest_bound(u, t->m));
@@ -2206,7 +2211,7 @@ static mg_status model_svg(const char *path, const step_times *t, mg_error *e) {
     mg_graph_free(u);
   }
   svg_text(f, 8, SVG_TOP + (int)q->n_pieces * SVG_ROW + 11, "name", "updates and foreign kernels");
-  for (uint32_t k = 0; k < q->n_launches; k++) {
+  for (uint32_t k = q->n_once; k < q->n_launches; k++) {
     const mg_launch *a = &q->launch[k];
     const int piece = a->kind == MG_LAUNCH_PIECE, y = SVG_TOP + (int)(piece ? a->piece : q->n_pieces) * SVG_ROW;
     const double would = piece ? t->predicted[a->piece] / t->found->piece[a->piece].launches : 0;
@@ -2325,6 +2330,7 @@ static mg_status model_run_device(const options *o, model_runner *R, mg_weights 
   mg_model_loaded *g = NULL;
   memset(&cut, 0, sizeof cut), memset(&how, 0, sizeof how), memset(&where, 0, sizeof where), memset(&found, 0, sizeof found), memset(&none, 0, sizeof none);
   if (o->machine) c.search.machine = cut.machine = o->machine;
+  cut.fold = o->fold;
   c.keep = o->out, c.no_search = 1;
   where.emulated = o->emulated, where.arch = o->arch;
   mg_status s = mg_device_open(&where, &d, e);
@@ -2512,7 +2518,7 @@ static int model_search(const options *o, const mg_model_list *l) {
   if (o->out && (search || emit) && (code = make_directory(o->out)) != 0) return code;
   if ((code = search_cache(o)) != 0) return code;
   if (o->n_syms && !check) c.sym = cut.sym = sym;
-  cut.machine = c.search.machine;
+  cut.machine = c.search.machine, cut.fold = o->fold;
   c.keep = o->out, c.no_search = !search;
   c.search.time_limit_s = !search ? 0 : o->time_limit > 0 ? o->time_limit : MODEL_S;
   if (o->threads) c.search.threads = c.verify.threads = (int)o->threads;
@@ -2542,6 +2548,18 @@ static int model_search(const options *o, const mg_model_list *l) {
   mg_model_list_free(q);
   return code;
 }
+/* What of a model is made when weights are loaded. */
+static mg_status model_once(const options *o, const mg_model_list *l, char **text, mg_error *e) {
+  mg_partition_config cut;
+  mg_model_list *q = NULL;
+  memset(&cut, 0, sizeof cut);
+  cut.fold = o->fold;
+  mg_status s = mg_model_partition(l, &cut, &q, e);
+  if (s == MG_LIMIT) return MG_OK; /* a model of so many operators has a plan, and is not cut */
+  if (s == MG_OK) s = mg_model_once_print(q, text, e);
+  mg_model_list_free(q);
+  return s;
+}
 static int do_model(const options *o) {
   const char *what = o->file[0];
   const int print = !strcmp(what, "print"), plan = !strcmp(what, "plan"), eval = !strcmp(what, "eval"), run = !strcmp(what, "run");
@@ -2552,7 +2570,7 @@ static int do_model(const options *o) {
   mg_error e;
   size_t n;
   int code = 0;
-  char *out = NULL, msg[160];
+  char *out = NULL, *once = NULL, msg[160];
   if (!print && !plan && !eval && !run && !found) {
     snprintf(msg, sizeof msg, "expected print, plan, eval, run, search, verify, emit or check, found '%.60s'", what);
     return fault(MG_BAD_INPUT, "model", msg);
@@ -2566,6 +2584,7 @@ static int do_model(const options *o) {
   if (o->gpu && o->emulated) return fault(MG_BAD_INPUT, "model", "--gpu and --emulated are two devices: expected one");
   if (device && !run && !check) return fault(MG_BAD_INPUT, "model", "--gpu and --emulated belong to model run and check");
   if ((o->timed || o->reps) && !(run && o->gpu)) return fault(MG_BAD_INPUT, "model", "--time and --reps belong to model run --gpu");
+  if (o->fold && !plan && !found && !(run && device)) return fault(MG_BAD_INPUT, "model", "--fold belongs to model plan, search, verify, emit, check, and run on a device");
   if (o->link2 && strcmp(what, "verify")) return fault(MG_BAD_INPUT, "model", "--link2 belongs to model verify");
   if (o->svg && !search && !(run && o->timed)) return fault(MG_BAD_INPUT, "model", "--svg belongs to model search and to model run --gpu --time");
   if (o->reps > MG_DEVICE_TIMES) {
@@ -2580,9 +2599,11 @@ static int do_model(const options *o) {
   if (s == MG_OK) s = mg_model_list_of(m, &l, &e);
   if (s == MG_OK && (plan || eval)) s = mg_model_plan_of(l, &p, &e);
   if (s == MG_OK && (print || plan)) s = print ? mg_model_print(m, &out, &e) : mg_model_plan_print(p, &out, &e);
+  if (s == MG_OK && plan) s = model_once(o, l, &once, &e);
   if (s != MG_OK) code = report(s, &e);
   else code = found ? model_search(o, l) : eval ? model_eval(o, l, p) : run ? model_run(o, l) : write_all(NULL, NULL, out);
-  mg_string_free(out), free(text);
+  if (!code && once) code = write_all(NULL, NULL, once);
+  mg_string_free(out), mg_string_free(once), free(text);
   mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
   return code;
 }
@@ -2642,7 +2663,7 @@ int main(int argc, char **argv) {
       {"run", 1, 200, 1, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, 1, "o", do_calibrate},
       {"import", 1, 1, 0, "o", do_import},
-      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache no-measure gpu emulated time reps svg link2", do_model},
+      {"model", 2, 2, 1, "sym steps seed weights random tokens o arch machine threads time-limit cache no-measure gpu emulated time reps svg link2 fold", do_model},
   };
   options o;
   if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);

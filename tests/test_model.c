@@ -891,6 +891,173 @@ static void test_partition_mutants(void **state) {
   assert_true(n[0] > 30 && n[1] > 3 && n[2] > 3 && n[3] > 3 && n[4] > 300 && n[5] > 30 && n[6] > 50);
 }
 
+/* What weights alone decide comes first, each operator a piece, and is kept: not what a kernel has by addresses, what is
+   larger than what it is made of (f32), hangs on a symbol, or is changed in place. */
+static void test_once(void **state) {
+  static const char text[] =
+      "model m sym n in 1..8 input X : f16[n, 4] weight G : f16[4] weight W[2], V[2] : f16[4, 4] weight R : f16[1, 4]\n"
+      "for l=2 { X = matmul(X, mul(W[l], transpose(reshape(scale(G, 1/2), [1, 4]), [1, 0]))) "
+      "X = add(X, slice(matmul(X, concat(W[l], V[l], dim=1)), dim=1, from=2, n=4)) X = matmul(X, transpose(W[l], [1, 0])) }\n"
+      "X = add(X, add(sqr(repeat(R, dim=0, n=n)), sqr(slice(R, dim=1, from=0, n=4)))) Y = cast(exp(cast(R, f32)), f16) X = add(X, Y)\n"
+      "U = matmul(cast(X, f32), cast(W[0], f32)) P = neg(R) S = extern user \"k\" (P, R) : in P X = add(X, S) Z = sqr(abs(G)) output X, U, Z";
+  static const char want[] = "scale reshape transpose mul concat scale reshape transpose mul concat slice sqr cast exp cast abs sqr ";
+  char found[sizeof want + 64] = "", *s = NULL;
+  const int64_t sym[1] = {3};
+  mg_model *m = model_of(text);
+  mg_model_list *l = list_of(m), *q = partition_of(l, 0, 0);
+  mg_model_plan *p = plan_of(q);
+  mg_model_distance off;
+  mg_model_config c, with;
+  mg_error e;
+  int n[5] = {0};
+  (void)state;
+  for (uint32_t k = 0; k < q->n_once; k++) {
+    const mg_piece *x = &q->piece[q->launch[k].piece];
+    strcat(found, x->node[0].op->name), strcat(found, " ");
+    assert_int_equal(x->n_nodes, 1);
+  }
+  assert_string_equal(found, want);
+  assert_int_equal(mg_model_once_print(q, &s, &e), MG_OK);
+  assert_non_null(strstr(s, "once, line 2: mul(W[1], transpose) : f16[4, 4], 32 bytes kept\n"));
+  assert_non_null(strstr(s, "once, line 2: scale(G) : f16[4], for another\n"));
+  /* two layers' 32 and 64, two rows and Z; V and G are read by no step */
+  assert_non_null(strstr(s, "once, when weights are loaded: 17 launches, 216 bytes kept, 72 bytes of weights freed\n"));
+  mg_string_free(s);
+  assert_int_equal(mg_model_once_print(l, &s, &e), MG_OK);
+  assert_null(s);
+  memset(&c, 0, sizeof c);
+  c.foreign = doubled, with = c, with.plan = p;
+  for (with.order = 0; with.order < 4; with.order++) {
+    if (mg_model_compare(l, q, sym, 2, 3, &c, &with, &off, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_true(off.off == 0);
+  }
+  for (uint32_t k = q->n_once; k < q->n_launches; k++) { /* a step's launch as one that is made once */
+    const mg_launch was = q->launch[k];
+    q->launch[k] = p->launch[k] = q->launch[q->n_once], q->launch[q->n_once] = p->launch[q->n_once] = was, q->n_once++;
+    assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+    n[0] += strstr(e.msg, "is made once, and is not of weights alone") != NULL;
+    q->n_once--, q->launch[q->n_once] = p->launch[q->n_once] = q->launch[k], q->launch[k] = p->launch[k] = was;
+  }
+  for (uint32_t k = 0; k < q->n_once; k++) {
+    const uint32_t v = q->launch[k].out[0], last = p->last[v];
+    if (last != q->n_launches) continue;
+    for (p->last[v] = k; p->last[v] < last; p->last[v]++, n[1]++) /* kept for the first step alone */
+      assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+    for (uint32_t j = k + 1; j < q->n_launches; j++) { /* its memory taken by another */
+      const uint32_t u = q->launch[j].out[0], was = p->storage[u];
+      if (q->value[u].kind != MG_VALUE_MADE || q->value[u].alias || q->value[u].taken) continue;
+      p->storage[u] = p->storage[v], n[2]++;
+      assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+      p->storage[u] = was;
+    }
+    for (uint32_t j = q->n_once; j < q->n_launches; j++) /* changed in place by a step */
+      if (q->launch[j].kind == MG_LAUNCH_FOREIGN) {
+        mg_value *x = &q->value[q->launch[j].out[0]];
+        const uint32_t was = x->alias;
+        x->alias = v, n[3]++;
+        assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+        assert_non_null(strstr(e.msg, "which is made once"));
+        x->alias = was;
+      }
+    for (uint32_t j = k + 1; j < q->n_once; j++) { /* of another layer */
+      mg_launch *a = &q->launch[k], *b = &q->launch[j];
+      if (a->piece != b->piece || !memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in)) continue;
+      a->out[0] = b->out[0], b->out[0] = v, n[4]++;
+      assert_true(refuses(q));
+      b->out[0] = a->out[0], a->out[0] = v;
+    }
+  }
+  assert_int_equal(mg_model_plan_check(p, &e), MG_OK);
+  print_message("mutants refused: %d launches, %d lives, %d storages, %d in place, %d layers\n", n[0], n[1], n[2], n[3],
+                n[4]);
+  assert_true(n[0] > 6 && n[1] > 30 && n[2] > 30 && n[3] == 7 && n[4] == 2);
+  mg_model_plan_free(p), mg_model_list_free(q), mg_model_list_free(l), mg_model_free(m);
+}
+
+static mg_model_list *folded_of(const mg_model_list *l) {
+  mg_partition_config c;
+  mg_model_list *q = NULL;
+  mg_error e;
+  memset(&c, 0, sizeof c);
+  c.fold = 1;
+  if (mg_model_partition(l, &c, &q, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return q;
+}
+/* A gain goes into the weights behind it where all its readers are products by weights of their own, in bf16: what is
+   made once then.  The check takes it for what is written, and nothing that is near it. */
+static void test_fold(void **state) {
+  static const struct { const char *text; uint32_t folds, once; } cases[] = {
+      {"model m sym n in 1..8 input X : bf16[n, 8] weight G : bf16[8] weight W, V : bf16[8, 4] A = rms_norm(neg(X), G, eps=1e-5) Y = add(matmul(A, W), matmul(A, V)) output Y", 1, 4},
+      {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 4] weight V : bf16[8, 2] A = rms_norm(X, G) Y = matmul(A, W) Z = matmul(A, V) output Y, Z", 2, 4},
+      {"model m input X : f16[2, 8] weight G : f16[8] weight W : f16[8, 4] Y = matmul(rms_norm(X, G), W) output Y", 0, 0},
+      {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 4] A = rms_norm(X, G) Y = matmul(A, W) output Y, A", 0, 0},
+      {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 4] A = rms_norm(X, G) Y = matmul(A, W) Z = exp(A) output Y, Z", 0, 0},
+      {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 8] A = rms_norm(X, G) Y = matmul(matmul(A, W), W) output Y", 0, 0},
+      {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 8] Y = matmul(rms_norm(X, G), transpose(W, [1, 0])) output Y", 0, 0},
+      {"model m input X, G : bf16[8] weight W : bf16[8, 8] Y = matmul(reshape(rms_norm(X, G), [1, 8]), W) output Y", 0, 0},
+      {"model m input X : bf16[2, 8] weight W : bf16[8, 8] Y = matmul(rms_norm(X), W) output Y", 0, 0},
+  };
+  int n[3] = {0};
+  mg_error e;
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    const int64_t sym[1] = {3};
+    mg_model *m = model_of(cases[k].text);
+    mg_model_list *l = list_of(m), *q = folded_of(l);
+    mg_model_distance off;
+    assert_int_equal(q->n_folds, cases[k].folds);
+    assert_int_equal(q->n_once, cases[k].once);
+    if (mg_model_compare(l, q, sym, 1, 3, NULL, NULL, &off, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_true(off.off < 1e-13);
+    mg_model_list_free(q), mg_model_list_free(l), mg_model_free(m);
+  }
+  mg_model *m = model_of(text_of(files[0]));
+  mg_model_list *l = list_of(m), *q = folded_of(l);
+  assert_int_equal(q->n_folds, 3); /* widths of 64, 32 and 96 */
+  assert_int_equal(q->n_once, 20);
+  mg_model_plan_free(plan_of(q));
+  for (uint32_t k = 0; k < q->n_once; k++) /* the gain or the matrix of another */
+    for (uint32_t j = 0; j < q->n_once; j++) {
+      mg_launch *a = &q->launch[k], was = *a, *b = &q->launch[j];
+      for (int i = 0; i < a->n_in; i++, *a = was) {
+        if (a->n_in != b->n_in || a->in[i] == b->in[i]) continue;
+        const mg_value *x = &q->value[a->in[i]], *y = &q->value[b->in[i]];
+        if (x->rank != y->rank || x->dim[0] != y->dim[0] || x->dim[1] != y->dim[1]) continue;
+        /* two columns of one gain are one term */
+        if (x->kind == MG_VALUE_MADE && q->launch[k - 1].in[0] == q->launch[j - 1].in[0]) continue;
+        a->in[i] = b->in[i], n[0]++;
+        assert_true(refuses(q));
+      }
+    }
+  for (uint32_t k = 0; k < q->n_pieces; k++) /* the gain added to the matrix */
+    for (uint32_t j = 0; j < q->piece[k].n_nodes; j++) {
+      mg_piece_node *x = (mg_piece_node *)(uintptr_t)&q->piece[k].node[j];
+      const mg_expr *was = x->op;
+      mg_expr other = *was;
+      if (strcmp(was->name, "mul") || x->n_operands != 2 || q->piece[k].n_nodes > 1) continue;
+      other.name = "add", x->op = &other, n[1]++;
+      assert_true(refuses(q));
+      x->op = was;
+    }
+  for (uint32_t k = 0; k < q->n_folds; k++) { /* a pair of programs that is not there, or is another norm's */
+    const mg_fold was = q->fold[k];
+    mg_piece_node *norm = (mg_piece_node *)(uintptr_t)was.written.node;
+    const mg_expr *op = norm->op;
+    mg_expr other = *op, eps = *op->arg->next->next, value = *eps.arg, arg[2] = {*op->arg, *op->arg->next};
+    value.name = "1/10", eps.arg = &value, arg[1].next = &eps, arg[0].next = &arg[1], other.arg = arg;
+    norm->op = &other, n[2]++;
+    assert_true(refuses(q));
+    norm->op = op;
+    q->fold[k] = q->fold[(k + 1) % q->n_folds], n[2]++;
+    assert_true(refuses(q));
+    q->fold[k] = was;
+  }
+  assert_false(refuses(q));
+  print_message("mutants refused: %d operands, %d operators, %d folds\n", n[0], n[1], n[2]);
+  assert_true(n[0] > 20 && n[1] == 3 && n[2] == 6);
+  mg_model_list_free(q), mg_model_list_free(l), mg_model_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_text),    cmocka_unit_test(test_builder), cmocka_unit_test(test_errors),
@@ -898,6 +1065,7 @@ int main(void) {
       cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),   cmocka_unit_test(test_mutants),
       cmocka_unit_test(test_scratch), cmocka_unit_test(test_launches), cmocka_unit_test(test_orders),
       cmocka_unit_test(test_in_place), cmocka_unit_test(test_every_step),
-      cmocka_unit_test(test_partition), cmocka_unit_test(test_least_cuts), cmocka_unit_test(test_partition_mutants)};
+      cmocka_unit_test(test_partition), cmocka_unit_test(test_least_cuts), cmocka_unit_test(test_partition_mutants),
+      cmocka_unit_test(test_once), cmocka_unit_test(test_fold)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -624,6 +624,176 @@ static void test_ranges(void **state) {
   whole_free(&x);
 }
 
+/* What weights alone decide is made as they are loaded, and by no step: products, in two layers; what only an update
+   reads, into no state's row. */
+static const char once_text[] =
+    "model once\nsym n in 1..4\nsym p in 1..8 device\ninput T : i32[n, 1]\nweight E : f16[20, 32]\n"
+    "weight G, R : f16[1, 32]\nweight W[2], V[2] : f16[32, 32]\nstate K[2] : f16[p, 32]\n"
+    "X = reshape(gather(E, T), [n, 32])\n"
+    "for l=2 {\n  A = matmul(X, mul(W[l], scale(G, 3)))\n  update K[l] at p-1 = scale(R, 3)\n"
+    "  B = matmul(X, concat(W[l], V[l], dim=1))\n"
+    "  A = add(A, mul(slice(B, dim=1, from=0, n=32), slice(B, dim=1, from=32, n=32)))\n"
+    "  X = scale(add(A, sum(K[l], dim=0)), 1/4)\n}\n"
+    "Y = add(X, G)\noutput Y\n";
+typedef struct others { mg_model *m; mg_model_list *l, *q; mg_model_found found; } others;
+static others swapped(others to) { /* the model at hand is another */
+  const others was = {m, l, q, found};
+  m = to.m, l = to.l, q = to.q, found = to.found;
+  return was;
+}
+static void test_once(void **state) {
+  others x;
+  mg_error e;
+  mg_device_counts a, b;
+  mg_model_loaded_info is;
+  uint32_t scaled = 0, made = 0;
+  int caught = 0, n = 0;
+  (void)state;
+  memset(&x, 0, sizeof x);
+  if (mg_model_parse(once_text, sizeof once_text - 1, where, NULL, &x.m, &e) || mg_model_list_of(x.m, &x.l, &e) ||
+      mg_model_partition(x.l, NULL, &x.q, &e))
+    fail_msg("%s: %s", e.where, e.msg);
+  x.found = found_of(x.q);
+  const others was = swapped(x);
+  for (uint32_t k = 0; k < q->n_once; k++) scaled += !strcmp(q->piece[q->launch[k].piece].node[0].op->name, "scale");
+  assert_true(q->n_once == 8 && q->n_once < q->n_launches && scaled > 0);
+  const uint32_t w = mg_value_find(q, "W", 1), r = mg_value_find(q, "R", -1), g_of = mg_value_find(q, "G", -1);
+  mg_device_count(dev, &a);
+  pair y = load(NULL);
+  mg_device_count(dev, &b);
+  mg_model_loaded_say(y.g, &is);
+  assert_int_equal(b.launches - a.launches, q->n_once);
+  assert_int_equal(is.once, q->n_once);
+  assert_int_equal(is.weights, 2 * (20 * 32 + 32)); /* E and G: steps read them */
+  assert_true(!y.g->at[w] && !y.g->at[r] && y.g->at[g_of] && is.placed == 0 && is.copies == 2);
+  steps(&y, STEPS);
+  mg_device_count(dev, &a);
+  print_message("%u launches once, %u a step, %u early, off %.3g\n", is.once, is.launches, is.early, y.off);
+  assert_true(y.off > 0 && y.off < 0.01 * NEAR);
+  assert_int_equal(a.launches - b.launches, (uint64_t)is.launches * STEPS);
+  mg_model_loaded_say(y.g, &is); /* what is made once, by layer; E and G; both states */
+  assert_int_equal(is.read, 2 * (2 * (32 * 32 + 32 * 64 + 32) + 20 * 32 + 32 + 2 * 8 * 32));
+  double *x_of = (double *)calloc(32 * 32, sizeof *x_of);
+  const int64_t sym[2] = {room[0], room[1]};
+  assert_int_equal(mg_model_put(y.g, w, sym, x_of, &e), MG_BAD_INPUT); /* it would be stale */
+  assert_non_null(strstr(e.msg, "'W' went into what was made once"));
+  assert_int_equal(mg_model_put(y.g, g_of, sym, x_of, &e), MG_BAD_INPUT);
+  free(x_of), unload(&y);
+  mg_device_count(dev, &a);
+  for (uint64_t at = 1; at; at++, n++) { /* each call of a load that fails ends it, and leaves nothing */
+    mg_model_load_config c;
+    mg_model_data *d = NULL;
+    memset(&c, 0, sizeof c), memset(&y, 0, sizeof y);
+    assert_int_equal(mg_model_data_new(l, room, 7, &d, &e), MG_OK);
+    c.data = d;
+    mg_device_fail(dev, at);
+    const mg_status s = mg_model_load(&found, dev, room, &c, &y.g, &e);
+    mg_device_fail(dev, 0);
+    mg_model_unload(y.g), mg_model_data_free(d);
+    mg_device_count(dev, &b);
+    assert_true(a.bytes == b.bytes && (s == MG_OK || s == MG_MACHINE)); /* mutants before may have left some */
+    if (s == MG_OK) break;
+  }
+  print_message("%d calls of a load fail\n", n);
+  assert_true(n > 20);
+  n = 0;
+  /* 0: weights that are others since they were loaded; 1: one of the launches left out; 2: one layer's in the other's
+     place; 3: what a step makes in its memory; 4: in a state's row; else the same loaded again, which is right. */
+  for (int kind = 0; kind < 6; kind++)
+    for (uint32_t k = 0; k < (kind == 0 || kind == 5 ? 1 : q->n_once); k++) {
+      y = load(NULL);
+      mg_model_loaded *g = y.g;
+      const uint32_t v = q->launch[k].out[0];
+      const int kept = g->plan->last[v] == q->n_launches;
+      int applies = kind == 0 || kind == 5;
+      if (kind == 0)
+        for (int64_t j = 0; j < 32 * 32; j++) y.d->data[mg_value_find(l, "W", 1)][j] *= 0.5;
+      if (kind == 1 && kept) { /* its memory as it is before */
+        const size_t bytes = (size_t)mgi_value_bytes(q, &q->value[v]);
+        unsigned char *none = (unsigned char *)calloc(1, bytes);
+        assert_int_equal(mg_device_copy(dev, MG_TO_DEVICE, g->at[v], bytes, none, bytes, bytes, 1, &e), MG_OK);
+        applies = 1, free(none);
+      }
+      for (uint32_t j = k + 1; kind == 2 && j < q->n_once && kept && !applies; j++) {
+        const uint32_t u = q->launch[j].out[0];
+        if (q->launch[j].piece != q->launch[k].piece || g->plan->last[u] != q->n_launches || q->launch[j].n_in < 2) continue;
+        unsigned char *at = g->at[u];
+        applies = 1, g->at[u] = g->at[v], g->at[v] = at;
+      }
+      for (uint32_t j = q->n_once; kind == 3 && j < q->n_launches && kept && !applies; j++) {
+        const uint32_t u = q->launch[j].out[0];
+        if (q->value[u].kind != MG_VALUE_MADE) continue;
+        applies = 1, g->at[u] = g->at[v];
+      }
+      for (uint32_t j = q->n_once; kind == 4 && j < q->n_launches && !applies; j++) {
+        if (q->launch[j].kind != MG_LAUNCH_UPDATE || q->launch[j].in[0] != v) continue;
+        applies = 1, g->launch[j].placed = 1, g->into[v] = j + 1;
+      }
+      for (int t = 0; t < STEPS && applies && y.off < 1e300; t++) step(&y, t, &e);
+      if (applies && kind < 5) n++, caught += y.off > 0.01 * NEAR;
+      if (applies && kind < 5 && y.off <= 0.01 * NEAR) print_message("mutant %d of %u: off by %.3g alone\n", kind, k, y.off);
+      if (kind == 5) assert_true(y.off < 0.01 * NEAR);
+      made += (uint32_t)applies;
+      unload(&y);
+    }
+  print_message("%d of %d mutants caught\n", caught, n);
+  assert_int_equal(caught, n);
+  assert_true(n >= 12 && made == (uint32_t)n + 1);
+  swapped(was);
+  mg_model_found_free(&x.found), mg_model_list_free(x.q), mg_model_list_free(x.l), mg_model_free(x.m);
+}
+
+/* A gain that is folded into the matrix behind it: link 1 of the fold is on record, and refuses another one; on the
+   device it is as near to float64 as a step operator by operator, and another matrix is not. */
+static void test_folded(void **state) {
+  static const char of[] = "model f sym n in 1..2 input X : bf16[n, 32] weight G : bf16[32] weight W : bf16[32, 32] "
+                           "Y = matmul(rms_norm(X, G, eps=1e-5), W) output Y";
+  others x;
+  mg_partition_config cut;
+  mg_model_search_config c = mg_model_search_config_default();
+  mg_model_found again;
+  mg_model_emulation r;
+  mg_error e;
+  const int64_t sym[1] = {2};
+  int changed = 0, equal = 0;
+  char *s = NULL;
+  (void)state;
+  memset(&cut, 0, sizeof cut), memset(&x, 0, sizeof x);
+  cut.fold = 1, c.no_search = 1;
+  if (mg_model_parse(of, sizeof of - 1, "m", NULL, &x.m, &e) || mg_model_list_of(x.m, &x.l, &e) ||
+      mg_model_partition(x.l, &cut, &x.q, &e))
+    fail_msg("%s: %s", e.where, e.msg);
+  x.found = found_of(x.q);
+  assert_true(x.q->n_folds == 1 && x.found.fold[0].verdict == MG_EQUAL);
+  assert_int_equal(mg_model_chain_print(&x.found, &equal, &s, &e), MG_OK);
+  assert_true(equal && strstr(s, "fold 0, a gain into the matrix behind it: EQUAL, ") && strstr(s, "whole: EQUAL"));
+  mg_string_free(s);
+  if (mg_model_loaded_check(&x.found, dev, sym, 2, 3, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  print_message("off by %.3g, operator by operator by %.3g\n", r.emulated.off, r.eager.off);
+  assert_true(r.eager.off > 1e-4 && r.emulated.off < 1.5 * r.eager.off);
+  mg_piece_node *mul = (mg_piece_node *)(uintptr_t)&x.q->fold[0].folded.node[2];
+  const mg_expr *was = mul->op;
+  mg_expr other = *was;
+  other.name = "add", mul->op = &other;
+  assert_int_equal(mg_model_search(x.q, &c, &again, &e), MG_NOT_FOUND);
+  assert_non_null(strstr(e.msg, "fold 0 is NOT_EQUAL"));
+  mul->op = was;
+  for (uint32_t k = 0; k < x.q->n_pieces; k++) {
+    mg_graph *own = x.found.piece[k].graph[0];
+    char *at, text_of[600];
+    assert_int_equal(mg_print(own, &s, &e), MG_OK);
+    if ((at = strstr(s, "mul(")) != NULL && !strstr(s, "matmul(")) {
+      snprintf(text_of, sizeof text_of, "%.*sadd%s", (int)(at - s), s, at + 3);
+      assert_int_equal(mg_parse(text_of, strlen(text_of), "m", NULL, &x.found.piece[k].graph[0], &e), MG_OK);
+      assert_int_equal(mg_model_loaded_check(&x.found, dev, sym, 2, 3, NULL, &r, &e), MG_NOT_FOUND);
+      mg_graph_free(own), changed++;
+    }
+    mg_string_free(s);
+  }
+  assert_int_equal(changed, 1);
+  mg_model_found_free(&x.found), mg_model_list_free(x.q), mg_model_list_free(x.l), mg_model_free(x.m);
+}
+
 /* A file that cannot be opened cannot be at the second time either. */
 static void test_opened(void **state) {
   const char *const of = "#include \"mirage_cuda.cuh\"\n", *const name = "none";
@@ -642,12 +812,53 @@ static void test_opened(void **state) {
   mg_emulated_free(files);
 }
 
+/* Files of one process have nothing of each other: a product of the second is its own, where the first's launch is over
+   and other words stand where its emulator was. */
+enum { JUNK = 4096 };
+static mg_status launch_over(mg_emulated *files, const mg_device_call *c, mgi_emu_wide *other, mg_error *e) {
+  mgi_emu_wide *volatile junk[JUNK];
+  for (int k = 0; k < JUNK; k++) junk[k] = other;
+  const mg_status s = mg_emulated_call(files, 1, c, e);
+  assert_ptr_equal(junk[0], other);
+  return s;
+}
+static void test_apart(void **state) {
+  static const char product[] = /* nothing of it is compiled in place */
+      "#pragma GCC optimize(\"O0\")\n#include \"mirage_cuda.cuh\"\nMG_KERNEL(32) void k(float *y) {\n"
+      "  mg_num c[4] = {0, 0, 0, 0};\n  const uint32_t two = 0x40004000, one = 0x3C003C00;\n"
+      "  const uint32_t a[4] = {two, two, two, two}, b[2] = {one, one};\n  mg_mma_16816<mg_f16>(c, a, b);\n"
+      "  for (int k = 0; k < 4; k++) y[4 * mg_tid() + k] = c[k];\n}\nextern \"C\" int n_launch(const void *const *in, "
+      "void *const *out, void *space, cudaStream_t stream) {\n  (void)in, (void)space;\n"
+      "  return MG_LAUNCH(k, 1, 1, 1, 32, 0, stream, (float *)out[0]);\n}\n";
+  static const char *const both[] = {product, product}, *const name[] = {"n", "n"};
+  static float y[2][128];
+  size_t bytes[1] = {sizeof y[0]};
+  void *out[2] = {y[0], y[1]};
+  mg_emulated *files = NULL;
+  mg_check_config cfg;
+  mg_device_call c;
+  mgi_emu_wide other;
+  mg_error e;
+  (void)state;
+  memset(&cfg, 0, sizeof cfg), memset(&c, 0, sizeof c), memset(&other, 0, sizeof other);
+  cfg.include_dir = ".", other.pass = 1, c.n_out = 1, c.out = out, c.out_bytes = bytes;
+  mg_status s = mg_cuda_emulate(both, name, 2, &cfg, &files, &e);
+  if (s == MG_OK) s = mg_emulated_call(files, 0, &c, &e);
+  c.out = out + 1;
+  if (s == MG_OK) s = launch_over(files, &c, &other, &e);
+  if (s != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_int_equal(other.read, 0);
+  for (int k = 0; k < 128; k++) assert_true(y[0][k] == 2 * 16 && y[1][k] == y[0][k]);
+  mg_emulated_free(files);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_failing),
                                      cmocka_unit_test(test_refused), cmocka_unit_test(test_mutants),
                                      cmocka_unit_test(test_weights), cmocka_unit_test(test_check),
                                      cmocka_unit_test(test_sized), cmocka_unit_test(test_rows),
                                      cmocka_unit_test(test_bounds), cmocka_unit_test(test_ranges),
-                                     cmocka_unit_test(test_opened)};
+                                     cmocka_unit_test(test_opened), cmocka_unit_test(test_apart),
+                                     cmocka_unit_test(test_once), cmocka_unit_test(test_folded)};
   return cmocka_run_group_tests_name("a model on a device", tests, setup, teardown);
 }
