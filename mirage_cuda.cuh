@@ -8157,20 +8157,22 @@ static const double mgi_check_weight[MGI_COSTS] = {1, 1.8, 14, 25, 50};
 typedef struct mgi_sample { int64_t at[4]; mg_box want[MG_MAX_OUT]; } mgi_sample; /* by axis 1, 2, 3 */
 enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_SHARE = 2000000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64, MGI_SAMPLE_PARTS = 8 }; /* WORK: of kernels that run whole, and of further places; SHARE: half of what the first and the last places take, of all kernels of a file; MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place; PARTS: of what is left, one is the next operator's */
 
-/* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis bits. */
-MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const int64_t *at, unsigned merged, mg_box *box) {
+/* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis bits.  Chunks are
+   those of `whole`, that kernel in the family of which it is a member, or itself, which stores `all` there. */
+MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const mg_graph *whole, const mg_shape *all, const int64_t *at, unsigned merged, mg_box *box) {
   memset(box, 0, sizeof *box);
   for (uint32_t a = 1; a <= 3; a++)
     if (sub->axes[a].extent > 1 && !(merged >> a & 1) && o->map.to[a] < 0 && at[a]) return 1; /* another block stores it */
   for (int d = 0; d < to->rank; d++) {
-    int64_t lo = 0, n = to->dim[d];
-    int whole = 0, cut = 0;
+    int64_t lo = 0, n = to->dim[d], chunk = all->dim[d];
+    int every = 0, cut = 0;
     for (uint32_t a = 1; a <= 3; a++)
-      if (o->map.to[a] == d && sub->axes[a].extent > 1) *(merged >> a & 1 ? &whole : &cut) = 1;
-    if (whole && cut) return 0;
+      if (o->map.to[a] == d && sub->axes[a].extent > 1) *(merged >> a & 1 ? &every : &cut) = 1;
+    if (every && cut) return 0;
     for (uint32_t a = 1; a <= 3 && cut; a++) {
       if (o->map.to[a] != d) continue;
-      const int64_t chunk = mg_ceil_div(n, sub->axes[a].extent), from = at[a] * chunk < n ? at[a] * chunk : n;
+      chunk = mg_ceil_div(chunk, whole->axes[a].extent);
+      const int64_t from = at[a] * chunk < n ? at[a] * chunk : n;
       lo += from;
       n = n - from < chunk ? n - from : chunk;
     }
@@ -8234,10 +8236,10 @@ MGI_FN uint32_t mgi_cd_last(const mg_graph *g) {
   while (op > 1 && mg_renames(g, op)) op--;
   return op;
 }
-/* Draws the places, none twice; 0 if what one stores is no box. */
-MGI_FN int mgi_sample_places(mgi_sampler *S, mgi_check_record *r) {
-  const mg_graph *g = S->g, *sub = S->sub;
-  const mg_op_node *last = &g->ops[mgi_cd_last(g)];
+/* Draws the places of operator `which` of the task's graph, none twice; 0 if what one stores is no box. */
+MGI_FN int mgi_sample_places(mgi_sampler *S, const mg_graph *task, uint32_t which, mgi_check_record *r) {
+  const mg_graph *g = S->g, *sub = S->sub, *family = S->t->family ? S->t->family : task;
+  const mg_op_node *last = &g->ops[mgi_cd_last(g)], *kernel = &family->ops[which];
   int most = S->t->samples > 16 ? 16 : S->t->samples, outs = 0;
   unsigned stored = 0;
   uint32_t store[MG_MAX_OUT];
@@ -8269,7 +8271,8 @@ MGI_FN int mgi_sample_places(mgi_sampler *S, mgi_check_record *r) {
     for (uint32_t k = 0; k < g->n_out; k++) {
       const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
       if (S->of[k] < 0) continue;
-      if (!mgi_sample_box(sub, &sub->ops[store[S->of[k]]], shape, s->at, S->merged, &s->want[k])) {
+      const mg_shape *all = &family->tensors[kernel->out[S->of[k]].id].shape;
+      if (!mgi_sample_box(sub, &sub->ops[store[S->of[k]]], shape, kernel->sub, all, s->at, S->merged, &s->want[k])) {
         snprintf(r->unsampled, sizeof r->unsampled, "a dimension of %.60s is cut over merged and other axes", mg_tensor_of(g, g->out[k])->name);
         return 0;
       }
@@ -8651,7 +8654,7 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   const uint64_t were = r->sampled;
   double took = 0; /* the blocks of a whole operator, of which few elements are looked at */
   if (!rc && whole && !mgi_sample_places_whole(&one, program, o, &took)) snprintf(why, n, "a block of it is too much work"), rc = -1, took = 0;
-  if (!rc && (whole || mgi_sample_places(&one, r))) mgi_sample_all(&one, name, r);
+  if (!rc && (whole || mgi_sample_places(&one, program, o, r))) mgi_sample_all(&one, name, r);
   *ran = r->sampled > were;
   S->spent += one.spent + took;
   if (!said && r->unsampled[0]) snprintf(why, n, "%.110s", r->unsampled), r->unsampled[0] = 0;
@@ -8676,7 +8679,7 @@ MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, const mgi_check_task *
     S.sub = last->sub;
     for (uint32_t a = 1; a <= 3; a++) S.strided |= S.last.last_grid[a - 1] != S.sub->axes[a].extent;
     S.before |= S.strided;
-    whole = mgi_sample_places(&S, r) && mgi_sample_affordable(&S, r);
+    whole = mgi_sample_places(&S, g, mgi_cd_last(g), r) && mgi_sample_affordable(&S, r);
     if (S.strided && r->status == MG_OK && !whole) /* right or wrong, a grid of its own is not compared */
       r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "undecided: %.80s is launched on %lld x %lld x %lld blocks, its µGraph has %lld x %lld x %lld, and at full size all of them are too many to run: %.80s", S.last.last,
                           (long long)S.last.last_grid[0], (long long)S.last.last_grid[1], (long long)S.last.last_grid[2], (long long)S.sub->axes[1].extent, (long long)S.sub->axes[2].extent,
@@ -9277,14 +9280,34 @@ MGI_FN unsigned char *mgi_check_kept(const mgi_check_job *J, int at) {
   if (f) fclose(f);
   return kept;
 }
+/* What both tensors have. */
+MGI_FN mg_shape mgi_shape_of_both(const mg_tensor_info *x, const mg_tensor_info *y) {
+  mg_shape both = x->shape;
+  for (int d = 0; d < both.rank; d++)
+    if (y->shape.dim[d] < both.dim[d]) both.dim[d] = y->shape.dim[d];
+  return both;
+}
+/* 1 if rows that both members have are one function of the same rows of inputs: what is filled in by definition is the same wherever
+   both have it.  Of a causal mask it is not, where query 0 sees more keys in one of them. */
+MGI_FN int mgi_rows_alike(const mg_graph *g, const mg_graph *h) {
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]), *y = mg_tensor_of(h, h->in[k]);
+    const mg_shape both = mgi_shape_of_both(x, y);
+    int64_t stride[2][MG_MAX_RANK];
+    if (!x->fill) continue;
+    mg_strides(x, stride[0]);
+    mg_strides(y, stride[1]);
+    for (int64_t i = 0, n = mg_shape_elements(&both); i < n; i++)
+      if (mg_filled(x, mgi_cd_place(&both, stride[0], i)) != mg_filled(y, mgi_cd_place(&both, stride[1], i))) return 0;
+  }
+  return 1;
+}
 /* 1 if the elements that both members have, at the same indices, are of the same bits. */
 MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, const mg_graph *h, const unsigned char *its) {
   for (uint32_t k = 0; k < g->n_out; k++) {
     const mg_tensor_info *x = mg_tensor_of(g, g->out[k]), *y = mg_tensor_of(h, h->out[k]);
+    const mg_shape both = mgi_shape_of_both(x, y);
     int64_t stride[2][MG_MAX_RANK];
-    mg_shape both = x->shape;
-    for (int d = 0; d < both.rank; d++)
-      if (y->shape.dim[d] < both.dim[d]) both.dim[d] = y->shape.dim[d];
     mg_strides(x, stride[0]);
     mg_strides(y, stride[1]);
     for (int64_t i = 0, n = mg_shape_elements(&both); i < n; i++)
@@ -9294,7 +9317,7 @@ MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, con
   }
   return 1;
 }
-/* What the members' floats kept, each two with the same sums against each other: r->rows.  The files are removed. */
+/* What the members' floats kept, each two with the same sums, whose rows are alike, against each other: r->rows.  The files are removed. */
 MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
   unsigned char *kept[MGI_CHECK_SIZES];
   char path[540];
@@ -9302,7 +9325,7 @@ MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
   for (int at = 0; at < J->n_sizes; at++) lost |= (kept[at] = mgi_check_kept(J, at)) == NULL;
   for (int at = 1; at < J->n_sizes && !lost; at++)
     for (int to = 0; to < at; to++) {
-      if (!mgi_check_sums_alike(J, at, to)) continue;
+      if (!mgi_check_sums_alike(J, at, to) || !mgi_rows_alike(J->member[at], J->member[to])) continue;
       differ |= !mgi_check_same_rows(J->member[at], kept[at], J->member[to], kept[to]);
       compared = 1;
     }
@@ -11160,7 +11183,7 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
   if (s == MG_OK) s = mgi_run_expected(ugraph, r->seed, &x, e);
   if (s == MG_OK) s = mgi_run_compiled(ugraph, cfg, &x, r, e);
   if (s == MG_OK && cfg->sym) s = mgi_run_smaller(family, cfg->sym, ugraph->name, r, &small, e);
-  if (s == MG_OK && small) s = mgi_run_rows(ugraph, small, &x, r, e);
+  if (s == MG_OK && small && mgi_rows_alike(ugraph, small)) s = mgi_run_rows(ugraph, small, &x, r, e);
   mgi_tensors_free(&x);
   mg_graph_free(small);
   mg_graph_free(own);
