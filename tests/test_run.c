@@ -110,7 +110,7 @@ static const char fake_runtime[] =
     "#pragma once\n"
     "#include <stdlib.h>\n#include <string.h>\n"
     "typedef void *cudaStream_t, *cudaGraph_t, *cudaGraphExec_t, *cudaEvent_t;\n"
-    "enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorMisalignedAddress = 716 };\n"
+    "enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorMisalignedAddress = 716 };\n"
     "enum { cudaMemcpyDeviceToDevice, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaStreamNonBlocking, cudaStreamCaptureModeThreadLocal };\n"
     "struct cudaDeviceProp { char name[256]; int multiProcessorCount, major, minor, l2CacheSize, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor, regsPerMultiprocessor; size_t sharedMemPerBlockOptin, sharedMemPerMultiprocessor; };\n"
     "#define FAKE static inline cudaError_t\n"
