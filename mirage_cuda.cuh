@@ -290,7 +290,8 @@ typedef struct mg_check_config {
   F(LEAST, int, families, , "families of inputs over them") \
   F(ANY, int, at_last, , "1: of a family: families of inputs, over floats, at the last of its sizes alone: at all would be too much work") \
   F(MOST, int, left_orders, , "fiber orders that were too much work") \
-  F(MOST, int, left_families, , "families that were too much work") \
+  F(MOST, int, left_families, , \
+    "families that were too much work, at most: of which of them a program has inputs is known when they are drawn") \
   F(ANY, int, apart, , \
     "1: the reduced sizes were too much work: kernels ran one by one, watched for races, at full size alone") \
   F(LAST, int, race, , "1: two accesses race, whatever the values: who, where, at which lines") \
@@ -7221,6 +7222,20 @@ MGI_FN int mgi_family_overflows(const mg_graph *g, const mgi_tensors *t) {
   }
   return bad;
 }
+/* The elements of all inputs. */
+MGI_FN int64_t mgi_family_elements(const mg_graph *g, const mgi_tensors *t) {
+  int64_t elements = 0;
+  for (uint32_t k = 0; k < g->n_in; k++) elements += t->in_n[k];
+  return elements;
+}
+/* 0: the family is not for this µGraph. */
+MGI_FN int mgi_family_is_for(const mg_graph *g, const mgi_tensors *t, int family) {
+  int split = 0;
+  if (family == MGI_FAMILY_ABOVE) return mgi_family_elements(g, t) <= MGI_FAMILY_FEW;
+  if (family != MGI_FAMILY_SPREAD && family != MGI_FAMILY_ACROSS) return 1;
+  for (uint32_t j = 1; j < g->n_tensors; j++) split |= mg_split(g, mgi_cu_handle(j));
+  return split;
+}
 /* Draws the family's inputs and evaluates them: twice or more where it is loud, till what a maximum is taken of is some 200 at
    most, beyond what an exponential of f32 holds.  *power: 0, or as another such family has left it.  0: the program has no maximum,
    nor a running one (`shifted`), or its results are beyond what 16 bits hold; rows of one sign are made softer till they are not. */
@@ -7228,14 +7243,11 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
   const void *given[MG_MAX_IN];
   const mg_domain real = mg_domain_real();
   const double want = family >= MGI_FAMILY_BELOW ? 250 : 200;
-  double loud = 1, before = 0, was = 1;
-  int64_t elements = 0;
-  for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k], elements += t->in_n[k];
-  if (family == MGI_FAMILY_ABOVE && elements > MGI_FAMILY_FEW) return 0;
+  const int64_t elements = mgi_family_elements(g, t);
   const int spread = family == MGI_FAMILY_SPREAD || family == MGI_FAMILY_ACROSS;
-  int split = 0;
-  for (uint32_t j = 1; j < g->n_tensors && spread; j++) split |= mg_split(g, mgi_cu_handle(j));
-  if (spread && !split) return 0;
+  double loud = 1, before = 0, was = 1;
+  for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k];
+  if (!mgi_family_is_for(g, t, family)) return 0;
   for (int tries = 0; tries < (elements > MGI_FAMILY_FEW ? 4 : 8); tries++) {
     mgi_heard h = {mg_domain_real(), 0, 0, 0, 0};
     const mg_domain d = mgi_heard_domain(&h);
@@ -8777,12 +8789,12 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
   if (!t->yardstick) mgi_check_keep(t, x, MGI_FAMILY_NORMAL);
   loose.tolerance = MGI_FAMILY_TOLERANCE;
   for (int family = t->yardstick ? 0 : 1; family < MGI_FAMILIES; family++) {
-    if (!mgi_family_reals(g, x, family, t->shifted, t->seed, &power, &r->status, &r->error)) {
-      if (r->status != MG_OK) return;
+    if (t->families && r->families >= t->families) { /* to know whether it would run takes evaluations */
+      r->left_families += mgi_family_is_for(g, x, family);
       continue;
     }
-    if (t->families && r->families >= t->families) {
-      r->left_families++;
+    if (!mgi_family_reals(g, x, family, t->shifted, t->seed, &power, &r->status, &r->error)) {
+      if (r->status != MG_OK) return;
       continue;
     }
     r->families++;
