@@ -9241,7 +9241,7 @@ MGI_FN void mgi_check_say_sizes(const mg_graph *g, char *text, size_t size) {
 }
 
 /* One check: of ugraph and its reduction by text, in files of dir; full: at full size too. */
-enum { MGI_CHECK_AROUND = 8, MGI_CHECK_SIZES };
+enum { MGI_CHECK_AROUND = 8, MGI_CHECK_SIZES = 16 };
 typedef struct mgi_check_job {
   const mg_graph *ugraph;
   mg_reduced small;
@@ -9362,8 +9362,37 @@ MGI_FN int64_t mgi_check_around(const mg_graph *g, uint32_t k, int64_t most, int
   const int bound = c[1] < 256 || whole[1] > most; /* is among them */
   return rest < most ? rest : bound ? most : whole[1];
 }
-/* Raises symbols in at[], one after the other, from their least on until size c is as wanted, or as little more as it can be; `below`:
-   not more than that.  0: it never is, up to the symbols' `most`. */
+/* at[k], the least value from its least on with which size c is `want` or more, up to `most`: one beyond that where it never is. */
+MGI_FN void mgi_check_raise(const mg_graph *g, uint32_t c, int64_t want, uint32_t k, int64_t most, int64_t at[MG_MAX_SYMBOLS]) {
+  int64_t all[MG_MAX_SYMBOLS], from = g->symbol[k].least, to = most + 1;
+  while (from < to) {
+    at[k] = from + (to - from) / 2;
+    if (mg_symbol_values(g, at, all, NULL) != MG_OK || all[c] >= want) to = at[k];
+    else from = at[k] + 1;
+  }
+  at[k] = from;
+}
+enum { MGI_CHECK_STEPS = 64 };
+/* Values in at[], of the symbols that size c hangs on, with which it is as wanted: one symbol steps from its least on, and another is
+   raised to what that takes, the rest are at their least.  0: there are none such. */
+MGI_FN int mgi_check_exactly(const mg_graph *g, uint32_t c, int64_t want, const int *of, const int64_t *most, int64_t at[MG_MAX_SYMBOLS]) {
+  int64_t all[MG_MAX_SYMBOLS];
+  for (uint32_t k = 0; k < g->n_symbols; k++)
+    if (of[k]) at[k] = g->symbol[k].least;
+  for (uint32_t j = 0; j < g->n_symbols; j++)
+    for (uint32_t k = 0; k < g->n_symbols && of[j]; k++) {
+      for (int64_t step = 0; of[k] && k != j && step < MGI_CHECK_STEPS && g->symbol[j].least + step <= most[j]; step++) {
+        at[j] = g->symbol[j].least + step;
+        mgi_check_raise(g, c, want, k, most[k], at);
+        if (at[k] <= most[k] && mg_symbol_values(g, at, all, NULL) == MG_OK && all[c] == want) return 1;
+      }
+      if (of[k]) at[k] = g->symbol[k].least;
+      at[j] = g->symbol[j].least;
+    }
+  return 0;
+}
+/* Values in at[] of the symbols that size c hangs on, with which it is as wanted, or, as these are raised one after the other from their
+   least on, as little more as it can be; `below`: not more than that.  0: it never is, up to the symbols' `most`. */
 MGI_FN int mgi_check_reach(const mg_graph *g, uint32_t c, int64_t want, int below, const int64_t *most, int64_t at[MG_MAX_SYMBOLS]) {
   int64_t least[MG_MAX_SYMBOLS], all[MG_MAX_SYMBOLS];
   int of[MG_MAX_SYMBOLS] = {0}; /* it hangs on the symbol */
@@ -9372,45 +9401,46 @@ MGI_FN int mgi_check_reach(const mg_graph *g, uint32_t c, int64_t want, int belo
     least[k] = g->symbol[k].most;
     of[k] = mg_symbol_values(g, least, all, NULL) == MG_OK && all[c] != g->symbol[c].least;
     least[k] = g->symbol[k].least;
-    if (of[k]) at[k] = least[k];
   }
+  if (mgi_check_exactly(g, c, want, of, most, at)) return 1;
   for (uint32_t k = 0; k < g->n_symbols; k++) {
-    int64_t from = g->symbol[k].least, to = most[k] + 1;
-    while (of[k] && from < to) {
-      at[k] = from + (to - from) / 2;
-      if (mg_symbol_values(g, at, all, NULL) != MG_OK || all[c] >= want + below) to = at[k];
-      else from = at[k] + 1;
-    }
     if (!of[k]) continue;
-    at[k] = from <= most[k] ? from - below : most[k];
-    if (from <= most[k]) return at[k] >= g->symbol[k].least;
+    mgi_check_raise(g, c, want + below, k, most[k], at);
+    if (at[k] <= most[k]) return (at[k] -= below) >= g->symbol[k].least;
+    at[k] = most[k];
   }
   return 0;
 }
 /* Rows of J->size for a family with computed sizes: around chunks of each size that inputs have; symbols that it does not hang on are
    at their least and their most in turn. */
 MGI_FN int mgi_check_computed(mgi_check_job *J) {
-  static const uint8_t order[MGI_CHECK_AROUND] = {0, 7, 3, 1, 2, 6, 4, 5}; /* what matters first */
+  static const uint8_t order[MGI_CHECK_AROUND] = {0, 6, 4, 5, 7, 3, 1, 2}; /* what matters first: the edges of the greatest chunk */
   const mg_graph *g = J->ugraph;
   const int64_t *most = J->size[MGI_CHECK_SIZES];
-  int64_t all[MG_MAX_SYMBOLS];
+  int64_t all[MG_MAX_SYMBOLS], has[MGI_CHECK_SIZES][MG_MAX_SYMBOLS];
   int rows = 0;
   if (mg_symbol_values(g, most, all, NULL) != MG_OK) return 0;
   for (int j = 0; j < MGI_CHECK_AROUND; j++)
-    for (uint32_t c = 0; c < mg_n_sizes(g) && rows < MGI_CHECK_AROUND; c++) {
+    for (uint32_t c = 0; c < mg_n_sizes(g) && rows < MGI_CHECK_SIZES; c++) {
       int64_t whole[2], *at = J->size[rows];
       int own = 0, again = 0, to = rows;
       for (uint32_t i = 0; i < g->n_in * MG_MAX_RANK; i++) own |= g->in_symbol[i / MG_MAX_RANK][i % MG_MAX_RANK] == c + 1;
       for (uint32_t k = 0; k < g->n_symbols; k++) at[k] = rows % 2 ? most[k] : g->symbol[k].least;
       const int64_t last = mgi_check_around(g, c, all[c], whole);
       const int64_t want[MGI_CHECK_AROUND] = {g->symbol[c].least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
-      if (!own || !mgi_check_reach(g, c, want[order[j]], order[j] == 1 || order[j] == 4, most, at)) continue;
+      for (int r = 0; r < rows; r++) again |= has[r][c] == want[order[j]];
+      if (!own || again || !mgi_check_reach(g, c, want[order[j]], order[j] == 1 || order[j] == 4, most, at)) continue;
       for (int r = 0; r < rows; r++) again |= !memcmp(J->size[r], at, g->n_symbols * sizeof *at);
-      if (again) continue;
-      int64_t row[MG_MAX_SYMBOLS];
+      if (again || mg_symbol_values(g, at, has[rows], NULL) != MG_OK) continue;
+      int64_t row[MG_MAX_SYMBOLS], sizes[MG_MAX_SYMBOLS];
       memcpy(row, at, sizeof row);
-      for (; to > 0 && J->size[to - 1][0] > row[0]; to--) memcpy(J->size[to], J->size[to - 1], sizeof row);
+      memcpy(sizes, has[rows], sizeof sizes);
+      for (; to > 0 && J->size[to - 1][0] > row[0]; to--) {
+        memcpy(J->size[to], J->size[to - 1], sizeof row);
+        memcpy(has[to], has[to - 1], sizeof sizes);
+      }
       memcpy(J->size[to], row, sizeof row);
+      memcpy(has[to], sizes, sizeof sizes);
       rows++;
     }
   return rows;
