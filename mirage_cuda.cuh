@@ -9195,7 +9195,6 @@ MGI_FN void mgi_check_lines(const char *dir, const char *build, const char *text
 #define MGI_CHECK_WORK_MOST 1.2e9
 #define MGI_CHECK_LAUNCHES 3.6e9
 #define MGI_CHECK_TOGETHER 6.4e9
-#define MGI_CHECK_LIGHT 2e7 /* up to so much together a faster compilation takes less than faster code saves */
 enum { MGI_CHECK_FEW = 4, MGI_CHECK_ORDERS = 8, MGI_CHECK_ELEMENTS = 1 << 25 };
 MGI_FN void mgi_check_cost_op(const mg_graph *g, const mg_op_node *o, double times, int grouped, double cost[MGI_COSTS]) {
   const mg_shape *to = &g->tensors[o->n_out ? o->out[0].id : o->in[0].id].shape;
@@ -9637,13 +9636,10 @@ MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char 
   char *define = (char *)malloc(room * MGI_CHECK_DEFINE), source[600], right[600], out[MGI_CHECK_BUILDS][600], include[600];
   mgi_child child[MGI_CHECK_BUILDS];
   int n = 0, defines = 0, started = 0, full = 0, apart = 0, reduced = 0;
-  double work[2] = {0}; /* of launches at reduced sizes, and of whole ones at full size */
   mg_status s = argv && define ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory");
   for (int k = 0; k < n_jobs && s == MG_OK; k++) {
     mg_classes c;
     full |= J[k].full, apart |= J[k].apart, reduced |= !J[k].apart;
-    work[0] += J[k].apart ? 0 : J[k].all;
-    work[1] += J[k].full ? mgi_check_work(J[k].member[MGI_CHECK_SIZES] ? J[k].member[MGI_CHECK_SIZES] : J[k].ugraph) : 0;
     s = J[k].apart ? MG_OK : mg_classes_of(J[k].ugraph, &c, e);
     if (s != MG_OK || J[k].apart) continue;
     const int of = mgi_check_defines(J[k].ugraph, &c, &J[k].small, J->text, define + (size_t)MGI_CHECK_DEFINE * (size_t)defines, e);
@@ -9659,11 +9655,10 @@ MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char 
   snprintf(include, sizeof include, "-I%s", headers);
   snprintf(source, sizeof source, "%s/kernel.cu", J->dir);
   snprintf(right, sizeof right, "%s/right.cu", J->dir);
-  const char *fixed[] = {cxx, "-std=c++17", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
+  const char *fixed[] = {cxx, "-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
   static const char *const fields[] = {"-DMG_EMULATE_FIELD", "-pthread"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
   for (int k = 0; k < defines; k++) argv[n++] = define + MGI_CHECK_DEFINE * k;
-  int at_level = n++;
   argv[n++] = "-o";
   int at_out = n;
   static const int order[MGI_CHECK_BUILDS] = {0, 1, MGI_CHECK_BUILD_RIGHT, 2, 3}; /* those without the sizes last: they take their place */
@@ -9673,11 +9668,9 @@ MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char 
     const int watched = k == 1 || (k == 3 && apart); /* races do not depend on values: of each range one build watches */
     n = at_out;
     if (k == 2 || k == 3) { /* without the sizes */
-      n -= 2 + defines;
-      at_level = n++;
+      n -= 1 + defines;
       argv[n++] = "-o";
     }
-    argv[at_level] = work[k == 2 || k == 3] <= MGI_CHECK_LIGHT ? "-Og" : "-O1";
     snprintf(out[k], sizeof out[k], "%s/%s.so", J->dir, mgi_check_builds[k]);
     argv[n++] = out[k];
     for (int a = 0; a < (watched ? 7 : k == 1 || k == 3 || k == MGI_CHECK_BUILD_RIGHT ? 0 : 2); a++) argv[n++] = watched ? floats[a] : fields[a];
