@@ -290,7 +290,8 @@ typedef struct mg_check_config {
   F(LEAST, int, families, , "families of inputs over them") \
   F(ANY, int, at_last, , "1: of a family: families of inputs, over floats, at the last of its sizes alone: at all would be too much work") \
   F(MOST, int, left_orders, , "fiber orders that were too much work") \
-  F(MOST, int, left_families, , "families that were too much work") \
+  F(MOST, int, left_families, , \
+    "families that were too much work, at most: of which of them a program has inputs is known when they are drawn") \
   F(ANY, int, apart, , \
     "1: the reduced sizes were too much work: kernels ran one by one, watched for races, at full size alone") \
   F(LAST, int, race, , "1: two accesses race, whatever the values: who, where, at which lines") \
@@ -7221,6 +7222,20 @@ MGI_FN int mgi_family_overflows(const mg_graph *g, const mgi_tensors *t) {
   }
   return bad;
 }
+/* The elements of all inputs. */
+MGI_FN int64_t mgi_family_elements(const mg_graph *g, const mgi_tensors *t) {
+  int64_t elements = 0;
+  for (uint32_t k = 0; k < g->n_in; k++) elements += t->in_n[k];
+  return elements;
+}
+/* 0: the family is not for this µGraph. */
+MGI_FN int mgi_family_is_for(const mg_graph *g, const mgi_tensors *t, int family) {
+  int split = 0;
+  if (family == MGI_FAMILY_ABOVE) return mgi_family_elements(g, t) <= MGI_FAMILY_FEW;
+  if (family != MGI_FAMILY_SPREAD && family != MGI_FAMILY_ACROSS) return 1;
+  for (uint32_t j = 1; j < g->n_tensors; j++) split |= mg_split(g, mgi_cu_handle(j));
+  return split;
+}
 /* Draws the family's inputs and evaluates them: twice or more where it is loud, till what a maximum is taken of is some 200 at
    most, beyond what an exponential of f32 holds.  *power: 0, or as another such family has left it.  0: the program has no maximum,
    nor a running one (`shifted`), or its results are beyond what 16 bits hold; rows of one sign are made softer till they are not. */
@@ -7228,14 +7243,11 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
   const void *given[MG_MAX_IN];
   const mg_domain real = mg_domain_real();
   const double want = family >= MGI_FAMILY_BELOW ? 250 : 200;
-  double loud = 1, before = 0, was = 1;
-  int64_t elements = 0;
-  for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k], elements += t->in_n[k];
-  if (family == MGI_FAMILY_ABOVE && elements > MGI_FAMILY_FEW) return 0;
+  const int64_t elements = mgi_family_elements(g, t);
   const int spread = family == MGI_FAMILY_SPREAD || family == MGI_FAMILY_ACROSS;
-  int split = 0;
-  for (uint32_t j = 1; j < g->n_tensors && spread; j++) split |= mg_split(g, mgi_cu_handle(j));
-  if (spread && !split) return 0;
+  double loud = 1, before = 0, was = 1;
+  for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k];
+  if (!mgi_family_is_for(g, t, family)) return 0;
   for (int tries = 0; tries < (elements > MGI_FAMILY_FEW ? 4 : 8); tries++) {
     mgi_heard h = {mg_domain_real(), 0, 0, 0, 0};
     const mg_domain d = mgi_heard_domain(&h);
@@ -8157,20 +8169,22 @@ static const double mgi_check_weight[MGI_COSTS] = {1, 1.8, 14, 25, 50};
 typedef struct mgi_sample { int64_t at[4]; mg_box want[MG_MAX_OUT]; } mgi_sample; /* by axis 1, 2, 3 */
 enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_SHARE = 2000000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64, MGI_SAMPLE_PARTS = 8 }; /* WORK: of kernels that run whole, and of further places; SHARE: half of what the first and the last places take, of all kernels of a file; MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place; PARTS: of what is left, one is the next operator's */
 
-/* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis bits. */
-MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const int64_t *at, unsigned merged, mg_box *box) {
+/* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis bits.  Chunks are
+   those of `whole`, that kernel in the family of which it is a member, or itself, which stores `all` there. */
+MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const mg_graph *whole, const mg_shape *all, const int64_t *at, unsigned merged, mg_box *box) {
   memset(box, 0, sizeof *box);
   for (uint32_t a = 1; a <= 3; a++)
     if (sub->axes[a].extent > 1 && !(merged >> a & 1) && o->map.to[a] < 0 && at[a]) return 1; /* another block stores it */
   for (int d = 0; d < to->rank; d++) {
-    int64_t lo = 0, n = to->dim[d];
-    int whole = 0, cut = 0;
+    int64_t lo = 0, n = to->dim[d], chunk = all->dim[d];
+    int every = 0, cut = 0;
     for (uint32_t a = 1; a <= 3; a++)
-      if (o->map.to[a] == d && sub->axes[a].extent > 1) *(merged >> a & 1 ? &whole : &cut) = 1;
-    if (whole && cut) return 0;
+      if (o->map.to[a] == d && sub->axes[a].extent > 1) *(merged >> a & 1 ? &every : &cut) = 1;
+    if (every && cut) return 0;
     for (uint32_t a = 1; a <= 3 && cut; a++) {
       if (o->map.to[a] != d) continue;
-      const int64_t chunk = mg_ceil_div(n, sub->axes[a].extent), from = at[a] * chunk < n ? at[a] * chunk : n;
+      chunk = mg_ceil_div(chunk, whole->axes[a].extent);
+      const int64_t from = at[a] * chunk < n ? at[a] * chunk : n;
       lo += from;
       n = n - from < chunk ? n - from : chunk;
     }
@@ -8234,10 +8248,10 @@ MGI_FN uint32_t mgi_cd_last(const mg_graph *g) {
   while (op > 1 && mg_renames(g, op)) op--;
   return op;
 }
-/* Draws the places, none twice; 0 if what one stores is no box. */
-MGI_FN int mgi_sample_places(mgi_sampler *S, mgi_check_record *r) {
-  const mg_graph *g = S->g, *sub = S->sub;
-  const mg_op_node *last = &g->ops[mgi_cd_last(g)];
+/* Draws the places of operator `which` of the task's graph, none twice; 0 if what one stores is no box. */
+MGI_FN int mgi_sample_places(mgi_sampler *S, const mg_graph *task, uint32_t which, mgi_check_record *r) {
+  const mg_graph *g = S->g, *sub = S->sub, *family = S->t->family ? S->t->family : task;
+  const mg_op_node *last = &g->ops[mgi_cd_last(g)], *kernel = &family->ops[which];
   int most = S->t->samples > 16 ? 16 : S->t->samples, outs = 0;
   unsigned stored = 0;
   uint32_t store[MG_MAX_OUT];
@@ -8269,7 +8283,8 @@ MGI_FN int mgi_sample_places(mgi_sampler *S, mgi_check_record *r) {
     for (uint32_t k = 0; k < g->n_out; k++) {
       const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
       if (S->of[k] < 0) continue;
-      if (!mgi_sample_box(sub, &sub->ops[store[S->of[k]]], shape, s->at, S->merged, &s->want[k])) {
+      const mg_shape *all = &family->tensors[kernel->out[S->of[k]].id].shape;
+      if (!mgi_sample_box(sub, &sub->ops[store[S->of[k]]], shape, kernel->sub, all, s->at, S->merged, &s->want[k])) {
         snprintf(r->unsampled, sizeof r->unsampled, "a dimension of %.60s is cut over merged and other axes", mg_tensor_of(g, g->out[k])->name);
         return 0;
       }
@@ -8651,7 +8666,7 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   const uint64_t were = r->sampled;
   double took = 0; /* the blocks of a whole operator, of which few elements are looked at */
   if (!rc && whole && !mgi_sample_places_whole(&one, program, o, &took)) snprintf(why, n, "a block of it is too much work"), rc = -1, took = 0;
-  if (!rc && (whole || mgi_sample_places(&one, r))) mgi_sample_all(&one, name, r);
+  if (!rc && (whole || mgi_sample_places(&one, program, o, r))) mgi_sample_all(&one, name, r);
   *ran = r->sampled > were;
   S->spent += one.spent + took;
   if (!said && r->unsampled[0]) snprintf(why, n, "%.110s", r->unsampled), r->unsampled[0] = 0;
@@ -8676,7 +8691,7 @@ MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, const mgi_check_task *
     S.sub = last->sub;
     for (uint32_t a = 1; a <= 3; a++) S.strided |= S.last.last_grid[a - 1] != S.sub->axes[a].extent;
     S.before |= S.strided;
-    whole = mgi_sample_places(&S, r) && mgi_sample_affordable(&S, r);
+    whole = mgi_sample_places(&S, g, mgi_cd_last(g), r) && mgi_sample_affordable(&S, r);
     if (S.strided && r->status == MG_OK && !whole) /* right or wrong, a grid of its own is not compared */
       r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "undecided: %.80s is launched on %lld x %lld x %lld blocks, its µGraph has %lld x %lld x %lld, and at full size all of them are too many to run: %.80s", S.last.last,
                           (long long)S.last.last_grid[0], (long long)S.last.last_grid[1], (long long)S.last.last_grid[2], (long long)S.sub->axes[1].extent, (long long)S.sub->axes[2].extent,
@@ -8774,12 +8789,12 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
   if (!t->yardstick) mgi_check_keep(t, x, MGI_FAMILY_NORMAL);
   loose.tolerance = MGI_FAMILY_TOLERANCE;
   for (int family = t->yardstick ? 0 : 1; family < MGI_FAMILIES; family++) {
-    if (!mgi_family_reals(g, x, family, t->shifted, t->seed, &power, &r->status, &r->error)) {
-      if (r->status != MG_OK) return;
+    if (t->families && r->families >= t->families) { /* to know whether it would run takes evaluations */
+      r->left_families += mgi_family_is_for(g, x, family);
       continue;
     }
-    if (t->families && r->families >= t->families) {
-      r->left_families++;
+    if (!mgi_family_reals(g, x, family, t->shifted, t->seed, &power, &r->status, &r->error)) {
+      if (r->status != MG_OK) return;
       continue;
     }
     r->families++;
@@ -9226,7 +9241,7 @@ MGI_FN void mgi_check_say_sizes(const mg_graph *g, char *text, size_t size) {
 }
 
 /* One check: of ugraph and its reduction by text, in files of dir; full: at full size too. */
-enum { MGI_CHECK_AROUND = 8, MGI_CHECK_SIZES };
+enum { MGI_CHECK_AROUND = 8, MGI_CHECK_SIZES = 16 };
 typedef struct mgi_check_job {
   const mg_graph *ugraph;
   mg_reduced small;
@@ -9277,14 +9292,34 @@ MGI_FN unsigned char *mgi_check_kept(const mgi_check_job *J, int at) {
   if (f) fclose(f);
   return kept;
 }
+/* What both tensors have. */
+MGI_FN mg_shape mgi_shape_of_both(const mg_tensor_info *x, const mg_tensor_info *y) {
+  mg_shape both = x->shape;
+  for (int d = 0; d < both.rank; d++)
+    if (y->shape.dim[d] < both.dim[d]) both.dim[d] = y->shape.dim[d];
+  return both;
+}
+/* 1 if rows that both members have are one function of the same rows of inputs: what is filled in by definition is the same wherever
+   both have it.  Of a causal mask it is not, where query 0 sees more keys in one of them. */
+MGI_FN int mgi_rows_alike(const mg_graph *g, const mg_graph *h) {
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]), *y = mg_tensor_of(h, h->in[k]);
+    const mg_shape both = mgi_shape_of_both(x, y);
+    int64_t stride[2][MG_MAX_RANK];
+    if (!x->fill) continue;
+    mg_strides(x, stride[0]);
+    mg_strides(y, stride[1]);
+    for (int64_t i = 0, n = mg_shape_elements(&both); i < n; i++)
+      if (mg_filled(x, mgi_cd_place(&both, stride[0], i)) != mg_filled(y, mgi_cd_place(&both, stride[1], i))) return 0;
+  }
+  return 1;
+}
 /* 1 if the elements that both members have, at the same indices, are of the same bits. */
 MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, const mg_graph *h, const unsigned char *its) {
   for (uint32_t k = 0; k < g->n_out; k++) {
     const mg_tensor_info *x = mg_tensor_of(g, g->out[k]), *y = mg_tensor_of(h, h->out[k]);
+    const mg_shape both = mgi_shape_of_both(x, y);
     int64_t stride[2][MG_MAX_RANK];
-    mg_shape both = x->shape;
-    for (int d = 0; d < both.rank; d++)
-      if (y->shape.dim[d] < both.dim[d]) both.dim[d] = y->shape.dim[d];
     mg_strides(x, stride[0]);
     mg_strides(y, stride[1]);
     for (int64_t i = 0, n = mg_shape_elements(&both); i < n; i++)
@@ -9294,7 +9329,7 @@ MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, con
   }
   return 1;
 }
-/* What the members' floats kept, each two with the same sums against each other: r->rows.  The files are removed. */
+/* What the members' floats kept, each two with the same sums, whose rows are alike, against each other: r->rows.  The files are removed. */
 MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
   unsigned char *kept[MGI_CHECK_SIZES];
   char path[540];
@@ -9302,7 +9337,7 @@ MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
   for (int at = 0; at < J->n_sizes; at++) lost |= (kept[at] = mgi_check_kept(J, at)) == NULL;
   for (int at = 1; at < J->n_sizes && !lost; at++)
     for (int to = 0; to < at; to++) {
-      if (!mgi_check_sums_alike(J, at, to)) continue;
+      if (!mgi_check_sums_alike(J, at, to) || !mgi_rows_alike(J->member[at], J->member[to])) continue;
       differ |= !mgi_check_same_rows(J->member[at], kept[at], J->member[to], kept[to]);
       compared = 1;
     }
@@ -9327,8 +9362,37 @@ MGI_FN int64_t mgi_check_around(const mg_graph *g, uint32_t k, int64_t most, int
   const int bound = c[1] < 256 || whole[1] > most; /* is among them */
   return rest < most ? rest : bound ? most : whole[1];
 }
-/* Raises symbols in at[], one after the other, from their least on until size c is as wanted, or as little more as it can be; `below`:
-   not more than that.  0: it never is, up to the symbols' `most`. */
+/* at[k], the least value from its least on with which size c is `want` or more, up to `most`: one beyond that where it never is. */
+MGI_FN void mgi_check_raise(const mg_graph *g, uint32_t c, int64_t want, uint32_t k, int64_t most, int64_t at[MG_MAX_SYMBOLS]) {
+  int64_t all[MG_MAX_SYMBOLS], from = g->symbol[k].least, to = most + 1;
+  while (from < to) {
+    at[k] = from + (to - from) / 2;
+    if (mg_symbol_values(g, at, all, NULL) != MG_OK || all[c] >= want) to = at[k];
+    else from = at[k] + 1;
+  }
+  at[k] = from;
+}
+enum { MGI_CHECK_STEPS = 64 };
+/* Values in at[], of the symbols that size c hangs on, with which it is as wanted: one symbol steps from its least on, and another is
+   raised to what that takes, the rest are at their least.  0: there are none such. */
+MGI_FN int mgi_check_exactly(const mg_graph *g, uint32_t c, int64_t want, const int *of, const int64_t *most, int64_t at[MG_MAX_SYMBOLS]) {
+  int64_t all[MG_MAX_SYMBOLS];
+  for (uint32_t k = 0; k < g->n_symbols; k++)
+    if (of[k]) at[k] = g->symbol[k].least;
+  for (uint32_t j = 0; j < g->n_symbols; j++)
+    for (uint32_t k = 0; k < g->n_symbols && of[j]; k++) {
+      for (int64_t step = 0; of[k] && k != j && step < MGI_CHECK_STEPS && g->symbol[j].least + step <= most[j]; step++) {
+        at[j] = g->symbol[j].least + step;
+        mgi_check_raise(g, c, want, k, most[k], at);
+        if (at[k] <= most[k] && mg_symbol_values(g, at, all, NULL) == MG_OK && all[c] == want) return 1;
+      }
+      if (of[k]) at[k] = g->symbol[k].least;
+      at[j] = g->symbol[j].least;
+    }
+  return 0;
+}
+/* Values in at[] of the symbols that size c hangs on, with which it is as wanted, or, as these are raised one after the other from their
+   least on, as little more as it can be; `below`: not more than that.  0: it never is, up to the symbols' `most`. */
 MGI_FN int mgi_check_reach(const mg_graph *g, uint32_t c, int64_t want, int below, const int64_t *most, int64_t at[MG_MAX_SYMBOLS]) {
   int64_t least[MG_MAX_SYMBOLS], all[MG_MAX_SYMBOLS];
   int of[MG_MAX_SYMBOLS] = {0}; /* it hangs on the symbol */
@@ -9337,45 +9401,46 @@ MGI_FN int mgi_check_reach(const mg_graph *g, uint32_t c, int64_t want, int belo
     least[k] = g->symbol[k].most;
     of[k] = mg_symbol_values(g, least, all, NULL) == MG_OK && all[c] != g->symbol[c].least;
     least[k] = g->symbol[k].least;
-    if (of[k]) at[k] = least[k];
   }
+  if (mgi_check_exactly(g, c, want, of, most, at)) return 1;
   for (uint32_t k = 0; k < g->n_symbols; k++) {
-    int64_t from = g->symbol[k].least, to = most[k] + 1;
-    while (of[k] && from < to) {
-      at[k] = from + (to - from) / 2;
-      if (mg_symbol_values(g, at, all, NULL) != MG_OK || all[c] >= want + below) to = at[k];
-      else from = at[k] + 1;
-    }
     if (!of[k]) continue;
-    at[k] = from <= most[k] ? from - below : most[k];
-    if (from <= most[k]) return at[k] >= g->symbol[k].least;
+    mgi_check_raise(g, c, want + below, k, most[k], at);
+    if (at[k] <= most[k]) return (at[k] -= below) >= g->symbol[k].least;
+    at[k] = most[k];
   }
   return 0;
 }
 /* Rows of J->size for a family with computed sizes: around chunks of each size that inputs have; symbols that it does not hang on are
    at their least and their most in turn. */
 MGI_FN int mgi_check_computed(mgi_check_job *J) {
-  static const uint8_t order[MGI_CHECK_AROUND] = {0, 7, 3, 1, 2, 6, 4, 5}; /* what matters first */
+  static const uint8_t order[MGI_CHECK_AROUND] = {0, 6, 4, 5, 7, 3, 1, 2}; /* what matters first: the edges of the greatest chunk */
   const mg_graph *g = J->ugraph;
   const int64_t *most = J->size[MGI_CHECK_SIZES];
-  int64_t all[MG_MAX_SYMBOLS];
+  int64_t all[MG_MAX_SYMBOLS], has[MGI_CHECK_SIZES][MG_MAX_SYMBOLS];
   int rows = 0;
   if (mg_symbol_values(g, most, all, NULL) != MG_OK) return 0;
   for (int j = 0; j < MGI_CHECK_AROUND; j++)
-    for (uint32_t c = 0; c < mg_n_sizes(g) && rows < MGI_CHECK_AROUND; c++) {
+    for (uint32_t c = 0; c < mg_n_sizes(g) && rows < MGI_CHECK_SIZES; c++) {
       int64_t whole[2], *at = J->size[rows];
       int own = 0, again = 0, to = rows;
       for (uint32_t i = 0; i < g->n_in * MG_MAX_RANK; i++) own |= g->in_symbol[i / MG_MAX_RANK][i % MG_MAX_RANK] == c + 1;
       for (uint32_t k = 0; k < g->n_symbols; k++) at[k] = rows % 2 ? most[k] : g->symbol[k].least;
       const int64_t last = mgi_check_around(g, c, all[c], whole);
       const int64_t want[MGI_CHECK_AROUND] = {g->symbol[c].least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
-      if (!own || !mgi_check_reach(g, c, want[order[j]], order[j] == 1 || order[j] == 4, most, at)) continue;
+      for (int r = 0; r < rows; r++) again |= has[r][c] == want[order[j]];
+      if (!own || again || !mgi_check_reach(g, c, want[order[j]], order[j] == 1 || order[j] == 4, most, at)) continue;
       for (int r = 0; r < rows; r++) again |= !memcmp(J->size[r], at, g->n_symbols * sizeof *at);
-      if (again) continue;
-      int64_t row[MG_MAX_SYMBOLS];
+      if (again || mg_symbol_values(g, at, has[rows], NULL) != MG_OK) continue;
+      int64_t row[MG_MAX_SYMBOLS], sizes[MG_MAX_SYMBOLS];
       memcpy(row, at, sizeof row);
-      for (; to > 0 && J->size[to - 1][0] > row[0]; to--) memcpy(J->size[to], J->size[to - 1], sizeof row);
+      memcpy(sizes, has[rows], sizeof sizes);
+      for (; to > 0 && J->size[to - 1][0] > row[0]; to--) {
+        memcpy(J->size[to], J->size[to - 1], sizeof row);
+        memcpy(has[to], has[to - 1], sizeof sizes);
+      }
       memcpy(J->size[to], row, sizeof row);
+      memcpy(has[to], sizes, sizeof sizes);
       rows++;
     }
   return rows;
@@ -11160,7 +11225,7 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
   if (s == MG_OK) s = mgi_run_expected(ugraph, r->seed, &x, e);
   if (s == MG_OK) s = mgi_run_compiled(ugraph, cfg, &x, r, e);
   if (s == MG_OK && cfg->sym) s = mgi_run_smaller(family, cfg->sym, ugraph->name, r, &small, e);
-  if (s == MG_OK && small) s = mgi_run_rows(ugraph, small, &x, r, e);
+  if (s == MG_OK && small && mgi_rows_alike(ugraph, small)) s = mgi_run_rows(ugraph, small, &x, r, e);
   mgi_tensors_free(&x);
   mg_graph_free(small);
   mg_graph_free(own);

@@ -1771,7 +1771,7 @@ static int check_and_print(const options *o, const mg_graph *g, const char *cu, 
   if (r->apart)
     fprintf(f, "  not run: all kernels one after the other, as the least sizes take %.2g operations a launch: what one hands to the next, and further fiber orders (--full runs them)\n", r->work);
   else if (r->left_orders || r->left_families)
-    fprintf(f, "  not run: %d fiber orders and %d families of inputs, as a launch takes %.2g operations (--full runs them)\n", r->left_orders, r->left_families, r->work);
+    fprintf(f, "  not run: %d fiber orders and at most %d families of inputs, as a launch takes %.2g operations (--full runs them)\n", r->left_orders, r->left_families, r->work);
   if (r->sampled) fprintf(f, "  full size: %llu blocks, %llu elements compared; %llu blocks over floats\n", (unsigned long long)r->sampled, (unsigned long long)r->sampled_compared, (unsigned long long)r->sampled_floats);
   if (r->unsampled[0]) fprintf(f, "  full size: %s: %s\n", r->sampled ? "no more blocks" : "no blocks", r->unsampled);
   fprintf(f, "  host: %d launches without blocks: other buffers, two threads, calls that fail\n", r->host_calls);

@@ -848,6 +848,27 @@ static void rows_have_the_same_bits(void **state) {
   }
 }
 
+/* The queries are the last of the keys: of more queries each sees fewer keys, and no bits are compared; of more batches each has its
+   mask, and bits are. */
+static void rows_under_a_mask(void **state) {
+#define MASKED_ROWS(sym, x, mask) \
+  "program f\n" sym "input X : f32[" x "]\ninput C : f32[" mask "] = causal\nO = kernel grid=(x=n) threads=32 {\n  x = load X {x->0}\n"
+  static const struct { const char *text; int rows; } of[] = {
+      {MASKED_ROWS("sym n in 1..9\n", "n, 12", "n, 12") "  c = load C {x->0}\n  o = add(x, c)\n  store o {x->0}\n}\noutput O\n", 0},
+      {MASKED_ROWS("sym n in 1..9\n", "n, 4, 8", "4, 8") "  c = load C {x->*}\n  o = add(x, c)\n  store o {x->0}\n}\noutput O\n", 1}};
+  mg_check_report r;
+  mg_error e;
+  char *cu;
+  (void)state;
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    mg_graph *g = parse(of[k].text);
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (r.rows != of[k].rows) fail_msg("case %d: rows %d", (int)k, r.rows);
+    mg_string_free(cu), mg_graph_free(g);
+  }
+}
+
 /* Blocks that begin elsewhere in a loop do so by axes that count no n: else a row's sums have another order where n has more blocks. */
 static void turns_do_not_follow_a_symbol(void **state) {
   mg_graph *g = parse("program f\nsym n in 17..64\ninput X : f16[n, 512]\ninput W : f16[512, 64]\nO = kernel grid=(x=ceil(n/16), y=4) threads=128 {\n"
@@ -864,6 +885,28 @@ static void turns_do_not_follow_a_symbol(void **state) {
   assert_int_equal(r.rows, 1);
   mg_string_free(cu);
   mg_graph_free(g);
+}
+
+/* A kernel's chunks are the family's, whatever the size: 200 rows are 64, 64, 64 and 8, not 50 each.  As the last kernel, and alone. */
+static void blocks_at_full_size_have_their_chunks(void **state) {
+#define OF_CHUNKS(out, end)                                                                                                          \
+  "program f\nsym n in 1..200 of 256\ninput X : f16[n, 64]\n" out " = kernel grid=(x=ceil(n/64)) threads=64 {\n  x = load X {x->0}\n" \
+  "  o = exp(x)\n  store o {x->0}\n}\n" end "output O\n"
+  static const char *const of[] = {OF_CHUNKS("O", ""), OF_CHUNKS("T", "O = sum(T, dim=1)\n")};
+  mg_check_config c;
+  mg_check_report r;
+  mg_error e;
+  char *cu;
+  (void)state;
+  memset(&c, 0, sizeof c);
+  c.seeds = 1, c.samples = 2;
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    mg_graph *g = parse(of[k]);
+    assert_int_equal(mg_cuda_emit(g, NULL, &cu, &e), MG_OK);
+    if (mg_cuda_check(NULL, cu, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (!strstr(r.sizes, "blocks of 200") || r.sampled < 2) fail_msg("%s; %d blocks", r.sizes, (int)r.sampled);
+    mg_string_free(cu), mg_graph_free(g);
+  }
 }
 
 /* Tensors of 2*10^12 bytes: a family runs at the greatest sizes that can be held, what has no symbol is told which tensor it is. */
@@ -1118,11 +1161,11 @@ int main(void) {
                                      cmocka_unit_test(ranges_lose_little_by_times),
                                      cmocka_unit_test(what_ended_it_is_said),   cmocka_unit_test(more_than_a_few_say_why),
                                      cmocka_unit_test(a_grid_has_an_end),
-                                     cmocka_unit_test(rows_have_the_same_bits), cmocka_unit_test(turns_do_not_follow_a_symbol),
+                                     cmocka_unit_test(rows_have_the_same_bits), cmocka_unit_test(rows_under_a_mask), cmocka_unit_test(turns_do_not_follow_a_symbol),
                                      cmocka_unit_test(what_is_contracted_is_equal_at_values),
                                      cmocka_unit_test(what_is_right_at_few_sizes_is_wrong),
                                      cmocka_unit_test(any_number_of_reshapes_is_read),
-                                     cmocka_unit_test(what_cannot_be_held_is_said), cmocka_unit_test(a_search_takes_its_bounds), cmocka_unit_test(ranges_of_what_is_contracted),
+                                     cmocka_unit_test(what_cannot_be_held_is_said), cmocka_unit_test(blocks_at_full_size_have_their_chunks), cmocka_unit_test(a_search_takes_its_bounds), cmocka_unit_test(ranges_of_what_is_contracted),
                                      cmocka_unit_test(a_contraction_ends_at_its_edge),
                                      cmocka_unit_test(a_file_of_boxes_runs_at_every_size),
                                      cmocka_unit_test(maxima_are_of_one_range),
