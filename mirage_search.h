@@ -8858,7 +8858,6 @@ typedef struct mgi_se_chains {
   int n, most;                               /* down-sets; kernels */
   const int32_t *id;
   mgi_se_piece *piece;
-  double *before, *after;                    /* by down-set: what comes before it and after it takes at least */
   double *cost;                              /* cost[k * n + b]: the b-th down-set in k kernels, by what is known */
   int16_t *from;                             /* and the one before it */
   uint8_t *by;                               /* between them: 1: library kernels */
@@ -8868,14 +8867,6 @@ typedef struct mgi_se_chains {
 MGI_FN double mgi_se_chains_fill(mgi_se_chains *H) {
   const int n = H->n;
   double best = 1e18;
-  for (int b = 0; b < n; b++) {
-    H->before[b] = b ? 1e18 : 0;
-    for (int a = 0; a < b; a++) if (H->id[a * n + b] >= 0 && H->before[a] + H->piece[H->id[a * n + b]].bound < H->before[b]) H->before[b] = H->before[a] + H->piece[H->id[a * n + b]].bound;
-  }
-  for (int a = n; a-- > 0;) {
-    H->after[a] = a < n - 1 ? 1e18 : 0;
-    for (int b = a + 1; b < n; b++) if (H->id[a * n + b] >= 0 && H->after[b] + H->piece[H->id[a * n + b]].bound < H->after[a]) H->after[a] = H->after[b] + H->piece[H->id[a * n + b]].bound;
-  }
   for (int k = 0; k <= H->most; k++) {
     for (int b = 0; b < n; b++) {
       double *c = &H->cost[k * n + b];
@@ -10056,13 +10047,13 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_fou
   S->cut |= C->part;
   X.C = C;
   int32_t *id = (int32_t *)malloc((size_t)D * (size_t)D * sizeof *id);
-  double *cost = (double *)malloc((size_t)D * (size_t)(K + 1) * sizeof *cost), *before = (double *)malloc((size_t)D * sizeof *before), *after = (double *)malloc((size_t)D * sizeof *after);
+  double *cost = (double *)malloc((size_t)D * (size_t)(K + 1) * sizeof *cost);
   int16_t *from = (int16_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *from);
   uint8_t *by = (uint8_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *by);
-  X.n_piece = id && cost && before && after && from && by ? mgi_se_pieces(S, C, id, &X.piece) : -1;
+  X.n_piece = id && cost && from && by ? mgi_se_pieces(S, C, id, &X.piece) : -1;
   if (X.n_piece >= 0) X.todo = (int *)malloc(((size_t)X.n_piece + 1) * sizeof *X.todo);
   if (!X.todo) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
-  const mgi_se_chains H = { D, K, id, X.piece, before, after, cost, from, by };
+  const mgi_se_chains H = { D, K, id, X.piece, cost, from, by };
   X.H = H;
   S->units_done = 0, S->seg_t0 = mgi_se_seconds();
   if (st == MG_OK) st = mgi_se_cuts_path_by_path(S, &X, whole, e);
@@ -10079,7 +10070,7 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_fou
     if (!mgi_se_over(S)) mgi_se_cuts_products(S, &X, out, why);
   }
   S->had = X.seg, S->n_had = X.n;
-  free(X.piece), free(X.todo), free(id), free(before), free(after), free(cost), free(from), free(by);
+  free(X.piece), free(X.todo), free(id), free(cost), free(from), free(by);
   return st;
 }
 
@@ -10091,7 +10082,7 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_fou
    whatever operators, as its own search finds them all from any one form; the form that it is searched from is that of
    the cheapest operators.  Compositions are paths, from the outputs back:  state = set of values that are still to be made;
    edge = a piece that makes some of them, and wants others in their place.  Edges are priced by a lower bound (a launch and
-   the bytes of what goes in and out), then by what their search finds, in rounds as in mgi_se_search_cuts; a piece is one
+   the bytes of what goes in and out), then by what their search finds, in rounds (mgi_se_rw_rounds); a piece is one
    piece in whatever state it is met, and pieces of one program (mg_hash) are searched once, those of >>cuts not again.
 
      T = matmul(A, B), O = matmul(T, v):    {O} --(A, T2)--> {T2} --(B, v)--> {}       T2 = B v is no tensor of the program
