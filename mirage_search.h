@@ -8904,7 +8904,7 @@ typedef struct mgi_se_cutting {
   mgi_se_set kept;                           /* operators whose results stay within a kernel: in 16 bits they are not as safe as written */
   int moves;                                 /* 1: reshapes and transposes are priced as if they were addresses */
   double least;                              /* us: what one kernel for the whole is likely to take */
-  double enough;                             /* us: no slower path is looked at where all of the space is, or the whole's was; else 1e18 */
+  double enough;                             /* us: no slower path is looked at, if all of its space or the whole's is; or 1e18 */
 } mgi_se_cutting;
 
 /* What library kernels take for piece x, see mgi_se_piece_library; 1e18 too where they would hand on what is kept. */
@@ -9179,7 +9179,7 @@ MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
   return st;
 }
 
-/* What the fastest kernel that was found for the whole program takes, made safe; 1e18: there is none, or it is ranked behind others. */
+/* What the fastest kernel found for the whole program takes, made safe; 1e18: there is none, or it is ranked behind others. */
 MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
   mg_error e;
   if (!whole || !whole->n) return 1e18;
