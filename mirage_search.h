@@ -8858,7 +8858,6 @@ typedef struct mgi_se_chains {
   int n, most;                               /* down-sets; kernels */
   const int32_t *id;
   mgi_se_piece *piece;
-  double *before, *after;                    /* by down-set: what comes before it and after it takes at least */
   double *cost;                              /* cost[k * n + b]: the b-th down-set in k kernels, by what is known */
   int16_t *from;                             /* and the one before it */
   uint8_t *by;                               /* between them: 1: library kernels */
@@ -8868,14 +8867,6 @@ typedef struct mgi_se_chains {
 MGI_FN double mgi_se_chains_fill(mgi_se_chains *H) {
   const int n = H->n;
   double best = 1e18;
-  for (int b = 0; b < n; b++) {
-    H->before[b] = b ? 1e18 : 0;
-    for (int a = 0; a < b; a++) if (H->id[a * n + b] >= 0 && H->before[a] + H->piece[H->id[a * n + b]].bound < H->before[b]) H->before[b] = H->before[a] + H->piece[H->id[a * n + b]].bound;
-  }
-  for (int a = n; a-- > 0;) {
-    H->after[a] = a < n - 1 ? 1e18 : 0;
-    for (int b = a + 1; b < n; b++) if (H->id[a * n + b] >= 0 && H->after[b] + H->piece[H->id[a * n + b]].bound < H->after[a]) H->after[a] = H->after[b] + H->piece[H->id[a * n + b]].bound;
-  }
   for (int k = 0; k <= H->most; k++) {
     for (int b = 0; b < n; b++) {
       double *c = &H->cost[k * n + b];
@@ -8906,15 +8897,14 @@ typedef struct mgi_se_cutting {
   const mgi_se_cuts *C;
   mgi_se_chains H;
   mgi_se_piece *piece;
-  mgi_se_todo *todo;                         /* room for all pieces */
+  int *todo;                                 /* pieces to search; room for all */
   mgi_se_found *seg;                         /* what was searched, in its order; seg[piece.at] */
   uint32_t cap_seg;
   int n_piece, n;                            /* n: of seg */
   mgi_se_set kept;                           /* operators whose results stay within a kernel: in 16 bits they are not as safe as written */
   int moves;                                 /* 1: reshapes and transposes are priced as if they were addresses */
-  int picks;                                 /* 1: of a segment the fastest structure is taken that `wary` does not name */
-  double best, least;                        /* us of the best program that is known; and what one kernel for the whole is likely to take */
-  double enough;                             /* us: no slower path is looked at where all of the space is; 1e18 for less effort */
+  double least;                              /* us: what one kernel for the whole is likely to take */
+  double enough;                             /* us: no slower path is looked at, if all of its space or the whole's is; or 1e18 */
 } mgi_se_cutting;
 
 /* What library kernels take for piece x, see mgi_se_piece_library; 1e18 too where they would hand on what is kept. */
@@ -8966,7 +8956,7 @@ MGI_FN void mgi_se_cuts_add(mgi_se_cutting *X, mgi_se_piece *x) {
   memset(&f, 0, sizeof f);
   f.ops = x->ops, f.own = mgi_se_segment(X->C, &f, &local);
   f.hash = f.own ? mg_hash(f.own) : 0, f.want = 1;
-  for (int i = 0; i < X->C->n && X->picks; i++) if (X->C->raw[i] && mgi_se_set_has(&x->ops, i)) f.want = MGI_SE_PICKS;
+  for (int i = 0; i < X->C->n; i++) if (X->C->raw[i] && mgi_se_set_has(&x->ops, i)) f.want = MGI_SE_PICKS;
   f.shared = 1 + mgi_se_cuts_twin(X, X->n, &f);
   if (f.shared) mg_graph_free(f.own), f.own = NULL;
   x->at = X->n, X->seg[X->n++] = f;
@@ -8998,7 +8988,7 @@ MGI_FN mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, 
   mgi_se_found **list = (mgi_se_found **)malloc(((size_t)m + 1) * sizeof *list);
   if (!seg || !list) { free(list); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments"); }
   for (int k = 0; k < m; k++) {
-    mgi_se_piece *x = &X->piece[X->todo[k].piece];
+    mgi_se_piece *x = &X->piece[X->todo[k]];
     if (x->at < 0) mgi_se_cuts_add(X, x);
     mgi_se_found *f = &seg[seg[x->at].shared ? seg[x->at].shared - 1 : x->at];
     int there = 0;
@@ -9019,43 +9009,6 @@ MGI_FN mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, 
     x->library = mgi_se_cuts_library(S, X, x, x->us);
     if (!seg[x->at].n_open && seg[x->at].effort) x->bound = x->us < x->library ? x->us : x->library;
   }
-  return st;
-}
-
-/* In rounds, those first whose programs may be the best by the segments' bounds, until none that is left can be part of a better program
-   than the best: so the threads do not decide. */
-MGI_FN mg_status mgi_se_cuts_rounds(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
-  const mgi_se_chains *H = &X->H;
-  mgi_se_piece *piece = X->piece;
-  mgi_se_todo *todo = X->todo;
-  mg_status st = MG_OK;
-  int left = 0;
-  for (int round = 0; st == MG_OK; round++) {
-    const double known = mgi_se_chains_fill(&X->H);
-    int m = 0;
-    if (known < X->best) X->best = known;
-    for (int k = 0; k < X->n_piece; k++) todo[k].us = 1e18, todo[k].piece = k;
-    for (int b = 0; b < H->n; b++)
-      for (int a = 0; a < b; a++) {
-        const int k = H->id[a * H->n + b];
-        if (k >= 0 && piece[k].at < 0 && H->before[a] + piece[k].bound + H->after[b] < todo[k].us) todo[k].us = H->before[a] + piece[k].bound + H->after[b];
-      }
-    left = 0;
-    for (int k = 0; k < X->n_piece; k++) {
-      if (todo[k].us < X->best) todo[m++] = todo[k];
-      else left += piece[k].at < 0 && piece[k].bound < 1e18;
-    }
-    if (!m || mgi_se_over(S)) break;
-    qsort(todo, (size_t)m, sizeof *todo, mgi_se_todo_cmp);
-    S->units = S->units_done + m;
-    if (!round) { /* short ones take no time: what is left of it gives whole programs */
-      int few = 0;
-      for (int k = 0; k < m; k++) if (piece[todo[k].piece].n <= 2) { const mgi_se_todo x = todo[k]; todo[k] = todo[few], todo[few++] = x; }
-      m = few ? few : m < 8 ? m : 8;
-    } else if (m > 8) m = m < 32 ? 8 : m / 4; /* the rest may not be needed any more */
-    st = mgi_se_cuts_pieces(S, X, m, MGI_SE_EFFORTS - 1, e);
-  }
-  S->st.pruned_bound += (uint64_t)left;
   return st;
 }
 
@@ -9213,48 +9166,53 @@ MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
     mgi_se_chains_fill(&X->H);
     for (int q = 1; q <= H->most; q++) if (H->cost[q * D + D - 1] < H->cost[k * D + D - 1]) k = q;
     const int n = H->cost[k * D + D - 1] < X->enough ? mgi_se_cuts_path(X, k, cut, library) : 0;
-    for (int i = 0; i < n; i++) if (!library[i] && cut[i]->n <= size && cut[i]->guess < 1e18 && mgi_se_cuts_open(X, cut[i], effort)) X->todo[m++].piece = (int)(cut[i] - X->piece);
+    for (int i = 0; i < n; i++) if (!library[i] && cut[i]->n <= size && cut[i]->guess < 1e18 && mgi_se_cuts_open(X, cut[i], effort)) X->todo[m++] = (int)(cut[i] - X->piece);
     for (int i = 0; i < X->n_piece; i++) X->piece[i].us = known[i];
     if (!m && n && mgi_se_cuts_keep(S, X, k)) m = 1;
     else if (m) {
       S->units = S->units_done + left;
       st = mgi_se_cuts_pieces(S, X, m, effort, e);
-      for (int i = 0; i < m; i++) mgi_se_cuts_guess(X, &X->piece[X->todo[i].piece], effort);
+      for (int i = 0; i < m; i++) mgi_se_cuts_guess(X, &X->piece[X->todo[i]], effort);
     }
   }
   free(known);
   return st;
 }
 
-/* What the fastest kernel that was found for the whole program takes; 1e18: there is none, or it is ranked behind others. */
+/* What the fastest kernel found for the whole program takes, made safe; 1e18: there is none, or it is ranked behind others. */
 MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
   mg_error e;
   if (!whole || !whole->n) return 1e18;
   const mgi_se_structure *t = &whole->st[0];
   mg_graph *g = mgi_se_kernel_graph(whole->s, S->p, t, whole->s->real, t->count[whole->tile[0]], NULL, S->cfg.machine, &e);
+  const double more = g ? mgi_se_repair(S, &g) : 0;
   const int good = g && !(mgi_se_judges(S) && mgi_se_behind(S, g));
   if (!g) mgi_se_step(S, e.status);
   mg_graph_free(g);
-  return good ? whole->us : 1e18;
+  return good ? whole->us + more : 1e18;
 }
 
-/* Of a long program: by little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
+/* By little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
    by more, what may be a part of a better one; at last, what may be by its bound alone.  whole: NULL, or the whole program, which more
    effort may be a kernel of. */
 MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mgi_se_found *whole, mg_error *e) {
+  const int settled = whole && !whole->n_open; /* it will not be faster */
   mg_status st = mgi_se_cuts_tilings(S, X, e);
   for (int effort = 0; st == MG_OK && effort <= MGI_SE_EFFORTS && !mgi_se_over(S); effort++) {
     const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
     for (int i = 0; i < X->n_piece; i++) X->piece[i].guess = X->piece[i].apart && !last ? 1e18 : X->piece[i].bound;
-    X->least = 0, X->enough = by == MGI_SE_EFFORTS - 1 ? mgi_se_whole_us(S, whole) : 1e18;
+    X->least = 0, X->enough = settled || by == MGI_SE_EFFORTS - 1 ? mgi_se_whole_us(S, whole) : 1e18;
     for (int i = 0; i < X->n_piece && !last; i++) if (X->piece[i].at >= 0) mgi_se_cuts_guess(X, &X->piece[i], by);
     for (int size = effort ? X->C->n : 2, end = 0; st == MG_OK && !end; size *= 2)
       st = mgi_se_cuts_paths(S, X, by, size, e), end = size >= X->C->n;
     const double best = mgi_se_chains_fill(&X->H);
     if (whole && whole->n_open && whole->effort <= by && X->least < best && st == MG_OK && !mgi_se_over(S)) st = mgi_se_search_whole(S, NULL, whole, by, e);
   }
-  for (int i = 0; i < X->n_piece; i++) /* what was not looked at may run as it stands */
-    if (X->piece[i].at < 0) X->piece[i].library = mgi_se_cuts_library(S, X, &X->piece[i], 1e18);
+  for (int i = 0; i < X->n_piece; i++) { /* what was not looked at may run as it stands */
+    mgi_se_piece *x = &X->piece[i];
+    if (x->at < 0) x->library = mgi_se_cuts_library(S, X, x, 1e18);
+    S->st.pruned_bound += x->at < 0 && x->bound < 1e18;
+  }
   return st;
 }
 
@@ -10075,9 +10033,10 @@ MGI_FN void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_res
   free(known);
 }
 
-/* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  by_path: for a program too long to be
-   searched whole, or in the time that there was. */
-MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_path, mgi_se_found *whole, mg_search_result *out, mg_error *e, mg_error *why) {
+/* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  whole: NULL for a program too long
+   to be searched whole first. */
+MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_found *whole, mg_search_result *out, mg_error *e,
+                                    mg_error *why) {
   const int K = S->cfg.max_kernel_ops < C->n ? S->cfg.max_kernel_ops : C->n;
   const int all = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS || K < MGI_SE_KERNELS ? K : MGI_SE_KERNELS;
   mg_status st = MG_OK;
@@ -10086,18 +10045,18 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_pat
   if (!mgi_se_cuts_down(C)) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
   const int D = C->n_down;
   S->cut |= C->part;
-  X.C = C, X.picks = by_path, X.best = out->n ? out->predicted_us[0] : 1e18;
+  X.C = C;
   int32_t *id = (int32_t *)malloc((size_t)D * (size_t)D * sizeof *id);
-  double *cost = (double *)malloc((size_t)D * (size_t)(K + 1) * sizeof *cost), *before = (double *)malloc((size_t)D * sizeof *before), *after = (double *)malloc((size_t)D * sizeof *after);
+  double *cost = (double *)malloc((size_t)D * (size_t)(K + 1) * sizeof *cost);
   int16_t *from = (int16_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *from);
   uint8_t *by = (uint8_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *by);
-  X.n_piece = id && cost && before && after && from && by ? mgi_se_pieces(S, C, id, &X.piece) : -1;
-  if (X.n_piece >= 0) X.todo = (mgi_se_todo *)malloc(((size_t)X.n_piece + 1) * sizeof *X.todo);
+  X.n_piece = id && cost && from && by ? mgi_se_pieces(S, C, id, &X.piece) : -1;
+  if (X.n_piece >= 0) X.todo = (int *)malloc(((size_t)X.n_piece + 1) * sizeof *X.todo);
   if (!X.todo) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
-  const mgi_se_chains H = { D, K, id, X.piece, before, after, cost, from, by };
+  const mgi_se_chains H = { D, K, id, X.piece, cost, from, by };
   X.H = H;
   S->units_done = 0, S->seg_t0 = mgi_se_seconds();
-  if (st == MG_OK) st = by_path ? mgi_se_cuts_path_by_path(S, &X, whole, e) : mgi_se_cuts_rounds(S, &X, e);
+  if (st == MG_OK) st = mgi_se_cuts_path_by_path(S, &X, whole, e);
   mgi_se_stops(S, X.seg, X.n);
   if (st == MG_OK) {
     int first = 2;
@@ -10106,12 +10065,12 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_pat
     mgi_se_cuts_result(S, &X, first, out, why);
     mgi_se_cuts_moves(S, &X, out, why);
     mgi_se_chains_fill(&X.H);
-    for (int k = first + 1; by_path && k <= K && k <= first + 2; k++) mgi_se_cuts_result(S, &X, k, out, why); /* repairs may cost less there */
-    for (int k = 2; k <= all; k++) if ((k < first || k > first + 2 || !by_path) && k != first && !(by_path && mgi_se_over(S))) mgi_se_cuts_result(S, &X, k, out, why);
-    if (!(by_path && mgi_se_over(S))) mgi_se_cuts_products(S, &X, out, why);
+    for (int k = first + 1; k <= K && k <= first + 2; k++) mgi_se_cuts_result(S, &X, k, out, why); /* repairs may cost less there */
+    for (int k = 2; k <= all; k++) if ((k < first || k > first + 2) && !mgi_se_over(S)) mgi_se_cuts_result(S, &X, k, out, why);
+    if (!mgi_se_over(S)) mgi_se_cuts_products(S, &X, out, why);
   }
   S->had = X.seg, S->n_had = X.n;
-  free(X.piece), free(X.todo), free(id), free(before), free(after), free(cost), free(from), free(by);
+  free(X.piece), free(X.todo), free(id), free(cost), free(from), free(by);
   return st;
 }
 
@@ -10123,7 +10082,7 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_pat
    whatever operators, as its own search finds them all from any one form; the form that it is searched from is that of
    the cheapest operators.  Compositions are paths, from the outputs back:  state = set of values that are still to be made;
    edge = a piece that makes some of them, and wants others in their place.  Edges are priced by a lower bound (a launch and
-   the bytes of what goes in and out), then by what their search finds, in rounds as in mgi_se_search_cuts; a piece is one
+   the bytes of what goes in and out), then by what their search finds, in rounds (mgi_se_rw_rounds); a piece is one
    piece in whatever state it is met, and pieces of one program (mg_hash) are searched once, those of >>cuts not again.
 
      T = matmul(A, B), O = matmul(T, v):    {O} --(A, T2)--> {T2} --(B, v)--> {}       T2 = B v is no tensor of the program
@@ -11235,14 +11194,13 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     const int is_long = g && S.cfg.max_kernel_ops > 1 && !S.cfg.structure && mgi_se_long(cuts, &S.cfg);
     S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
     if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
-    if (is_long) st = mgi_se_search_cuts(&S, cuts, 1, NULL, out, e, &why), S.more = 0;
+    if (is_long) st = mgi_se_search_cuts(&S, cuts, NULL, out, e, &why), S.more = 0;
     if (g && st == MG_OK && !mgi_se_short(program) && S.cfg.max_kernel_ops > 1 && !mgi_se_over(&S)) mgi_se_search_regions(&S, out);
     int effort = is_long ? MGI_SE_EFFORTS - 1 : 0;
     if (g && st == MG_OK && !(is_long && mgi_se_over(&S))) st = mgi_se_search_whole(&S, g, &whole, effort, e);
     else S.cut = 1, mg_graph_free(g);
     while (st == MG_OK && whole.n_open && !whole.n_spent && ++effort < MGI_SE_EFFORTS && !mgi_se_over(&S)) st = mgi_se_search_whole(&S, NULL, &whole, effort, e);
-    const int by_path = whole.n_open && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && !is_long;
-    if (st == MG_OK && by_path) st = mgi_se_search_cuts(&S, cuts, 1, &whole, out, e, &why);
+    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && !is_long) st = mgi_se_search_cuts(&S, cuts, &whole, out, e, &why);
     for (; st == MG_OK && whole.n_open && whole.effort < MGI_SE_EFFORTS && !mgi_se_over(&S);) st = mgi_se_search_whole(&S, NULL, &whole, whole.effort, e);
     S.cfg.structure = NULL, S.more = 0;
     if (whole.s && whole.s->eg && whole.s->stop != MG_SATURATED) S.st.egraph_stop = mg_saturation_name(whole.s->stop);
@@ -11254,7 +11212,6 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     }
     if (st == MG_OK && !is_long) mgi_se_search_tilings(&S, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
-    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && !is_long && !by_path) st = mgi_se_search_cuts(&S, cuts, 0, NULL, out, e, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && whole.s && S.seg == whole.s) st = mgi_se_search_rewrites(&S, whole.s, out, e, &why);
   }
   if (st == MG_OK && !hit) { /* the program itself, a library kernel an operator */
