@@ -285,7 +285,8 @@ typedef struct mg_check_config {
   F(LIST, char, sizes, [400], \
     "of the inputs, where sizes were reduced; of a family: of its symbols, whole, and where blocks ran") \
   F(LEAST, int, rows, , \
-    "of a family: 1: over floats a row has the same bits at all these sizes; -1: not; 0: not compared") \
+    "of a family: 1: over floats rows of the same sums and masks have the same bits at these sizes; -1: not; 0: none was " \
+    "compared") \
   F(LEAST, int, float_seeds, , "fiber orders over floats") \
   F(LEAST, int, families, , "families of inputs over them") \
   F(ANY, int, at_last, , "1: of a family: families of inputs, over floats, at the last of its sizes alone: at all would be too much work") \

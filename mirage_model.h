@@ -3723,8 +3723,8 @@ MGI_FN int mgi_term_is(const mgi_terms *T, uint32_t k, const mg_piece_node *x) {
   return T->term[k].kind == 'o' && T->term[k].n == x->n_operands &&
          mgi_node_alike((const mg_piece_node *)T->term[k].of, x);
 }
-/* The term that product x of the last two operands, a norm and a matrix by its gain, is where it is not folded; 0: it
-   is no such product. */
+/* The term that product x of the last two operands, a norm and a matrix by its gain, is where it is not folded as
+   partition l does; 0: it is no such product. */
 MGI_FN uint32_t mgi_fold_term(mgi_terms *T, const mg_model_list *l, const mg_piece_node *x) {
   const uint32_t norm = T->operand[T->n_operands - 2], matrix = T->operand[T->n_operands - 1];
   for (uint32_t k = 0; k < l->n_folds; k++) {
@@ -3742,8 +3742,10 @@ MGI_FN uint32_t mgi_fold_term(mgi_terms *T, const mg_model_list *l, const mg_pie
   }
   return 0;
 }
-/* The terms of all of a list's values, in is[]; node: room for a piece's. */
-MGI_FN void mgi_terms_of(mgi_terms *T, const mg_model_list *l, uint32_t *is, uint32_t *node) {
+/* The terms of all of a list's values, in is[], without the folds of a partition of it, or of its own; node: room for a
+   piece's. */
+MGI_FN void mgi_terms_of(mgi_terms *T, const mg_model_list *l, const mg_model_list *folds, uint32_t *is,
+                         uint32_t *node) {
   for (uint32_t v = 1; v < l->n_values; v++)
     if (l->value[v].kind != MG_VALUE_MADE) is[v] = mgi_term_number(T, 'v', NULL, v, 0, 0);
   for (uint32_t k = 0; k < l->n_launches; k++) {
@@ -3756,7 +3758,7 @@ MGI_FN void mgi_terms_of(mgi_terms *T, const mg_model_list *l, uint32_t *is, uin
         for (uint32_t q = 0; q < x->n_operands; q++)
           T->operand[T->n_operands++] =
               x->operand[q] < MG_MAX_IN ? is[a->in[x->operand[q]]] : node[x->operand[q] - MG_MAX_IN];
-        const uint32_t unfolded = x->n_operands == 2 ? mgi_fold_term(T, l, x) : 0;
+        const uint32_t unfolded = x->n_operands == 2 ? mgi_fold_term(T, folds, x) : 0;
         node[j] = unfolded ? unfolded : mgi_term_number(T, 'o', x, 0, 0, x->n_operands);
       }
       for (int j = 0; j < a->n_out; j++) made[j] = node[p->made[j]];
@@ -3785,8 +3787,8 @@ mg_status mg_model_partition_check(const mg_model_list *p, mg_error *e) {
     for (uint32_t k = 0; k < both[w]->n_launches; k++) {
       const mg_launch *a = &both[w]->launch[k];
       const mg_piece *x = a->kind == MG_LAUNCH_PIECE ? &both[w]->piece[a->piece] : NULL;
-      terms += x ? (both[w]->n_folds ? 2 : 1) * x->n_nodes : (uint32_t)a->n_out;
-      for (uint32_t j = 0; x && j < x->n_nodes; j++) operands += x->node[j].n_operands + (both[w]->n_folds ? 2u : 0u);
+      terms += x ? (p->n_folds ? 2 : 1) * x->n_nodes : (uint32_t)a->n_out;
+      for (uint32_t j = 0; x && j < x->n_nodes; j++) operands += x->node[j].n_operands + (p->n_folds ? 2u : 0u);
       if (!x) operands += (size_t)(a->n_in + a->n_sizes + 2) * (size_t)a->n_out;
     }
     is[w] = (uint32_t *)calloc(both[w]->n_values, sizeof **is);
@@ -3800,7 +3802,7 @@ mg_status mg_model_partition_check(const mg_model_list *p, mg_error *e) {
   node = (uint32_t *)calloc(MGI_PIECE_NODES + MGI_MOST_OPS, sizeof *node);
   if (!is[0] || !is[1] || !T.term || !T.operand || !T.slot || !node)
     s = mg_fail(e, MG_NO_MEMORY, p->m->name, "no memory for the check of a partition");
-  for (int w = 0; w < 2 && s == MG_OK; w++) mgi_terms_of(&T, both[w], is[w], node);
+  for (int w = 0; w < 2 && s == MG_OK; w++) mgi_terms_of(&T, both[w], p, is[w], node);
   for (int k = 0; k < p->m->n_outputs && s == MG_OK; k++)
     if (is[0][both[0]->output[k]] != is[1][p->output[k]])
       s = mg_fail(e, MG_NOT_FOUND, p->m->name, "the partition is wrong: output '%s' is another term",
@@ -5422,9 +5424,10 @@ MGI_FN mg_status mgi_found_piece(mg_model_found *f, uint32_t k, const mg_model_s
   verify.time_limit_s = 0, verify.stop = NULL; /* by identity, at once */
   return mgi_found_written(p, &verify, e);
 }
-/* Link 1 of what the partition folds; MG_NOT_FOUND names what is not EQUAL. */
-MGI_FN mg_status mgi_found_folds(mg_model_found *f, const mg_verify_config *v, mg_error *e) {
+/* Link 1 of what the partition folds, until `end`, if that is not 0; MG_NOT_FOUND names what is not EQUAL. */
+MGI_FN mg_status mgi_found_folds(mg_model_found *f, const mg_verify_config *config, double end, mg_error *e) {
   const mg_model_list *l = f->l;
+  mg_verify_config v = *config;
   mg_status s = MG_OK;
   f->fold = (mg_verify_report *)calloc(l->n_folds + 1, sizeof *f->fold);
   if (!f->fold) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the folds' reports");
@@ -5433,7 +5436,8 @@ MGI_FN mg_status mgi_found_folds(mg_model_found *f, const mg_verify_config *v, m
     mg_graph *written = NULL, *folded = NULL;
     s = mgi_piece_build(l, &l->fold[k].written, sym, &written, e);
     if (s == MG_OK) s = mgi_piece_build(l, &l->fold[k].folded, sym, &folded, e);
-    if (s == MG_OK) s = mg_verify(written, folded, v, &f->fold[k], e);
+    if (end > 0) v.time_limit_s = fmax(end - mgi_found_seconds(), 1e-3); /* 0 would be none */
+    if (s == MG_OK) s = mg_verify(written, folded, &v, &f->fold[k], e);
     if (s == MG_OK && f->fold[k].verdict != MG_EQUAL)
       s = mg_fail(e, MG_NOT_FOUND, l->m->name, "fold %u is %s: %.150s", k, mg_verdict_name(f->fold[k].verdict),
                   f->fold[k].reason);
@@ -5491,7 +5495,7 @@ mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *
   if (!out->piece) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the search");
   for (uint32_t k = l->n_once; k < l->n_launches; k++)
     if (l->launch[k].kind == MG_LAUNCH_PIECE) out->piece[l->launch[k].piece].launches++;
-  s = mgi_found_folds(out, &c.verify, e);
+  s = mgi_found_folds(out, &c.verify, end, e);
   if (s == MG_OK) s = mgi_found_all(out, &c, end, &timer, e);
   out->seconds = mgi_found_seconds() - began;
   if (s != MG_OK) mg_model_found_free(out);

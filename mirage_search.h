@@ -6989,7 +6989,7 @@ enum { MGI_SE_TOP = 8, MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_
 /* Of >>rewrite: values under way at a time; how much smaller a small tensor is; operators more than the program has; sets, pieces and edges; operators on a path. */
 enum { MGI_SE_RW_UNDER = 3, MGI_SE_RW_SMALL = 8, MGI_SE_RW_MORE = 1, MGI_SE_RW_SETS = 16384, MGI_SE_RW_PIECES = 16384, MGI_SE_RW_EDGES = 1 << 18, MGI_SE_RW_DEPTH = 250 };
 typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut, effort; uint64_t count[9]; } mgi_se_kept; /* a frame's record; n structures follow */
-typedef struct mgi_se_record { uint64_t seg; int32_t frame; uint32_t bytes; size_t at; } mgi_se_record;
+typedef struct mgi_se_record { uint64_t seg; int32_t frame, effort; uint32_t bytes; size_t at; } mgi_se_record;
 typedef struct mgi_se_key { uint64_t part[4]; } mgi_se_key;
 static const char *const mgi_se_key_other[4] = { "another program", "another GPU", "other options", "another version, or another model" };
 
@@ -7633,6 +7633,10 @@ MGI_FN int mgi_se_record_cmp(const void *a, const void *b) {
   const mgi_se_record *x = (const mgi_se_record *)a, *y = (const mgi_se_record *)b;
   return x->seg != y->seg ? x->seg < y->seg ? -1 : 1 : x->frame != y->frame ? x->frame < y->frame ? -1 : 1 : 0;
 }
+MGI_FN int mgi_se_record_order(const void *a, const void *b) {
+  const int differ = mgi_se_record_cmp(a, b);
+  return differ ? differ : ((const mgi_se_record *)a)->effort - ((const mgi_se_record *)b)->effort;
+}
 
 /* Notes where the records are; *whole is what is left of the file without an end that is torn: a last record that is not whole,
    or zeros. */
@@ -7658,10 +7662,14 @@ MGI_FN mg_status mgi_se_kept_index(mgi_se_search *S, size_t *whole, mg_error *e)
     mgi_se_record *to = (mgi_se_record *)mgi_se_grow(S->record, &cap, S->n_record + 1, sizeof *to);
     if (!to) return mg_fail(e, MG_NO_MEMORY, S->cfg.checkpoint, "no memory for the checkpoint");
     S->record = to, to += S->n_record++;
-    to->seg = r.seg, to->frame = r.frame, to->at = at + sizeof m, to->bytes = m.bytes;
+    to->seg = r.seg, to->frame = r.frame, to->effort = r.effort, to->at = at + sizeof m, to->bytes = m.bytes;
   }
   *whole = at;
-  if (S->n_record) qsort(S->record, S->n_record, sizeof *S->record, mgi_se_record_cmp);
+  if (S->n_record) qsort(S->record, S->n_record, sizeof *S->record, mgi_se_record_order);
+  uint32_t kept = 0; /* of a frame that was searched more than once, what took the least effort */
+  for (uint32_t k = 0; k < S->n_record; k++)
+    if (!kept || mgi_se_record_cmp(&S->record[kept - 1], &S->record[k])) S->record[kept++] = S->record[k];
+  S->n_record = kept;
   return MG_OK;
 }
 
@@ -7789,7 +7797,7 @@ MGI_FN int mgi_se_effort_of(int e, int k) {
 /* 1: frame k of the segment in hand has a record, whose part it then takes, unless it took more effort; under the lock. */
 MGI_FN int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
-  mgi_se_record key = { S->seg_id, k, 0, 0 };
+  mgi_se_record key = { S->seg_id, k, 0, 0, 0 };
   const mgi_se_record *at = R->n_record ? (const mgi_se_record *)bsearch(&key, R->record, R->n_record, sizeof key, mgi_se_record_cmp) : NULL;
   if (!at || R->damaged) return 0;
   mgi_se_buffer c = R->kept;
@@ -9211,7 +9219,7 @@ MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, m
   for (int i = 0; i < X->n_piece; i++) { /* what was not looked at may run as it stands */
     mgi_se_piece *x = &X->piece[i];
     if (x->at < 0) x->library = mgi_se_cuts_library(S, X, x, 1e18);
-    S->st.pruned_bound += x->at < 0 && x->bound < 1e18;
+    S->st.pruned_bound += x->at < 0 && x->bound < 1e18 && !mgi_se_over(S);
   }
   return st;
 }
@@ -10687,13 +10695,13 @@ MGI_FN mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, cons
   return g;
 }
 
-/* The segment of >>cuts that is piece x, or -1. */
+/* The segment of >>cuts that is piece x and was searched to its end, or -1. */
 MGI_FN int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
   for (int k = 0; k < R->S->n_had; k++) {
     const mgi_se_found *f = &R->S->had[k];
     mgi_se_rw_set from, to;
     uint64_t inputs = 0;
-    int ok = f->s && f->s->p && f->s->p->n_out <= MG_MAX_OUT;
+    int ok = f->s && f->s->p && f->s->p->n_out <= MG_MAX_OUT && f->effort && (!f->n_open || f->effort == MGI_SE_EFFORTS);
     memset(&from, 0, sizeof from), memset(&to, 0, sizeof to);
     for (uint32_t q = 0; ok && q < f->s->p->n_in; q++) {
       const int v = R->value[f->in[q].id];

@@ -1767,7 +1767,7 @@ static int check_and_print(const options *o, const mg_graph *g, const char *cu, 
   fprintf(f, ": %llu elements compared, %llu undefined%s%s\n", (unsigned long long)r->compared, (unsigned long long)r->undefined, r->exp_opaque ? "; exp uninterpreted" : "",
           r->apart ? "; at full size alone" : r->reduced ? "; at reduced sizes" : "");
   for (int k = 0; k < r->fields && k < 8; k++) fprintf(f, "  field: p=%llu q=%llu\n", (unsigned long long)r->p[k], (unsigned long long)r->q[k]);
-  if (r->sizes[0]) fprintf(f, "  sizes: %s%s\n", r->sizes, r->rows > 0 ? "; a row has the same bits at all of them" : r->rows < 0 ? "; a row has not the same bits at all of them" : "");
+  if (r->sizes[0]) fprintf(f, "  sizes: %s%s\n", r->sizes, r->rows > 0 ? "; rows of the same sums and masks have the same bits" : r->rows < 0 ? "; rows of the same sums and masks have not the same bits" : "");
   if (r->apart)
     fprintf(f, "  not run: all kernels one after the other, as the least sizes take %.2g operations a launch: what one hands to the next, and further fiber orders (--full runs them)\n", r->work);
   else if (r->left_orders || r->left_families)

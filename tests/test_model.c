@@ -996,6 +996,9 @@ static void test_fold(void **state) {
       {"model m input X : bf16[2, 8] weight G : bf16[8] weight W : bf16[8, 8] Y = matmul(rms_norm(X, G), transpose(W, [1, 0])) output Y", 0, 0},
       {"model m input X, G : bf16[8] weight W : bf16[8, 8] Y = matmul(reshape(rms_norm(X, G), [1, 8]), W) output Y", 0, 0},
       {"model m input X : bf16[2, 8] weight W : bf16[8, 8] Y = matmul(rms_norm(X), W) output Y", 0, 0},
+      /* one that is written as another's fold is */
+      {"model m input X : bf16[2, 8] weight G, H : bf16[8] weight W, V : bf16[8, 4] Y = matmul(rms_norm(X, G), W) "
+       "Z = matmul(rms_norm(X), mul(V, reshape(H, [8, 1]))) output Y, Z", 1, 3},
   };
   int n[3] = {0};
   mg_error e;
@@ -1007,6 +1010,7 @@ static void test_fold(void **state) {
     mg_model_distance off;
     assert_int_equal(q->n_folds, cases[k].folds);
     assert_int_equal(q->n_once, cases[k].once);
+    if (mg_model_partition_check(q, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
     if (mg_model_compare(l, q, sym, 1, 3, NULL, NULL, &off, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
     assert_true(off.off < 1e-13);
     mg_model_list_free(q), mg_model_list_free(l), mg_model_free(m);
