@@ -8964,7 +8964,8 @@ MGI_FN void mgi_se_cuts_add(mgi_se_cutting *X, mgi_se_piece *x) {
   memset(&f, 0, sizeof f);
   f.ops = x->ops, f.own = mgi_se_segment(X->C, &f, &local);
   f.hash = f.own ? mg_hash(f.own) : 0, f.want = 1;
-  for (int i = 0; i < X->C->n; i++) if (X->C->raw[i] && mgi_se_set_has(&x->ops, i)) f.want = MGI_SE_PICKS;
+  for (int i = 0; i < X->C->n; i++) /* an output of the program is as the program wants it */
+    if (X->C->raw[i] && !X->C->given[i] && mgi_se_set_has(&x->ops, i)) f.want = MGI_SE_PICKS;
   f.shared = 1 + mgi_se_cuts_twin(X, X->n, &f);
   if (f.shared) mg_graph_free(f.own), f.own = NULL;
   x->at = X->n, X->seg[X->n++] = f;
@@ -9187,14 +9188,15 @@ MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
   return st;
 }
 
-/* What the fastest kernel found for the whole program takes, made safe; 1e18: there is none, or it is ranked behind others. */
+/* What the fastest kernel found for the whole program takes, made safe; 1e18: there is none, or it is not equal, or behind others. */
 MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
+  mg_verify_report rep;
   mg_error e;
   if (!whole || !whole->n) return 1e18;
   const mgi_se_structure *t = &whole->st[0];
   mg_graph *g = mgi_se_kernel_graph(whole->s, S->p, t, whole->s->real, t->count[whole->tile[0]], NULL, S->cfg.machine, &e);
   const double more = g ? mgi_se_repair(S, &g) : 0;
-  const int good = g && !(mgi_se_judges(S) && mgi_se_behind(S, g));
+  const int good = g && mgi_se_check_small(S, S->p, g, &rep) && !(mgi_se_judges(S) && mgi_se_behind(S, g));
   if (!g) mgi_se_step(S, e.status);
   mg_graph_free(g);
   return good ? whole->us + more : 1e18;
@@ -9205,11 +9207,12 @@ MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
    effort may be a kernel of. */
 MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mgi_se_found *whole, mg_error *e) {
   const int settled = whole && !whole->n_open; /* it will not be faster */
+  const double least = settled ? mgi_se_whole_us(S, whole) : 1e18;
   mg_status st = mgi_se_cuts_tilings(S, X, e);
   for (int effort = 0; st == MG_OK && effort <= MGI_SE_EFFORTS && !mgi_se_over(S); effort++) {
     const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
     for (int i = 0; i < X->n_piece; i++) X->piece[i].guess = X->piece[i].apart && !last ? 1e18 : X->piece[i].bound;
-    X->least = 0, X->enough = settled || by == MGI_SE_EFFORTS - 1 ? mgi_se_whole_us(S, whole) : 1e18;
+    X->least = 0, X->enough = settled ? least : by == MGI_SE_EFFORTS - 1 ? mgi_se_whole_us(S, whole) : 1e18;
     for (int i = 0; i < X->n_piece && !last; i++) if (X->piece[i].at >= 0) mgi_se_cuts_guess(X, &X->piece[i], by);
     for (int size = effort ? X->C->n : 2, end = 0; st == MG_OK && !end; size *= 2)
       st = mgi_se_cuts_paths(S, X, by, size, e), end = size >= X->C->n;
