@@ -6518,6 +6518,28 @@ MGI_FN int64_t mgi_cd_place(const mg_shape *s, const int64_t *stride, int64_t at
   for (int d = s->rank; d-- > 0; at /= s->dim[d]) off += at % s->dim[d] * stride[d];
   return off;
 }
+/* What both tensors have. */
+MGI_FN mg_shape mgi_shape_of_both(const mg_tensor_info *x, const mg_tensor_info *y) {
+  mg_shape both = x->shape;
+  for (int d = 0; d < both.rank; d++)
+    if (y->shape.dim[d] < both.dim[d]) both.dim[d] = y->shape.dim[d];
+  return both;
+}
+/* 1 if rows that both members have are one function of the same rows of inputs: what is filled in by definition is the same wherever
+   both have it.  Of a causal mask it is not, where query 0 sees more keys in one of them. */
+MGI_FN int mgi_rows_alike(const mg_graph *g, const mg_graph *h) {
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]), *y = mg_tensor_of(h, h->in[k]);
+    const mg_shape both = mgi_shape_of_both(x, y);
+    int64_t stride[2][MG_MAX_RANK];
+    if (!x->fill) continue;
+    mg_strides(x, stride[0]);
+    mg_strides(y, stride[1]);
+    for (int64_t i = 0, n = mg_shape_elements(&both); i < n; i++)
+      if (mg_filled(x, mgi_cd_place(&both, stride[0], i)) != mg_filled(y, mgi_cd_place(&both, stride[1], i))) return 0;
+  }
+  return 1;
+}
 
 /* ---- child processes */
 typedef struct mgi_child { int pid, fd; size_t n; char out[16384]; } mgi_child; /* keeps the first 16 KiB of what it says */
@@ -9292,28 +9314,6 @@ MGI_FN unsigned char *mgi_check_kept(const mgi_check_job *J, int at) {
   if (kept && fread(kept, 1, bytes + 1, f) != bytes) free(kept), kept = NULL;
   if (f) fclose(f);
   return kept;
-}
-/* What both tensors have. */
-MGI_FN mg_shape mgi_shape_of_both(const mg_tensor_info *x, const mg_tensor_info *y) {
-  mg_shape both = x->shape;
-  for (int d = 0; d < both.rank; d++)
-    if (y->shape.dim[d] < both.dim[d]) both.dim[d] = y->shape.dim[d];
-  return both;
-}
-/* 1 if rows that both members have are one function of the same rows of inputs: what is filled in by definition is the same wherever
-   both have it.  Of a causal mask it is not, where query 0 sees more keys in one of them. */
-MGI_FN int mgi_rows_alike(const mg_graph *g, const mg_graph *h) {
-  for (uint32_t k = 0; k < g->n_in; k++) {
-    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]), *y = mg_tensor_of(h, h->in[k]);
-    const mg_shape both = mgi_shape_of_both(x, y);
-    int64_t stride[2][MG_MAX_RANK];
-    if (!x->fill) continue;
-    mg_strides(x, stride[0]);
-    mg_strides(y, stride[1]);
-    for (int64_t i = 0, n = mg_shape_elements(&both); i < n; i++)
-      if (mg_filled(x, mgi_cd_place(&both, stride[0], i)) != mg_filled(y, mgi_cd_place(&both, stride[1], i))) return 0;
-  }
-  return 1;
 }
 /* 1 if the elements that both members have, at the same indices, are of the same bits. */
 MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, const mg_graph *h, const unsigned char *its) {
