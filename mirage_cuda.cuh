@@ -780,7 +780,7 @@ typedef struct mgi_emu_thread {
   uint8_t state, granted;    /* granted: it has passed mg_grid_wait */
   int from;                  /* the line of the file that the template was called from that it is in, or was last */
   uint16_t published;        /* calls of mg_group_publish */
-  int left;                  /* 1: it comes to no further barrier of its block */
+  int left;                  /* 1: it comes to no further barrier of its block, which counts it until it exits */
   uint32_t waited_for[MGI_EMU_PHASES]; /* phases of each of its block's barriers that it, or one that it met since, has waited for */
   struct mgi_emu_phases *at; /* AT_PHASE: for the next of which it waits */
   mgi_emu_clock read, has;   /* what its atomics and volatile loads found released; of this, what was there before its last fence */
@@ -808,7 +808,7 @@ typedef struct mgi_emu_tensor { mg_tensor_map map; int at[5], part, pushed; size
 typedef struct mgi_emu_part { /* a block that runs, of the cluster or of those side by side */
   unsigned char *shared, *shared_map;
   size_t shared_map_bytes;
-  int bid[3], at_block, gone, exited, ended, vote, voted; /* gone: threads that come to no further barrier of it (mg_leaves); ended: others that have exited */
+  int bid[3], at_block, meets, gone, exited, ended, vote, voted; /* meets: threads of the barrier that some are at; gone: that have said that they leave (mg_leaves), and exited; ended: that exited otherwise */
   mgi_emu_site site;         /* of the barrier that its threads are at */
   uint32_t began, since, block; /* its beginning, its last barrier; its number in the grid */
   mgi_emu_clock has;         /* acquired before its last barrier */
@@ -1601,6 +1601,7 @@ void *mgi_emu_hook_memset(void *to, int v, size_t n) {
 
 /* ---- blocks and threads end */
 MGI_EMU_OWN void mgi_emu_copy_land(int tid, int n);
+MGI_EMU_OWN void mgi_emu_block_goes_on(mgi_emu_part *b);
 
 /* What a block wrote is gone with it, but for a write past the end, which is a fault. */
 MGI_EMU_OWN void mgi_emu_poison(mgi_emu_part *b) {
@@ -1634,7 +1635,8 @@ MGI_FN void mgi_emu_fiber(void) {
   s->exited++;
   mgi_emu_part *b = mgi_emu_part_of(t);
   s->changes++;
-  b->ended += !s->thread[t].left;
+  if (s->thread[t].left) mgi_emu_block_goes_on(b);
+  else b->ended++;
   if (++b->exited == s->threads && s->cluster > 1) mgi_emu_poison(b);
   s->gone += s->thread[t].arrived != s->barrier;
   mgi_emu_cluster_passes();
@@ -1698,8 +1700,8 @@ MGI_EMU_OWN void mgi_emu_collect(const mgi_emu_collective *what, void *arg, mgi_
   mgi_emu_yield();
 }
 
-/* All threads of block b that are to come to its barrier are there. */
-MGI_EMU_OWN void mgi_emu_block_passes(mgi_emu_part *b) {
+/* All threads of block b that are to come to its barrier are there: its first `of`, or those of them that have not exited. */
+MGI_EMU_OWN void mgi_emu_block_passes(mgi_emu_part *b, int of) {
   mgi_emu_state *s = &mgi_emu;
   const int first = (int)(b - s->part) * s->threads;
   b->at_block = 0;
@@ -1709,33 +1711,39 @@ MGI_EMU_OWN void mgi_emu_block_passes(mgi_emu_part *b) {
   s->changes++;
   s->job->barriers++;
   if (b->acquired) mgi_emu_acquired(b);
-  mgi_emu_share_waits(first, s->threads);
-  for (int t = first; t < first + s->threads; t++) {
+  mgi_emu_share_waits(first, of);
+  for (int t = first; t < first + of; t++) {
     s->warp[t / 32].since = s->warp[t / 32].group = s->now;
     if (s->thread[t].state == MGI_EMU_AT_BLOCK) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
   }
 }
-MGI_EMU_QUIET MG_DEV void mg_sync(mgi_emu_site site) {
+/* A thread that leaves has exited: a barrier of the whole block counts it no longer. */
+MGI_EMU_OWN void mgi_emu_block_goes_on(mgi_emu_part *b) {
+  b->gone++;
+  if (b->at_block && !b->meets && b->at_block == mgi_emu.threads - b->gone) mgi_emu_block_passes(b, mgi_emu.threads);
+}
+/* The barrier of the first `meets` threads of a block; 0: of all that have not exited. */
+MGI_EMU_QUIET MG_DEV void mgi_emu_sync(int meets, mgi_emu_site site) {
   mgi_emu_state *s = &mgi_emu;
   int t = s->tid;
   mgi_emu_part *b = mgi_emu_part_of(t);
   mgi_emu_meet(&b->site, !b->at_block, site, "mg_sync", "threads of its block");
-  if (++b->at_block < s->threads - b->gone) {
+  if (meets && t % s->threads >= meets) mgi_emu_fault(1, "is at a barrier of the first %d threads", meets);
+  b->meets = meets;
+  if (++b->at_block < (meets ? meets : s->threads - b->gone)) {
     s->thread[t].state = MGI_EMU_AT_BLOCK;
     s->warp[t / 32].ready &= ~(1u << (t % 32));
-  } else mgi_emu_block_passes(b);
+  } else mgi_emu_block_passes(b, meets ? meets : s->threads);
   mgi_emu_yield();
 }
-/* The thread comes to no further barrier of its block. */
+MGI_EMU_QUIET MG_DEV void mg_sync(mgi_emu_site site) { mgi_emu_sync(0, site); }
+/* The thread comes to no further barrier of its block, and ends. */
 MG_DEV void mg_leaves() {
-  mgi_emu_state *s = &mgi_emu;
-  mgi_emu_part *b = mgi_emu_part_of(s->tid);
-  b->gone++;
-  s->thread[s->tid].left = 1;
-  if (b->at_block && b->at_block == s->threads - b->gone) mgi_emu_block_passes(b);
+  mgi_emu.thread[mgi_emu.tid].left = 1;
   mgi_emu_yield();
 }
 MG_DEV void mg_sync(int line = __builtin_LINE()) { mg_sync(mgi_emu_called(line)); }
+template<int THREADS> MG_DEV void mg_sync_first(int line = __builtin_LINE()) { mgi_emu_sync(THREADS, mgi_emu_called(line)); }
 #define MG_SITE , int mg_called_from = __builtin_LINE() /* of a template in which threads meet, its last parameter */
 #define MG_SITE_AGAIN , int mg_called_from             /* where it is defined, if it was declared before */
 #define MG_FROM mgi_emu.thread[mgi_emu.tid].from = mg_called_from /* its first statement */
@@ -3546,7 +3554,8 @@ MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 #define MG_WITHIN
 #define MG_ALSO_WITHIN
 MG_DEV void mg_sync() { __syncthreads(); }
-MG_DEV void mg_leaves() {} /* the thread comes to no further barrier of its block, and ends: barriers count those that have not */
+MG_DEV void mg_leaves() {} /* the thread comes to no further barrier of its block, and ends: mg_sync waits for it until then */
+template<int THREADS> MG_DEV void mg_sync_first() { asm volatile("bar.sync 9, %0;" ::"n"(THREADS) : "memory"); } /* of the first threads: 1 to 8 are warpgroups' */
 MG_DEV bool mg_sync_or(bool yes) { return __syncthreads_or(yes) != 0; } /* a barrier: true for all if for one */
 MG_DEV void mg_sync_warp() { __syncwarp(); }
 MG_DEV void mg_sync_group() { asm volatile("bar.sync %0, 128;" ::"r"(1 + mg_warpgroup()) : "memory"); } /* of the 128 threads of a warpgroup */
@@ -12386,6 +12395,8 @@ typedef struct mgi_cu_kernel {
   uint8_t copies[MG_MAX_AXES + 1]; /* by loop: tensor copies fill its ring */
   int tensor_copies;         /* 1: the plan's copy=tma */
   int apart;                 /* 1: copy=warp */
+  size_t parted;             /* where in the body those that copy have left it */
+  int copying;               /* 1: they copy while what is written now runs */
   int share;                 /* blocks of a cluster that copy for one another (the plan's share); 1: none do */
   uint32_t share_axis;       /* neighbours along this axis */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
@@ -12437,6 +12448,10 @@ MGI_FN void mgi_cu_refuse(mgi_cu_kernel *K, mg_plan_key key, const char *name, i
   va_end(ap);
   mg_plan_text(key, name, value, word, text);
   mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %s=%s: %s", word, text, why);
+}
+/* For `name` threads meet in a template, at a barrier of the whole block: while a warp copies, it would wait for them and they for it. */
+MGI_FN void mgi_cu_meet_all(mgi_cu_kernel *K, const char *name) {
+  if (K->copying) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_WARP, "the whole block meets for '%.60s' while a warp copies", name);
 }
 MGI_FN const char *mgi_cu_op_name(const mg_graph *b, const mg_op_node *o) {
   (void)b;
@@ -12522,6 +12537,11 @@ MGI_FN int mgi_cu_waits_again(const mg_memory *M, int k) {
   }
   return 0;
 }
+/* A barrier at `at` of the body: of the block, or of those that stay where a warp copies. */
+MGI_FN void mgi_cu_barrier_write(const mgi_cu_kernel *K, mgi_cu_str *s, size_t at) {
+  if (K->apart && at >= K->parted) mgi_cu_str_put(s, "mg_sync_first<%d>();\n", K->threads);
+  else mgi_cu_str_put(s, "mg_sync();\n");
+}
 /* The body, with the barriers and waits that were found. */
 MGI_FN void mgi_cu_body_write(const mgi_cu_kernel *K, mgi_cu_str *s) {
   const char *body = mgi_cu_str_text(&K->body);
@@ -12533,8 +12553,9 @@ MGI_FN void mgi_cu_body_write(const mgi_cu_kernel *K, mgi_cu_str *s) {
     at = m->at;
     if (m->waits >= 0) mgi_cu_str_put(s, "%*smg_cp_async_wait<%d>();\n", m->indent, "", m->waits);
     if (m->over || (m->waits >= 0 && K->by_group)) mgi_cu_str_put(s, "%*smg_group_publish();\n", m->indent, "");
-    if (m->barrier) mgi_cu_str_put(s, "%*s%s\n", m->indent, "",
-                                   m->barrier == MG_BARRIER_GROUP ? "mg_sync_group();" : "mg_sync();");
+    if (m->barrier) mgi_cu_str_put(s, "%*s", m->indent, "");
+    if (m->barrier == MG_BARRIER_GROUP) mgi_cu_str_put(s, "mg_sync_group();\n");
+    else if (m->barrier) mgi_cu_barrier_write(K, s, m->at);
   }
   mgi_cu_str_put(s, "%s", K->body.oom ? body : body + at);
 }
@@ -13280,7 +13301,11 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_line(K, "  const auto of_%s = [&](int r, int c) { return %s; };", name, at.n ? mgi_cu_str_text(&at) : "0");
   for (int low = 0; low < 2; low++) mgi_cu_line(K, "  mg_one_power<%d>(%s_%s, powers_%s, %s, of_%s);", own ? 32 : K->threads, low ? "low" : "t", name, name, own ? "mg_lane()" : "mg_tid()", name);
   if (K->by_group || K->copies[o->scope]) mgi_cu_line(K, "  mg_group_publish();"); /* before warpgroups read it, or a tensor copy is written over it */
-  mgi_cu_line(K, own ? "  mg_sync_warp();" : "  mg_sync();");
+  if (own) mgi_cu_line(K, "  mg_sync_warp();");
+  else {
+    mgi_cu_str_put(&K->body, "%s  ", K->pad);
+    mgi_cu_barrier_write(K, &K->body, K->body.n);
+  }
   mgi_cu_line(K, "}");
   free(at.s);
   free(stride.s);
@@ -13603,6 +13628,7 @@ MGI_FN void mgi_cu_agree(mgi_cu_kernel *K) {
   if (K->agreed) return;
   K->agreed = 1;
   if (K->wn == 1) return;
+  mgi_cu_meet_all(K, name);
   mgi_cu_begin(K);
   const int obj = mgi_cu_piece_new(K, (int64_t)K->wn * p->rows * 4, "x_%s", name);
   mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> x_%s(mg_shared() + %s);\n", K->wn, p->rows,
@@ -14106,6 +14132,7 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
     scratch = K->wn > 1 ? (int64_t)n * K->wn : 0;
   } else if (mgi_cu_own_ring(K, o->scope)) scratch = (int64_t)n * K->wk + 3;
   else if (!load) scratch = mg_reduce_scratch(n, K->threads, way != 0);
+  if (scratch) mgi_cu_meet_all(K, name);
   int divides = 0;
   const int plain = K->v[o->out[0].id].chain || mgi_cu_own_ring(K, o->scope) || (t != o->out[0].id && mgi_cu_merges(K, mgi_cu_producer(K, t)));
   const uint32_t of = plain ? 0 : mgi_cu_vector_from(K, t, &divides);
@@ -14676,6 +14703,8 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
     mgi_cu_line(K, "  }");
     mgi_cu_line(K, "  return;");
     mgi_cu_line(K, "}");
+    K->parted = K->body.n;
+    K->copying = 1;
   } else {
     mgi_cu_line(K, "if (mg_tid() == 0)");
     mgi_cu_line(K, "  for (int s = 0; s < %d && s < %s; s++) load_%s(s, s);", K->stages, K->count[loop], L);
@@ -15048,7 +15077,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   }
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "}");
-  if (K->copies[loop]) mgi_cu_fly_wait(K, loop, 0);
+  if (K->copies[loop]) mgi_cu_fly_wait(K, loop, 0), K->copying = 0;
   mgi_cu_note(K, MG_STEP_LOOP_END, ring->n ? ring->obj : -1, mgi_cu_own_ring(K, loop) || K->parts[loop] || K->copies[loop]);
   K->loop = b->axes[loop].parent;
 }

@@ -800,11 +800,15 @@ static void test_products_under_way(void **state) {
     {1, "program g\ninput X : f16[64, 256]\ninput W : f16[256, 64]\ninput B : f16[64]\nO = kernel grid=(x=1) threads=128 {\n"
         "  plan { copy=warp mma=warpgroup stages=3 warps_m=4 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {i->0}\n"
         "    p = matmul(x, w)\n  }\n  b = load B {}\n  o = add(accum(p) {i->+}, b)\n  store o {}\n}\noutput O\n"}, /* loaded behind the loop */
+    {1, "program h\ninput X : f16[64, 512]\ninput W : f16[512, 64]\ninput D : f16[64, 64]\nO = kernel grid=(x=1) threads=128 {\n" /* an operand of what is behind it: its barrier is before the loop */
+        "  plan { copy=warp mma=warpgroup stages=3 warps_m=4 warps_n=1 warps_k=1 }\n  for i=8 {\n    x = load X {i->1}\n    w = load W {i->0}\n"
+        "    p = matmul(x, w)\n  }\n  d = load D {}\n  o = matmul(accum(p) {i->+}, d)\n  store o {}\n}\noutput O\n"},
   };
   static const struct { int form; const char *line, *by; } wrong[] = { /* as long as it was */
     {0, "mg_group_wait<1>(acc_p.c);", ""}, {0, "mg_group_wait<1>(", "mg_group_wait<2>("}, {0, "mg_group_wait<0>(acc_p.c);", ""}, {0, "phases_i.read(was);", "phases_i.read(now);"}, {0, "phases_i.drained(was, now == 0 ? 1 - turn : turn);", ""},
     {1, "phases_i.drained(at, turn);", ""}, {1, "phases_i.read(was);", ""}, {1, "turn = 1; i_i", "turn = 0; i_i"}, {1, "if (mg_tid() > 128) return;", ""},
     {2, "mg_leaves();", ""}, {2, "mg_cluster_wait();", ""}, {2, "mg_ring<3, 40960, 16, 2>", "mg_ring<3, 40960, 8, 2>"}, {4, "phases_i.read(was);", ""},
+    {7, "mg_sync_first<128>();", "mg_sync();"}, /* it waits for the warp that copies, and that for it */
   };
   const int nvcc = has_nvcc();
   for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
@@ -840,6 +844,8 @@ static void test_products_under_way(void **state) {
     snprintf(text, sizeof text, form, "256", "256", no[k].x, no[k].z, no[k].plan, no[k].z > 1 ? "2" : "4", no[k].z > 1 ? ", z->1" : "", no[k].z > 1 ? ", z->0" : "", no[k].z > 1 ? ", z->+" : "");
     refused(text, NULL, no[k].why);
   }
+  refused("program m\ninput X : f16[64, 512]\ninput W : f16[512, 128]\nO = kernel grid=(x=1) threads=256 {\n  plan { copy=warp mma=warpgroup stages=3 warps_m=4 warps_n=2 warps_k=1 }\n"
+          "  for i=4 {\n    x = load X {i->1}\n    w = load W {i->0}\n    p = mul(matmul(x, w), max(w, dim=0))\n  }\n  o = accum(p) {i->+}\n  store o {}\n}\noutput O\n", NULL, "the whole block meets for");
 }
 
 /* Accumulators over grid axes: blocks that share a contraction, in a cluster and through the workspace. */

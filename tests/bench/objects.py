@@ -23,12 +23,13 @@ def stored(arch):
     return found
 
 
-def searched(a, path, name):
-    """The first µGraphs of a search, those of the same grids, loops and plans once."""
+def searched(a, path, name, failed):
+    """The first µGraphs of a search, those of the same grids, loops and plans once; a search that fails is one of `failed`."""
     out = os.path.join(a.out, "search", name)
     if not os.path.isdir(out):
         _, err, rc = bench.run([a.mirage, "search", path, "--no-measure", "--top", str(4 * a.top), "--threads", "1", "--arch", a.arch, "-o", out])
         if rc:
+            failed.append(name)
             bench.say(name, err.strip()[-200:])
     return bench.unlike(sorted(glob.glob(os.path.join(out, "[0-9][0-9].mg"))), a.top, 1)
 
@@ -52,13 +53,13 @@ def main():
     ap.add_argument("--mirage", default=os.path.join(ROOT, "build", "mirage"))
     ap.add_argument("--nvcc", default="nvcc")
     a = ap.parse_args()
-    os.makedirs(a.out, exist_ok=True)
+    os.makedirs(os.path.join(a.out, "search"), exist_ok=True)
     kept, failed = stored(a.arch), []
 
     def one(path):
         name = os.path.basename(path)[:-3]
         texts = {"%d" % k: t for k, t in enumerate(kept.get(name, []))}
-        for k, mg in enumerate(searched(a, path, name) if a.top else []):
+        for k, mg in enumerate(searched(a, path, name, failed) if a.top else []):
             with open(mg) as f:
                 texts["s%d" % k] = f.read()
         for k, text in texts.items():
