@@ -4,7 +4,7 @@ usage: table.py RESULT.json ..                     prints the tables
        table.py --readme FILE.md [RESULT.json ..]  puts the tables between FILE's marks `measured`, the summary between its
                                                    marks `summary`; without results from those that the marks name
 
-A later file's row replaces an earlier one's of the same program.  A row of an earlier day than the last file's says so.
+A later file's row replaces an earlier one's of the same program, unless it failed.  A row of an earlier day than the last file's says so.
 """
 import json, math, os, re, sys, textwrap
 
@@ -32,7 +32,11 @@ def read(paths):
     for h in runs:
         for r in h["rows"]:
             r["of"] = "" if h["date"] == runs[-1]["date"] else " (%s)" % h["date"]
-    return runs, sorted({r["program"]: r for h in runs for r in h["rows"]}.values(), key=group)
+    rows = {}
+    for r in (r for h in runs for r in h["rows"]):
+        if "error" not in r or r["program"] not in rows:
+            rows[r["program"]] = r
+    return runs, sorted(rows.values(), key=group)
 
 
 def machine(head):
