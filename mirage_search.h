@@ -7532,6 +7532,8 @@ typedef struct mgi_se_search {
   mg_search_config cfg;
   mg_search_stats st;
   double t0, end, shown;
+  const mg_graph *rows;                  /* NULL, or the program as one kernel by rows, and what that takes */
+  double rows_us;
   pthread_mutex_t lock, hook;
   int cut, late, timed;                 /* cut: something was left out; late: the time limit or `stop` did it; timed: a check's own limit, as on a busy machine */
   /* the segment in hand */
@@ -8769,6 +8771,86 @@ MGI_FN void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
   }
 }
 
+/* ---- one kernel by rows
+   The program as it is written, in one kernel: a block has a chunk of the rows of one parallel dimension, or one of each of up to three,
+   and all of the others.  Where rows go through several reductions, as in a norm of a norm, a search comes to it late: it is made before
+   any, and is a result where nothing that was found in time is as fast.
+
+       O = norm(add(X, norm(H))) [8, 4096]      kernel grid=(x=8) { x = load X {x->0}  h = load H {x->0}  .. store o {x->0} } */
+enum { MGI_SE_ROWS = 32 }; /* of a block at most */
+MGI_FN mg_map mgi_se_rows_map(const int32_t *of, const int *cls, int n) {
+  mg_map map = mg_map_none();
+  for (int a = 0; a < n; a++) {
+    mg_axis axis;
+    memset(&axis, 0, sizeof axis);
+    axis.id = (uint32_t)a + 1;
+    for (int d = 0; d < MG_MAX_RANK; d++)
+      if (of[d] == cls[a]) map = mg_map_set(map, axis, d);
+  }
+  return map;
+}
+MGI_FN mg_graph *mgi_se_rows_kernel(mgi_se_search *S, const mg_parallel *P, const int *cls, int n, const int64_t *grid) {
+  const mg_graph *p = S->p;
+  mg_config c = mg_config_default();
+  mg_error e;
+  mg_graph *g = mg_program_new(p->name, &c);
+  mg_tensor *val = (mg_tensor *)calloc(p->n_tensors, sizeof *val), in[MG_MAX_IN], out[MG_MAX_OUT];
+  if (!g || !val) {
+    mgi_se_step(S, MG_NO_MEMORY);
+    mg_graph_free(g), free(val);
+    return NULL;
+  }
+  for (uint32_t k = 0; k < p->n_in; k++) in[k] = mgi_se_copy_input(g, p, p->in[k]);
+  mg_graph *b = mg_graph_begin(g, grid, 128);
+  memset(out, 0, sizeof out);
+  for (uint32_t k = 0; b && k < p->n_in; k++) val[p->in[k].id] = mg_load(b, in[k], mgi_se_rows_map(P->in[k], cls, n));
+  for (uint32_t k = 1; b && k < p->n_ops; k++) {
+    const mg_op_node *o = &p->ops[k];
+    mg_tensor arg[MG_MAX_IN];
+    for (int j = 0; j < o->n_in; j++) arg[j] = val[o->in[j].id];
+    val[o->out[0].id] = mg_apply(b, o->code, &o->attr, o->n_in, arg);
+  }
+  for (uint32_t k = 0; b && k < p->n_out; k++) mg_store(b, val[p->out[k].id], mgi_se_rows_map(P->out[k], cls, n));
+  if (b) mg_plan_kernel(b, S->cfg.machine), mg_graph_end(b, out);
+  for (uint32_t k = 0; k < p->n_out; k++) mg_output(g, mg_named(g, out[k], mg_tensor_of(p, p->out[k])->name));
+  free(val);
+  if (mg_check(g, &e) == MG_OK) return g;
+  mgi_se_step(S, e.status == MG_NO_MEMORY ? MG_NO_MEMORY : MG_OK);
+  mg_graph_free(g);
+  return NULL;
+}
+/* The fastest of these that is equal, and what it takes; NULL: there is none. */
+MGI_FN mg_graph *mgi_se_search_rows(mgi_se_search *S, double *us, mg_verify_report *rep) {
+  mg_parallel P;
+  mg_error e;
+  mg_graph *best = NULL;
+  int cls[3], n = 0, takes = S->cfg.max_kernel_ops > 1 && !S->cfg.structure;
+  for (uint32_t k = 1; k < S->p->n_ops; k++) takes &= mgi_ti_takes((mg_opcode)S->p->ops[k].code);
+  if (!takes || mgi_se_over(S) || mgi_se_step(S, mg_parallel_of(S->p, NULL, &P, &e)) != MG_OK) return NULL;
+  for (int c = 0; c < P.n && n < 3; c++) {
+    int all = P.extent[c] > 1;
+    for (uint32_t k = 0; k < S->p->n_out; k++) {
+      int there = 0;
+      for (int d = 0; d < MG_MAX_RANK; d++) there |= P.out[k][d] == c;
+      all &= there;
+    }
+    if (all) cls[n++] = c;
+  }
+  for (int axes = 1; axes <= n; axes++)
+    for (int64_t rows = 1; rows <= MGI_SE_ROWS && rows <= P.extent[cls[axes - 1]]; rows *= 2) {
+      int64_t grid[3] = { 1, 1, 1 };
+      for (int a = 0; a < axes; a++) grid[a] = mg_ceil_div(P.extent[cls[a]], a == axes - 1 ? rows : 1);
+      mg_graph *g = mgi_se_rows_kernel(S, &P, cls, axes, grid);
+      const double t = g ? mgi_se_us(S, g, NULL) : MG_NO_TIME;
+      if (t >= MG_NO_TIME || (best && t >= *us) || mgi_se_block_ops(g) > S->tiling_ops) mg_graph_free(g);
+      else mg_graph_free(best), best = g, *us = t;
+    }
+  mg_parallel_free(&P);
+  if (best && mgi_se_emittable(S, best, &e) == MG_OK && mgi_se_check_small(S, S->p, best, rep)) return best;
+  mg_graph_free(best);
+  return NULL;
+}
+
 /* The structures of the whole program that have a group axis, in two kernels each: tiles near the best of the one kernel,
    then for the second kernel one axis after the other. */
 MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_search_result *out, mg_error *why) {
@@ -9188,18 +9270,29 @@ MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
   return st;
 }
 
-/* What the fastest kernel found for the whole program takes, made safe; 1e18: there is none, or it is not equal, or behind others. */
-MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
+/* What a kernel for the whole program that takes `us` takes when it is made safe; 1e18: it is not equal, or behind others.  Frees it. */
+MGI_FN double mgi_se_safe_us(mgi_se_search *S, mg_graph *g, double us) {
   mg_verify_report rep;
+  const double more = mgi_se_repair(S, &g);
+  const int good = mgi_se_check_small(S, S->p, g, &rep) && !(mgi_se_judges(S) && mgi_se_behind(S, g));
+  mg_graph_free(g);
+  return good ? us + more : 1e18;
+}
+/* Of the fastest that was found; 1e18: there is none. */
+MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
   mg_error e;
   if (!whole || !whole->n) return 1e18;
   const mgi_se_structure *t = &whole->st[0];
   mg_graph *g = mgi_se_kernel_graph(whole->s, S->p, t, whole->s->real, t->count[whole->tile[0]], NULL, S->cfg.machine, &e);
-  const double more = g ? mgi_se_repair(S, &g) : 0;
-  const int good = g && mgi_se_check_small(S, S->p, g, &rep) && !(mgi_se_judges(S) && mgi_se_behind(S, g));
   if (!g) mgi_se_step(S, e.status);
-  mg_graph_free(g);
-  return good ? whole->us + more : 1e18;
+  return g ? mgi_se_safe_us(S, g, whole->us) : 1e18;
+}
+/* Of the one by rows. */
+MGI_FN double mgi_se_rows_us(mgi_se_search *S) {
+  mg_graph *g = NULL;
+  mg_error e;
+  if (!S->rows || mgi_se_step(S, mg_resize(S->rows, NULL, NULL, &g, &e)) != MG_OK) return 1e18;
+  return mgi_se_safe_us(S, g, S->rows_us);
 }
 
 /* By little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
@@ -9207,12 +9300,13 @@ MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
    effort may be a kernel of. */
 MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mgi_se_found *whole, mg_error *e) {
   const int settled = whole && !whole->n_open; /* it will not be faster */
-  const double least = settled ? mgi_se_whole_us(S, whole) : 1e18;
+  const double least = settled ? mgi_se_whole_us(S, whole) : 1e18, rows = mgi_se_rows_us(S);
   mg_status st = mgi_se_cuts_tilings(S, X, e);
   for (int effort = 0; st == MG_OK && effort <= MGI_SE_EFFORTS && !mgi_se_over(S); effort++) {
     const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
     for (int i = 0; i < X->n_piece; i++) X->piece[i].guess = X->piece[i].apart && !last ? 1e18 : X->piece[i].bound;
     X->least = 0, X->enough = settled ? least : by == MGI_SE_EFFORTS - 1 ? mgi_se_whole_us(S, whole) : 1e18;
+    if (rows < X->enough) X->enough = rows;
     for (int i = 0; i < X->n_piece && !last; i++) if (X->piece[i].at >= 0) mgi_se_cuts_guess(X, &X->piece[i], by);
     for (int size = effort ? X->C->n : 2, end = 0; st == MG_OK && !end; size *= 2)
       st = mgi_se_cuts_paths(S, X, by, size, e), end = size >= X->C->n;
@@ -11158,8 +11252,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (!program || program->level != MG_KERNEL || !mg_is_program(program) || !program->n_out)
     return mg_fail(e, MG_BAD_INPUT, "mg_search", "expected a program of library operators with at least one output, got %s", program ? "a graph with graph-defined operators, or without outputs" : "nothing");
   if (program->n_symbols) return mg_fail(e, MG_BAD_INPUT, "mg_search", "a program with the symbol %s is searched by mg_search_family, or at one size (mg_at)", program->symbol[0].name);
-  mg_status rows = mg_verify_rows(program, e);
-  if (rows != MG_OK) return rows;
+  mg_status st = mg_verify_rows(program, e);
+  if (st != MG_OK) return st;
   if (mg_has_picks(program)) return mgi_se_search_rest(program, cfg, out, e);
   S.p = program, S.cfg = cfg ? *cfg : mg_search_config_default();
   if (!S.cfg.machine) S.cfg.machine = mg_machine_at(0);
@@ -11179,13 +11273,15 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   S.t0 = S.shown = mgi_se_seconds();
   S.end = S.cfg.time_limit_s > 0 ? S.t0 + S.cfg.time_limit_s : 1e300;
   S.st.threads = S.cfg.threads, S.st.egraph_stop = "SATURATED";
-  mg_status st = MG_OK;
   out->graph = (mg_graph **)calloc((size_t)S.cfg.top_k + 1, sizeof *out->graph);
   out->predicted_us = (double *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->predicted_us);
   out->measured_us = (double *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->measured_us);
   out->report = (mg_verify_report *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->report);
   mgi_se_cuts *cuts = (mgi_se_cuts *)calloc(1, sizeof *cuts);
   mgi_se_found whole;
+  mg_graph *rows = NULL; /* the program as one kernel by rows */
+  double rows_us = 0;
+  mg_verify_report rows_report;
   memset(&whole, 0, sizeof whole);
   if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || !cuts) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
   S.root = &S;
@@ -11204,6 +11300,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     else whole.ops = cuts->all, g = mgi_se_segment(cuts, &whole, e);
     const int is_long = g && S.cfg.max_kernel_ops > 1 && !S.cfg.structure && mgi_se_long(cuts, &S.cfg);
     S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
+    rows = mgi_se_search_rows(&S, &rows_us, &rows_report);
+    S.rows = rows, S.rows_us = rows_us;
     if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
     if (is_long) st = mgi_se_search_cuts(&S, cuts, NULL, out, e, &why), S.more = 0;
     if (g && st == MG_OK && !mgi_se_short(program) && S.cfg.max_kernel_ops > 1 && !mgi_se_over(&S)) mgi_se_search_regions(&S, out);
@@ -11225,6 +11323,11 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && whole.s && S.seg == whole.s) st = mgi_se_search_rewrites(&S, whole.s, out, e, &why);
   }
+  if (st == MG_OK && rows && (!out->n || rows_us < out->predicted_us[0])) {
+    S.st.candidates++, S.st.verified++;
+    mgi_se_result_add(&S, out, rows, rows_us, &rows_report), rows = NULL;
+  }
+  mg_graph_free(rows);
   if (st == MG_OK && !hit) { /* the program itself, a library kernel an operator */
     mg_graph *g = NULL;
     st = mg_resize(program, NULL, NULL, &g, e);
