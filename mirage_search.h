@@ -8774,7 +8774,8 @@ MGI_FN void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
 /* ---- one kernel by rows
    The program as it is written, in one kernel: a block has a chunk of the rows of one parallel dimension, or one of each of up to three,
    and all of the others.  Where rows go through several reductions, as in a norm of a norm, a search comes to it late: it is made before
-   any, and is a result where nothing that was found in time is as fast.
+   any, and is a result where nothing that was found in time is as fast.  Of products and exponentials there is none: the form of those
+   decides what overflows, and they are found early.
 
        O = norm(add(X, norm(H))) [8, 4096]      kernel grid=(x=8) { x = load X {x->0}  h = load H {x->0}  .. store o {x->0} } */
 enum { MGI_SE_ROWS = 32 }; /* of a block at most */
@@ -8825,7 +8826,10 @@ MGI_FN mg_graph *mgi_se_search_rows(mgi_se_search *S, double *us, mg_verify_repo
   mg_error e;
   mg_graph *best = NULL;
   int cls[3], n = 0, takes = S->cfg.max_kernel_ops > 1 && !S->cfg.structure;
-  for (uint32_t k = 1; k < S->p->n_ops; k++) takes &= mgi_ti_takes((mg_opcode)S->p->ops[k].code);
+  for (uint32_t k = 1; k < S->p->n_ops; k++) {
+    const mg_opcode code = (mg_opcode)S->p->ops[k].code;
+    takes &= mgi_ti_takes(code) && code != MG_OP_MATMUL && code != MG_OP_EXP;
+  }
   if (!takes || mgi_se_over(S) || mgi_se_step(S, mg_parallel_of(S->p, NULL, &P, &e)) != MG_OK) return NULL;
   for (int c = 0; c < P.n && n < 3; c++) {
     int all = P.extent[c] > 1;

@@ -897,9 +897,9 @@ static void finds_rows_first(void **state) {
   (void)state;
   static const struct { const char *text; int64_t blocks; } of[] = {
     {"program n\ninput X : f16[8, 4096]\ninput H : f16[8, 4096]\ninput A : f16[8, 4096]\nY = add(X, mul(A, sub(rms_norm(H, eps=1/1000000), X)))\nO = rms_norm(Y, eps=1/1000000)\noutput O\n", 8},
-    {"program h\ninput X : f16[2, 3, 40, 512]\ninput G : f16[512]\nY = rms_norm(X, G, eps=1/1000000)\nO = softmax(Y, dim=3)\nM = max(Y, dim=3)\noutput O\noutput M\n", 0},
-    {"program c\ninput X : f16[64, 96]\nS = sum(X, dim=0)\nO = div(exp(X), exp(S))\nP = sqr(X)\noutput O\noutput P\n", 0},
-    {"program s\ninput X : f16[16, 16]\nO = sqrt(exp(sum(sum(X, dim=0), dim=1)))\noutput O\n", -1},
+    {"program h\ninput X : f16[2, 3, 40, 512]\ninput G : f16[512]\nY = rms_norm(X, G, eps=1/1000000)\nO = div(silu(Y), sqrt(sum(sqr(X), dim=3)))\nM = max(Y, dim=3)\noutput O\noutput M\n", 0},
+    {"program c\ninput X : f16[64, 96]\nS = sum(X, dim=0)\nO = mul(silu(X), gelu(S))\nP = sqr(X)\noutput O\noutput P\n", 0},
+    {"program s\ninput X : f16[16, 16]\nO = sqr(sum(sum(X, dim=0), dim=1))\noutput O\n", -1},
   };
   for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
     mg_graph *p = parse(of[k].text);
