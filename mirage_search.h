@@ -11284,7 +11284,6 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   mgi_se_cuts *cuts = (mgi_se_cuts *)calloc(1, sizeof *cuts);
   mgi_se_found whole;
   mg_graph *rows = NULL; /* the program as one kernel by rows */
-  double rows_us = 0;
   mg_verify_report rows_report;
   memset(&whole, 0, sizeof whole);
   if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || !cuts) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
@@ -11304,8 +11303,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     else whole.ops = cuts->all, g = mgi_se_segment(cuts, &whole, e);
     const int is_long = g && S.cfg.max_kernel_ops > 1 && !S.cfg.structure && mgi_se_long(cuts, &S.cfg);
     S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
-    rows = mgi_se_search_rows(&S, &rows_us, &rows_report);
-    S.rows = rows, S.rows_us = rows_us;
+    S.rows = rows = mgi_se_search_rows(&S, &S.rows_us, &rows_report);
     if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
     if (is_long) st = mgi_se_search_cuts(&S, cuts, NULL, out, e, &why), S.more = 0;
     if (g && st == MG_OK && !mgi_se_short(program) && S.cfg.max_kernel_ops > 1 && !mgi_se_over(&S)) mgi_se_search_regions(&S, out);
@@ -11327,9 +11325,9 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && whole.s && S.seg == whole.s) st = mgi_se_search_rewrites(&S, whole.s, out, e, &why);
   }
-  if (st == MG_OK && rows && (!out->n || rows_us < out->predicted_us[0])) {
+  if (st == MG_OK && rows && (!out->n || S.rows_us < out->predicted_us[0])) {
     S.st.candidates++, S.st.verified++;
-    mgi_se_result_add(&S, out, rows, rows_us, &rows_report), rows = NULL;
+    mgi_se_result_add(&S, out, rows, S.rows_us, &rows_report), rows = NULL;
   }
   mg_graph_free(rows);
   if (st == MG_OK && !hit) { /* the program itself, a library kernel an operator */
