@@ -3561,7 +3561,14 @@ MG_DEV void mg_sync_warp() { __syncwarp(); }
 MG_DEV void mg_sync_group() { asm volatile("bar.sync %0, 128;" ::"r"(1 + mg_warpgroup()) : "memory"); } /* of the 128 threads of a warpgroup */
 MG_DEV mg_num mg_shfl_xor(mg_num v, int mask) { return __shfl_xor_sync(0xFFFFFFFFu, v, mask); }
 template<class V> MG_DEV V mg_ldg(const V *p) { return *p; }
-template<class V> MG_DEV void mg_stg(V *p, V v) { *p = v; }
+/* Several words go by one instruction: left to itself the compiler takes one for each where they come from conversions. */
+template<class V> MG_DEV void mg_stg(V *p, V v) {
+  if constexpr (sizeof(V) == 16) {
+    const uint32_t(&w)[4] = v.w;
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+  } else if constexpr (sizeof(V) == 8) asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(p)), "r"(v.w[0]), "r"(v.w[1]) : "memory");
+  else *p = v;
+}
 /* Global memory that other blocks wrote in the same launch: past the first-level cache. */
 template<class V> MG_DEV V mg_ldg_fresh(const V *p) {
   static_assert(sizeof(V) == 4 || sizeof(V) == 16, "a word or four");
@@ -4067,12 +4074,59 @@ template<class TILE> MG_DEV mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TI
   return mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS, TILE::SWIZZLED>((unsigned char *)t.p);
 }
 
+/* W neighbours of a row of global memory, as words. */
+template<class T, int W> struct mg_global_run {
+  enum { WORDS = W * (int)sizeof(T) / 4 };
+  uint32_t word[WORDS];
+  MG_DEV mg_num at(int i) const {
+    if constexpr (sizeof(T) == 4) return mg_widen(T{word[i]});
+    else {
+      T lo, hi;
+      mg_unpack2<T>(word[i / 2], lo, hi);
+      return mg_widen(i % 2 ? hi : lo);
+    }
+  }
+  MG_DEV void whole(const T *from) { /* aligned to their size */
+    if constexpr (WORDS == 1) word[0] = mg_ldg((const mg_word *)from);
+    else if constexpr (WORDS == 2) {
+      const mg_words2 two = mg_ldg((const mg_words2 *)from);
+      word[0] = two.w[0], word[1] = two.w[1];
+    } else {
+      MG_UNROLL
+      for (int k = 0; k < WORDS; k += 4) {
+        const mg_words4 four = mg_ldg((const mg_words4 *)from + k / 4);
+        MG_UNROLL
+        for (int j = 0; j < 4; j++) word[k + j] = four.w[j];
+      }
+    }
+  }
+  MG_DEV void first(const T *from, int64_t stride, int n) {
+    MG_UNROLL
+    for (int k = 0; k < WORDS; k++) {
+      if constexpr (sizeof(T) == 4) word[k] = k < n ? mg_ldg(from + k * stride).bits : 0;
+      else {
+        T lo = {}, hi = {};
+        if (2 * k < n) lo = mg_ldg(from + 2 * k * stride);
+        if (2 * k + 1 < n) hi = mg_ldg(from + (2 * k + 1) * stride);
+        word[k] = mg_pack2<T>(lo, hi);
+      }
+    }
+  }
+};
 /* A tensor read from global memory in place, element by element. */
-template<class T> struct mg_global {
+template<class T, int ALIGN> struct mg_global {
   const T *p;
   int64_t row, col; /* strides */
   MG_DEV mg_global(const T *at, int64_t r, int64_t c) : p(at), row(r), col(c) {}
   MG_DEV mg_num at(int r, int c) const { return mg_widen(mg_ldg(p + r * row + c * col)); }
+  /* W neighbours from (r, c) on, c a multiple of W, of which n are there. */
+  template<int W> MG_DEV mg_global_run<T, W> run(int r, int c, int n) const {
+    mg_global_run<T, W> got;
+    const T *const from = p + r * row + c * col;
+    if (ALIGN >= W && n == W) got.whole(from);
+    else got.first(from, col, n);
+    return got;
+  }
 };
 
 /* The causal mask (mirage.h, mg_filling) of a block, computed.  past: how far the last key that its first query may see
@@ -5210,19 +5264,26 @@ template<class ACC, class F, class S> MG_DEV void mg_each_fragment(int rows, int
     }
   }
 }
-template<int ROWS, int COLS, int THREADS, class F, class S> MG_DEV void mg_each_unit(int rows, int cols, const F &f, const S &sink) {
-  constexpr int W = COLS < 4 ? 1 : 4, ROW = (COLS + W - 1) / W, UNITS = ROWS * ROW;
+/* W neighbours at a time: f(r, c, n) reads what n of them, from (r, c) on, are made of; what it gives, of (r, c, j), makes one. */
+template<int ROWS, int COLS, int THREADS, int W, class F, class S> MG_DEV void mg_each_run(int rows, int cols, const F &f, const S &sink) {
+  constexpr int ROW = (COLS + W - 1) / W, UNITS = ROWS * ROW;
   MG_UNROLL_BY(UNITS <= 4 * THREADS ? 4 : 1)
   for (int u0 = 0; u0 < UNITS; u0 += THREADS) {
     const int u = u0 + mg_tid(), r = u / ROW, c = u % ROW * W;
     if ((UNITS % THREADS == 0 || u < UNITS) && r < rows && c < cols) {
       const int n = cols % W != 0 && cols - c < W ? cols - c : W; /* c is a multiple of W */
+      const auto one = f(r, c, n);
       mg_num v[W];
       MG_UNROLL
-      for (int j = 0; j < W; j++) v[j] = j < n ? f(r, c + j, 0) : mg_zero();
+      for (int j = 0; j < W; j++) v[j] = j < n ? one(r, c + j, j) : mg_zero();
       sink.template put<W>(r, c, v, n);
     }
   }
+}
+template<int ROWS, int COLS, int THREADS, class F, class S> MG_DEV void mg_each_unit(int rows, int cols, const F &f, const S &sink) {
+  mg_each_run<ROWS, COLS, THREADS, COLS < 4 ? 1 : 4>(rows, cols, [&](int, int, int) {
+    return [&](int r, int c, int) { return f(r, c, 0); };
+  }, sink);
 }
 
 /* How many elements, at most `most`, a run may have that starts at multiples of them in rows of `stride`. */
@@ -5240,10 +5301,7 @@ template<class T, int ALIGN> struct mg_to_global {
     if constexpr (W == 8) {
       if constexpr (ALIGN >= 8 && sizeof(T) == 2)
         if (n == 8) {
-          mg_words4 all;
-          MG_UNROLL
-          for (int j = 0; j < 4; j++) all.w[j] = mg_pack2<T>(mg_narrow<T>(v[2 * j]), mg_narrow<T>(v[2 * j + 1]));
-          mg_stg((mg_words4 *)at, all);
+          mg_stg((mg_words4 *)at, mg_words4{{mg_narrow2<T>(v[0], v[1]), mg_narrow2<T>(v[2], v[3]), mg_narrow2<T>(v[4], v[5]), mg_narrow2<T>(v[6], v[7])}});
           return;
         }
       MG_UNROLL
@@ -5278,6 +5336,13 @@ template<class TILE> struct mg_to_tile {
   int r0, c0;
   template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
     typedef typename TILE::T T;
+    if constexpr ((W == 2 || W == 4) && sizeof(T) == 2 && !TILE::TRANS && TILE::PITCH % W == 0) {
+      if (n == W && (c0 + c) % W == 0) {
+        if constexpr (W == 4) *(mg_words2 *)t.place(r0 + r, c0 + c) = mg_words2{{mg_narrow2<T>(v[0], v[1]), mg_narrow2<T>(v[2], v[3])}};
+        else *(mg_word *)t.place(r0 + r, c0 + c) = mg_narrow2<T>(v[0], v[1]);
+        return;
+      }
+    }
     if constexpr (W > 1 && W <= 4 && sizeof(T) == 4 && !TILE::TRANS && TILE::PITCH % W == 0) {
       if (n == W && (c0 + c) % W == 0) {
         if constexpr (W == 4) *(mg_words4 *)t.place(r0 + r, c0 + c) = mg_words4{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits, mg_narrow<T>(v[2]).bits, mg_narrow<T>(v[3]).bits}};
@@ -12828,8 +12893,14 @@ MGI_FN uint32_t mgi_cu_prepare(mgi_cu_kernel *K, uint32_t t, int fragments) {
 }
 
 /* Where an expression is written: names of the coordinates; `width` 2 computes columns c and c + 1 (c even), as v.. and
-   w.., with leaves that are read in pairs; with `down` rows r and r + 1. */
-typedef struct mgi_cu_context { uint8_t *done; const char *r, *c; int fragments, rows, cols, depth, width, down; } mgi_cu_context;
+   w.., with leaves that are read in pairs; with `down` rows r and r + 1.  runs: where what is read of device memory is read before,
+   as runs of `run` neighbours of which i says which. */
+typedef struct mgi_cu_context {
+  uint8_t *done;
+  const char *r, *c;
+  int fragments, rows, cols, depth, width, down, run;
+  mgi_cu_str *runs;
+} mgi_cu_context;
 
 MGI_FN void mgi_cu_shape_text(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t) {
   const mg_shape *f = &K->b->tensors[t].shape;
@@ -12850,6 +12921,14 @@ MGI_FN void mgi_cu_attr_text(mgi_cu_str *s, const mg_attr *A) {
   mgi_cu_str_put(s, "}, {0, 1}, %lld}", (long long)A->from);
 }
 
+/* The type that a load has in memory. */
+MGI_FN mg_dtype mgi_cu_load_type(const mgi_cu_kernel *K, uint32_t op) { return K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])].dtype; }
+/* 1 if value t is read of device memory, where it is needed, as a run of neighbours. */
+MGI_FN int mgi_cu_in_runs(const mgi_cu_kernel *K, uint32_t t) {
+  const mgi_cu_val_info *v = &K->v[t];
+  if (v->home != MGI_CU_AT_GLOBAL || v->weighted || v->cols == 1) return 0;
+  return mgi_cu_load_type(K, K->b->tensors[t].op) != MG_I32;
+}
 MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t);
 
 /* A moving row: the table's index text says which element of which operand element (r, c) is. */
@@ -12882,7 +12961,7 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     }
     snprintf(rr, sizeof rr, "r%d", d1);
     snprintf(cc, sizeof cc, "c%d", d1);
-    mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1, 1, 0};
+    mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1, 1, 0, 0, NULL};
     mgi_cu_str_put(s, "%s  if (from%d == %d) {\n%s    [[maybe_unused]] const int r%d = ", in, d1, k, in, d1);
     if (fr > 1) mgi_cu_str_put(s, "(int)at%d[%d]", d1, mgi_cu_rows_in(K, o->in[k].id));
     else mgi_cu_str_put(s, "0");
@@ -12901,7 +12980,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
   const mg_op_node *o = mgi_cu_producer(K, t);
   const mg_op_info *row = mg_op_row(o->code);
   char in[100], leaf[2200] = "", next[120];
-  size_t indent = strlen(K->pad) + 2 + 2 * (size_t)x->depth;
+  size_t indent = strlen(K->pad) + 2 + 2 * (size_t)(x->depth + (x->runs != NULL));
   if (x->done[t] || K->em->st != MG_OK) return;
   x->done[t] = 1;
   if (indent > sizeof in - 1) indent = sizeof in - 1;
@@ -12927,6 +13006,11 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
       mgi_cu_str_put(s, "%sconst mg_num v%d_%s = v%d_%s;\n", in, depth, name, depth, mgi_cu_tname(b, o->in[0].id));
       return;
     }
+  if (x->runs && mgi_cu_in_runs(K, t)) {
+    mgi_cu_str_put(x->runs, "%s  const auto u_%s = %s.template run<%d>(%s, c, n);\n", K->pad, name, leaf, x->run, r);
+    mgi_cu_str_put(s, "%sconst mg_num v%d_%s = u_%s.at(i);\n", in, depth, name, name);
+    return;
+  }
   if (leaf[0]) {
     if (x->width == 2 && !one && (v->copy || (v->home == MGI_CU_AT_TILE && !(v->weighted && x->down)))) {
       mgi_cu_str_put(s, x->down ? "%smg_num v%d_%s, w%d_%s;\n%smg_transposed(%s).pair(%s, %s, v%d_%s, w%d_%s);\n" : "%smg_num v%d_%s, w%d_%s;\n%s%s.pair(%s, %s, v%d_%s, w%d_%s);\n", in, depth, name,
@@ -12963,7 +13047,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
 MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width, uint32_t of) {
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
   const char *name = mgi_cu_tname(K->b, t);
-  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width ? width : 1, width < 0};
+  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width ? width : 1, width < 0, 0, NULL};
   if (!done) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
     return;
@@ -12985,6 +13069,32 @@ MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fr
 
 MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) { mgi_cu_lambda_of(K, s, t, fragments, width, 0); }
 
+/* How many neighbours of a row of t are read of device memory at once: 16 bytes of the narrowest type; 0: none is. */
+MGI_FN int mgi_cu_run_of(const mgi_cu_kernel *K, uint32_t t) {
+  int run = 0;
+  for (uint32_t x = 1; x < K->b->n_tensors; x++) {
+    if (!mgi_cu_in_runs(K, x) || K->v[x].cols != K->v[t].cols) continue;
+    const int of = 16 / mg_dtype_bytes(mgi_cu_load_type(K, K->b->tensors[x].op));
+    if (of > run) run = of;
+  }
+  while (run > K->v[t].cols) run /= 2;
+  return run > 1 ? run : 0;
+}
+/* The lambda of mg_each_run that gives t's elements; 0: nothing of it is read in runs. */
+MGI_FN int mgi_cu_lambda_of_runs(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int run) {
+  mgi_cu_str runs = {NULL, 0, 0, 0}, one = {NULL, 0, 0, 0};
+  uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
+  mgi_cu_context x = {done, "r", "c", 0, K->v[t].rows, K->v[t].cols, 0, 1, 0, run, &runs};
+  if (!done) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
+  else mgi_cu_value(K, &one, &x, t);
+  if (runs.n) {
+    mgi_cu_str_put(s, "[&](int r, int c, int n) {\n%s%s  return [=](int r, int c, int i) {\n%s", mgi_cu_str_text(&runs), K->pad, mgi_cu_str_text(&one));
+    mgi_cu_str_put(s, "%s    return v0_%s;\n%s  };\n%s}", K->pad, mgi_cu_tname(K->b, t), K->pad, K->pad);
+  }
+  free(done), free(runs.s), free(one.s);
+  return s->n > 0;
+}
+
 /* Evaluates t at every valid element, into `sink`. */
 MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *sink) {
   mgi_cu_str f = {NULL, 0, 0, 0};
@@ -12992,6 +13102,12 @@ MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *
   const mgi_cu_val_info *v = &K->v[t];
   mgi_cu_valid_text(K, t, 0, rv, sizeof rv);
   mgi_cu_valid_text(K, t, 1, cv, sizeof cv);
+  const int by_units = !acc && !(K->owners && K->behind), run = by_units ? mgi_cu_run_of(K, t) : 0;
+  if (run && mgi_cu_lambda_of_runs(K, &f, t, run)) {
+    mgi_cu_line(K, "mg_each_run<%d, %d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, run, rv, cv, mgi_cu_str_text(&f), sink);
+    free(f.s);
+    return;
+  }
   mgi_cu_lambda(K, &f, t, acc != 0, 1);
   if (K->owners && K->behind) mgi_cu_line(K, "mg_each_owned<owners, %d>(%s, %s, %s, %s);", K->threads, rv, cv, mgi_cu_str_text(&f), sink);
   else if (acc) mgi_cu_line(K, "mg_each_fragment<A_%s>(%s, %s, %s, %s);", K->v[acc].var + 4, rv, cv, mgi_cu_str_text(&f), sink);
@@ -13080,8 +13196,6 @@ MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
 
 /* 1 if the tile of a load is contiguous along its rows' dimension, as the tensor is. */
 MGI_FN int mgi_cu_load_trans(const mgi_cu_kernel *K, uint32_t op) { return K->flat.op[op - 1].down; }
-/* The type that a load has in memory. */
-MGI_FN mg_dtype mgi_cu_load_type(const mgi_cu_kernel *K, uint32_t op) { return K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])].dtype; }
 MGI_FN mg_tile_form mgi_cu_tile_of(const mgi_cu_kernel *K, uint32_t op) {
   const mg_kernel_plan p = mgi_cu_plan(K);
   return mg_flat_tile(&K->flat, &p, &K->rings, (int)op - 1);
@@ -13411,6 +13525,19 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   free(base.s);
   free(vec.s);
 }
+/* The greatest run of at most `most` elements that every multiple of `align` is a multiple of. */
+MGI_FN int mgi_cu_run_at(int most, int64_t align) {
+  while (align % most) most /= 2;
+  return most;
+}
+/* How many neighbours, of rows of the kernel-level tensor `above` that begin at multiples of `most`, are aligned to their size. */
+MGI_FN const char *mgi_cu_aligned_text(const mgi_cu_emit *em, uint32_t above, int most, char *out, size_t n) {
+  const int last = em->g->tensors[above].shape.rank - 1;
+  char dim[200];
+  const char *wide = last < 1 ? "0" : mgi_cu_is_symbol(em, above, last) ? "1" : mgi_cu_dim_text(em, above, last, dim, sizeof dim);
+  snprintf(out, n, "mg_run(%d, %s)", most, wide);
+  return out;
+}
 MGI_FN void mgi_cu_weigh(mgi_cu_kernel *K, uint32_t op);
 MGI_FN void mgi_cu_reweigh(mgi_cu_kernel *K, uint32_t op);
 MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
@@ -13438,15 +13565,18 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     return;
   }
   if (mgi_cu_lives(K, t, MG_AT_DIRECT)) { /* one reader, elementwise: straight from global memory */
-    int rank = up->shape.rank;
-    char offset[800], stride[1400];
+    int rank = up->shape.rank, most = mgi_cu_stride_is_one(K->em, above, rank - 1) ? 8 : 1;
+    char offset[800], stride[1400], run[240];
     mgi_cu_str base = {NULL, 0, 0, 0};
     for (int d = 0; d < rank; d++) {
-      mgi_cu_chunk(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
-      if (offset[0]) mgi_cu_moves_by(K->em, &base, above, d, offset);
+      int64_t align;
+      mgi_cu_chunk(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, NULL, &align);
+      if (!offset[0]) continue;
+      mgi_cu_moves_by(K->em, &base, above, d, offset);
+      if (d == rank - 1) most = mgi_cu_run_at(most, align);
     }
     mgi_cu_quote(K, o);
-    mgi_cu_line(K, "const mg_global<%s> g_%s(p_%s%s, %s,", mg_type_row(up->dtype)->device, name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
+    mgi_cu_line(K, "const mg_global<%s, %s> g_%s(p_%s%s, %s,", mg_type_row(up->dtype)->device, mgi_cu_aligned_text(K->em, above, most, run, sizeof run), name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
     mgi_cu_line(K, "    %s);", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
     free(base.s);
     v->home = MGI_CU_AT_GLOBAL;
@@ -14249,7 +14379,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   const mg_tensor_info *up = &K->em->g->tensors[above];
   int rank = up->shape.rank, most = 8, ifs = 0;
   mgi_cu_str base = {NULL, 0, 0, 0}, sink = {NULL, 0, 0, 0}, cond = {NULL, 0, 0, 0};
-  char offset[800], stride[1400], dim[200];
+  char offset[800], stride[1400], run[240];
   mgi_cu_send(K, o, above);
   if (K->undo[op]) mgi_cu_undo(K);
   uint32_t acc = mgi_cu_prepare(K, t, 1);
@@ -14261,7 +14391,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
     mgi_cu_chunk(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, NULL, &align);
     if (!offset[0]) continue;
     mgi_cu_moves_by(K->em, &base, above, d, offset);
-    if (d == rank - 1) most = align % 8 == 0 ? 8 : align % 4 == 0 ? 4 : align % 2 == 0 ? 2 : 1;
+    if (d == rank - 1) most = mgi_cu_run_at(most, align);
   }
   mgi_cu_quote(K, o);
   for (uint32_t a = 1; a <= 3; a++)
@@ -14271,8 +14401,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
     mgi_cu_indent(K, 1);
   }
   if (K->undo[op]) mgi_cu_str_put(&sink, "mg_undone<%s>(", K->undo[op] == MG_UNDO_LOG ? "true" : "false");
-  const char *wide = rank < 2 ? "0" : mgi_cu_is_symbol(K->em, above, rank - 1) ? "1" : mgi_cu_dim_text(K->em, above, rank - 1, dim, sizeof dim);
-  mgi_cu_str_put(&sink, "mg_to_global<%s, mg_run(%d, %s)>(%s, ", mg_type_row(up->dtype)->device, most, wide, mgi_cu_str_text(&base));
+  mgi_cu_str_put(&sink, "mg_to_global<%s, %s>(%s, ", mg_type_row(up->dtype)->device, mgi_cu_aligned_text(K->em, above, most, run, sizeof run), mgi_cu_str_text(&base));
   mgi_cu_str_put(&sink, "%s, ", rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
   mgi_cu_str_put(&sink, "%s)", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
   if (K->undo[op]) mgi_cu_str_put(&sink, ", u_%s)", mgi_cu_tname(b, K->shift));
@@ -15967,9 +16096,20 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
 }
 /* The threads of a block, with those that only copy. */
 MGI_FN int mgi_cu_launched_threads(const mgi_cu_kernel *K) { return K->threads + (K->apart ? MG_APART : 0); }
+/* The loads of a kernel that reads all that it reads where it stores something of it; 0: it is none. */
+MGI_FN int mgi_cu_direct_loads(const mgi_cu_kernel *K) {
+  int loads = 0;
+  if (K->mem.bytes || K->registers) return 0;
+  for (uint32_t op = 1; op < K->b->n_ops; op++) {
+    if (K->b->ops[op].code != MG_OP_LOAD) continue;
+    if (K->v[K->b->ops[op].out[0].id].home != MGI_CU_AT_GLOBAL) return 0;
+    loads++;
+  }
+  return loads;
+}
 /* What a block of K takes, all being decided. */
 MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
-  mg_kernel_takes takes = {mgi_cu_launched_threads(K), K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, 0, 0};
+  mg_kernel_takes takes = {mgi_cu_launched_threads(K), K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, mgi_cu_direct_loads(K), 0, 0};
   mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
   return takes;
 }

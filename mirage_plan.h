@@ -181,7 +181,7 @@ enum {
   C(F, step_apart,            0.9798,   0.9798, "of these, a warp beside copying")                                     \
   C(F, step,                   1.339,    1.517, "of others")                                                           \
   C(F, operator_us,         0.003215,  0.01498, "us of an operator")                                                   \
-  C(F, block_start_us,      0.0008464, 0.001041, "us until the chip starts a further block")                           \
+  C(F, block_start_us,      0.00129,   0.001041, "us until the chip starts a further block")                           \
   C(F, round_us,              0.2201,   0.1886, "us of blocks that others make wait")                                  \
   C(F, barrier,                 1.63,    2.237, "of barrier_us: other barriers")                                       \
   C(F, join,                   1.005,    1.081, "of barrier_us: a sum or maximum")                                     \
@@ -662,12 +662,14 @@ typedef struct mg_kernel_takes {
   int64_t barriers;             /* that a block comes to */
   int accumulators;             /* registers of products' results, a thread */
   int workspace;                /* 1: its blocks' parts meet in the workspace */
+  int direct;                   /* loads, where nothing but them and what is stored of each of their elements is in the kernel; 0 */
   int blocks;                   /* that a multiprocessor holds at once: the launch bound says so (mg_blocks_at_once) */
   int registers;                /* a ceiling: that bound leaves a thread no more */
 } mg_kernel_takes;
 /* Sets blocks, at least 1, and registers: as many blocks at once as shared memory, threads, the grid and registers allow, these
-   being MG_REGISTERS_BESIDE more than the accumulators', and what that leaves a thread. */
-enum { MG_REGISTERS_BESIDE = 120, MG_FLYING_BESIDE = 26, MG_REGISTERS_MOST = 255 };
+   being MG_REGISTERS_BESIDE more than the accumulators', and what that leaves a thread.  A thread of direct loads holds 16 bytes of
+   each, and MG_DIRECT_BESIDE. */
+enum { MG_REGISTERS_BESIDE = 120, MG_FLYING_BESIDE = 26, MG_DIRECT_BESIDE = 24, MG_REGISTERS_MOST = 255 };
 void mg_blocks_at_once(const mg_machine *m, int64_t grid, mg_kernel_takes *takes);
 
 typedef struct mg_kernel_facts {
@@ -2864,15 +2866,15 @@ MGI_FN mgi_tiles mgi_tiles_of(const mg_flat *k) {
 
 /* Warps of a block without a product. */
 MGI_FN int mgi_warps_of_elements(const mg_flat *k) {
-  int64_t most = 1, units = 0; /* units: of four elements that are stored */
+  int64_t most = 1, units = 0; /* bytes of the largest load; units: of four elements that are stored */
   int joins = k->iters > 1, warps = 4;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
-    if (o->code == MG_OP_LOAD && mg_flat_elements(o) > most) most = mg_flat_elements(o);
+    if (o->code == MG_OP_LOAD && mg_flat_elements(o) * o->esize > most) most = mg_flat_elements(o) * o->esize;
     if (o->code == MG_OP_STORE) units += mg_ceil_div(mg_flat_elements(o), 4);
     joins |= o->code == MG_OP_SUM || o->code == MG_OP_MAX;
   }
-  while (warps < 16 && warps * 32 * 16 <= most) warps *= 2;
+  while (warps < 16 && warps * 32 * 32 <= most) warps *= 2; /* 16 bytes a thread */
   while (!joins && warps > 1 && warps * 16 >= units) warps /= 2; /* a thread has enough to store */
   return warps;
 }
@@ -3996,7 +3998,8 @@ MGI_FN int mgi_flat_in(const mg_graph *g, uint32_t op, const mg_machine *m, cons
 }
 
 void mg_blocks_at_once(const mg_machine *m, int64_t grid, mg_kernel_takes *t) {
-  int64_t registers = mg_round_up(t->accumulators + MG_REGISTERS_BESIDE, 8), blocks = mg_ceil_div(grid, m->sms);
+  const int64_t beside = t->direct ? MG_DIRECT_BESIDE + 4 * t->direct : MG_REGISTERS_BESIDE;
+  int64_t registers = mg_round_up(t->accumulators + beside, 8), blocks = mg_ceil_div(grid, m->sms);
   if (registers > MG_REGISTERS_MOST) registers = MG_REGISTERS_MOST + 1;
   const int64_t room[] = {m->shared_per_sm / (t->shared_bytes + 1024), m->threads_per_sm / t->threads,
                           m->registers_per_sm / (registers * t->threads), m->blocks_per_sm};
