@@ -499,8 +499,10 @@ int mg_wide(const mg_graph *g, mg_tensor t);
 /* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands there as
    the sum of two, times a power of two of the block's own, so that it never passes f16's exponents. */
 int mg_split(const mg_graph *g, mg_tensor t);
-/* 1 if slice `op` of kernel-level g is an address, and no kernel: loads of kernels alone read it, or such slices, and its rows begin at
-   multiples of 16 bytes in what it is cut from. */
+/* 1 if `op` of kernel-level g is a slice that may be an address, and no kernel: it is no output, and its rows begin at multiples of 16
+   bytes in what it is cut from, which lies as it is. */
+int mg_slice_may_be_address(const mg_graph *g, uint32_t op);
+/* 1 if it is: loads of kernels alone read it, or slices that they alone read. */
 int mg_slice_is_address(const mg_graph *g, uint32_t op);
 /* What tensor t of kernel-level g has its elements in, at that one's strides: t itself, but for slices that are addresses. */
 mg_tensor mg_sliced_from(const mg_graph *g, mg_tensor t);
@@ -1655,9 +1657,9 @@ MGI_FN int mgi_only_loaded(const mg_graph *g, mg_tensor t) {
     }
   return 1;
 }
-int mg_slice_is_address(const mg_graph *g, uint32_t op) {
+int mg_slice_may_be_address(const mg_graph *g, uint32_t op) {
   const mg_op_node *o = mg_op_of(g, op);
-  if (g->level != MG_KERNEL || o->code != MG_OP_SLICE || !mgi_only_loaded(g, o->out[0])) return 0;
+  if (g->level != MG_KERNEL || o->code != MG_OP_SLICE || mg_is_output(g, o->out[0])) return 0;
   const mg_tensor from = mg_sliced_from(g, o->in[0]);
   const mg_tensor_info *lies = mg_tensor_of(g, from), *to = mg_tensor_of(g, o->out[0]);
   const int how = mgi_stored_how(g, from), run = 16 / mg_dtype_bytes(to->dtype);
@@ -1666,6 +1668,9 @@ int mg_slice_is_address(const mg_graph *g, uint32_t op) {
   while (last > 0 && lies->shape.dim[lies->order[last]] == 1) last--;
   const int inner = lies->order[last];
   return lies->shape.dim[inner] % run == 0 && (o->attr.dim != inner || o->attr.from % run == 0);
+}
+int mg_slice_is_address(const mg_graph *g, uint32_t op) {
+  return mg_slice_may_be_address(g, op) && mgi_only_loaded(g, mg_op_of(g, op)->out[0]);
 }
 mg_tensor mg_sliced_from(const mg_graph *g, mg_tensor t) {
   while (g->tensors[t.id].op && mg_slice_is_address(g, g->tensors[t.id].op)) t = g->ops[g->tensors[t.id].op].in[0];
