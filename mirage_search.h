@@ -7345,7 +7345,7 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
   for (int k = 0; k < C->n; k++) {
     const mg_op_node *o = &p->ops[C->op[k]];
     const int x = o->n_in == 1 && o->code != MG_OP_EXP && mg_op_row(o->code)->elementwise ? C->place[o->in[0].id] : -1;
-    const int glued = x >= 0 && !C->given[x] && p->ops[C->op[x]].code != MG_OP_MATMUL && mgi_se_set_size(&C->to[x], C->n) == 1 &&
+    const int glued = x >= 0 && !C->given[x] && !C->address[x] && p->ops[C->op[x]].code != MG_OP_MATMUL && mgi_se_set_size(&C->to[x], C->n) == 1 &&
                       mgi_se_set_size(&C->alone[with[x]], C->n) < MGI_SE_SOPS / 2;
     with[k] = glued ? with[x] : k;
     mgi_se_set_put(&C->alone[with[k]], k);
