@@ -62,7 +62,8 @@
                   program's text counts for nothing.  Long programs are cut before they are searched whole, small segments first.
      effort       limits of a segment's search that rise from one time to the next: little for all segments that may be part of the best
                   program comes before more for any.
-                  Reshapes and transposes between kernels are addresses of their loads and stores where axes say them; reshapes of what
+                  Reshapes and transposes between kernels are addresses of their loads and stores where axes say them, slices that kernels
+                  alone read are addresses of their loads (mg_slice_is_address); reshapes of what
                   lies row by row are other names of it (mg_renames), and are moved to a program's edges first where they can be.
      piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
      tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
@@ -9812,7 +9813,7 @@ MGI_FN int mgi_se_lies(const mg_graph *p, mg_tensor in, int n, const mg_tensor *
   }
   return 1;
 }
-/* Marks the chains; 0: there are none. */
+/* Marks the chains, and the slices that they begin at, which are addresses then; 0: there are none. */
 MGI_FN int mgi_se_regions_moved(const mg_graph *p, uint8_t *moved) {
   int turned = 0;
   for (int more = 1; more;) {
@@ -10150,7 +10151,7 @@ MGI_FN void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_
   mgi_se_cuts_result(S, X, k, out, why);
 }
 
-/* The fastest program if all reshapes and transposes that are kernels of their own become addresses, among the results: mgi_se_fold says of
+/* The fastest program if all slices, reshapes and transposes that are kernels of their own become addresses, among the results: mgi_se_fold says of
    which they do. */
 MGI_FN void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
   const mgi_se_chains *H = &X->H;
