@@ -499,19 +499,22 @@ int mg_wide(const mg_graph *g, mg_tensor t);
 /* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands there as
    the sum of two, times a power of two of the block's own, so that it never passes f16's exponents. */
 int mg_split(const mg_graph *g, mg_tensor t);
-/* 1 if `op` of kernel-level g is a slice that may be an address, and no kernel: it is no output, and its rows begin at multiples of 16
-   bytes in what it is cut from, which lies as it is. */
+/* 1 if `op` of kernel-level g is a slice that may be an address, and no kernel: it is no output, and its rows begin at
+   multiples of 16 bytes in what it is cut from, which lies as it is. */
 int mg_slice_may_be_address(const mg_graph *g, uint32_t op);
 /* 1 if it is: loads of kernels alone read it, or slices that they alone read. */
 int mg_slice_is_address(const mg_graph *g, uint32_t op);
-/* What tensor t of kernel-level g has its elements in, at that one's strides: t itself, but for slices that are addresses. */
+/* What tensor t of kernel-level g has its elements in, at that one's strides: t itself, but for slices that are
+   addresses. */
 mg_tensor mg_sliced_from(const mg_graph *g, mg_tensor t);
-/* 1 if `op` of kernel-level g is another name of the same bytes, or of some of them, and no kernel: a slice that is an address; a reshape
-   of which both tensors lie row by row, as one type, and one that is an output is the only one of what a kernel makes. */
+/* 1 if `op` of kernel-level g is another name of the same bytes, or of some of them, and no kernel: a slice that is an
+   address; a reshape of which both tensors lie row by row, as one type, and one that is an output is the only one of what
+   a kernel makes. */
 int mg_renames(const mg_graph *g, uint32_t op);
 /* The kernels of kernel-level g, library operators' too: all operators but what mg_renames. */
 int mg_kernels(const mg_graph *g);
-/* The input, output or intermediate whose bytes tensor t of kernel-level g has, or some of: t itself, but for what mg_renames. */
+/* The input, output or intermediate whose bytes tensor t of kernel-level g has, or some of: t itself, but for what
+   mg_renames. */
 mg_tensor mg_lies_as(const mg_graph *g, mg_tensor t);
 /* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has NAME.mma=wide. */
 int mg_wide_product(const mg_graph *b, uint32_t op);
@@ -1515,7 +1518,8 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     m->loop = (int8_t)o->scope;
     m->n_in = 0;
     if (o->code == MG_OP_LOAD && b->up) {
-      const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]), *lies = mg_tensor_of(b->up, mg_sliced_from(b->up, o->in[0]));
+      const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
+      const mg_tensor_info *lies = mg_tensor_of(b->up, mg_sliced_from(b->up, o->in[0]));
       if (b->up->level == MG_KERNEL) m->split = (int8_t)mg_split(b->up, o->in[0]);
       if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || m->split)) m->esize = 4;
       m->inner = (int8_t)(u->shape.rank ? lies->order[u->shape.rank - 1] : 0);
@@ -1653,7 +1657,8 @@ MGI_FN int mgi_only_loaded(const mg_graph *g, mg_tensor t) {
   for (uint32_t k = 1; k < g->n_ops; k++)
     for (int j = 0; j < g->ops[k].n_in; j++) {
       const mg_op_node *by = &g->ops[k];
-      if (by->in[j].id == t.id && by->code != MG_OP_GRAPH && (by->code != MG_OP_SLICE || !mgi_only_loaded(g, by->out[0]))) return 0;
+      if (by->in[j].id != t.id || by->code == MG_OP_GRAPH) continue;
+      if (by->code != MG_OP_SLICE || !mgi_only_loaded(g, by->out[0])) return 0;
     }
   return 1;
 }

@@ -62,8 +62,8 @@
                   program's text counts for nothing.  Long programs are cut before they are searched whole, small segments first.
      effort       limits of a segment's search that rise from one time to the next: little for all segments that may be part of the best
                   program comes before more for any.
-                  Reshapes and transposes between kernels are addresses of their loads and stores where axes say them, slices that kernels
-                  alone read are addresses of their loads (mg_slice_is_address); reshapes of what
+                  Reshapes and transposes between kernels are addresses of their loads and stores where axes say them,
+                  slices that kernels alone read are addresses of their loads (mg_slice_is_address); reshapes of what
                   lies row by row are other names of it (mg_renames), and are moved to a program's edges first where they can be.
      piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
      tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
@@ -7281,7 +7281,7 @@ typedef struct mgi_se_cuts {
   mgi_se_set of[MGI_SE_MOST_OPS], to[MGI_SE_MOST_OPS], alone[MGI_SE_MOST_OPS]; /* who makes its operands; who uses it; the operators that stay with it, itself too, empty where it stays with another */
   uint64_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
   uint8_t given[MGI_SE_MOST_OPS], raw[MGI_SE_MOST_OPS]; /* an output of the program; grows like an exponential that nothing has divided yet */
-  uint8_t address[MGI_SE_MOST_OPS];          /* a slice that is an address of kernels' loads, and a kernel where a library kernel reads it */
+  uint8_t address[MGI_SE_MOST_OPS];          /* a slice: an address of kernels' loads, a kernel where a library kernel reads it */
   double bytes[MGI_SE_MOST_OPS], in_bytes[MG_MAX_IN];
   mgi_se_set all, *down;                     /* down-sets, smaller ones first */
   int n_down, part;                          /* part: not all of them */
@@ -9846,7 +9846,8 @@ MGI_FN mg_tensor mgi_se_region_input(const mg_graph *p, const uint8_t *moved, mg
     end[0] = from, from = p->ops[p->tensors[from.id].op].in[0];
   }
   const uint32_t before = p->tensors[from.id].op;
-  if (!n || (moved[before] && mgi_se_is_move(&p->ops[before])) || !mgi_se_lies(p, from, n, end, &like)) like = p->tensors[t.id];
+  const int more = moved[before] && mgi_se_is_move(&p->ops[before]);
+  if (!n || more || !mgi_se_lies(p, from, n, end, &like)) like = p->tensors[t.id];
   like.name = p->tensors[t.id].name;
   return mg_input_like(g, &like, NULL);
 }
@@ -9995,7 +9996,7 @@ MGI_FN int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
     good = c.max_kernel_ops > 0 && mg_search(r->p, &c, &r->r, &e) == MG_OK;
     if (good) r->found = r->r.graph[0], kernels += mg_kernels(r->found), mgi_se_search_also(S, &r->r.stats);
   }
-  for (int i = 0; i < R.n && good && R.n > 1; i++) { /* of one region's results, that which makes the program fastest: chains are addresses of some */
+  for (int i = 0; i < R.n && good && R.n > 1; i++) { /* of a region's results the one that chains are addresses of */
     mgi_se_region *r = &R.at[i];
     double best = 1e18;
     int at = 0;
@@ -10162,7 +10163,8 @@ MGI_FN void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_res
     mgi_se_piece *x = &X->piece[i];
     int all = 1;
     known[2 * i] = x->us, known[2 * i + 1] = x->library;
-    for (int q = 0; q < X->C->n; q++) all &= !mgi_se_set_has(&x->ops, q) || X->C->address[q] || mgi_se_is_move(&X->C->p->ops[X->C->op[q]]);
+    for (int q = 0; q < X->C->n; q++)
+      all &= !mgi_se_set_has(&x->ops, q) || X->C->address[q] || mgi_se_is_move(&X->C->p->ops[X->C->op[q]]);
     if (!all || (x->us >= 1e18 && x->library >= 1e18)) continue;
     X->moves = 1;
     if (x->us < x->library) x->us = 0;
