@@ -8614,33 +8614,46 @@ MGI_FN void mgi_alone_free(mgi_alone *A) {
   free(A->name);
   free((void *)A->at);
 }
-/* Operator o as a program; NULL if it cannot be told apart. */
+/* 1 if operator o of g reads what operator k makes, or slices of it that are addresses. */
+MGI_FN int mgi_alone_reads(const mg_graph *g, uint32_t o, uint32_t k) {
+  for (int j = 0; j < g->ops[o].n_in; j++)
+    for (mg_tensor t = g->ops[o].in[j]; t.id != mg_sliced_from(g, t).id; t = g->ops[g->tensors[t.id].op].in[0])
+      if (g->tensors[t.id].op == k) return 1;
+  return 0;
+}
+/* Operator o as a program, of it and of slices that are addresses for it; NULL if it cannot be told apart. */
 MGI_FN mg_graph *mgi_alone_program(const mg_graph *g, const mgi_alone *A, uint32_t o) {
   const mg_op_node *op = &g->ops[o];
   const size_t room = strlen(A->text) + 4096;
   char *text = (char *)malloc(room);
+  mg_tensor in[MG_MAX_IN];
   mg_graph *one = NULL;
   mg_error ignored;
   size_t n = 0;
+  uint32_t ops = 2;
   if (!text) return NULL;
   n += (size_t)snprintf(text + n, room - n, "program %s\n", g->name);
   for (int k = 0; k < op->n_in; k++) {
-    const mg_tensor_info *x = mg_tensor_of(g, op->in[k]);
+    const mg_tensor_info *x = mg_tensor_of(g, in[k] = mg_sliced_from(g, op->in[k]));
     int again = 0;
-    for (int j = 0; j < k; j++) again |= op->in[j].id == op->in[k].id;
+    for (int j = 0; j < k; j++) again |= in[j].id == in[k].id;
     if (again) continue;
-    n += (size_t)snprintf(text + n, room - n, "input %s : %s[", A->name[op->in[k].id], mg_dtype_name(x->dtype));
+    n += (size_t)snprintf(text + n, room - n, "input %s : %s[", A->name[in[k].id], mg_dtype_name(x->dtype));
     for (int d = 0; d < x->shape.rank; d++) n += (size_t)snprintf(text + n, room - n, "%s%lld", d ? ", " : "", (long long)x->shape.dim[d]);
     n += (size_t)snprintf(text + n, room - n, x->fill ? "] = %s" : "] @ [", mg_fill_name((mg_filling)x->fill));
     for (int d = 0; d < x->shape.rank && !x->fill; d++) n += (size_t)snprintf(text + n, room - n, "%s%d", d ? ", " : "", (int)x->order[d]);
     n += (size_t)snprintf(text + n, room - n, x->fill ? "\n" : "]\n");
   }
-  n += (size_t)snprintf(text + n, room - n, "%.*s", (int)(A->at[o + 1] - A->at[o]), A->at[o]);
+  for (uint32_t k = 1; k <= o; k++) {
+    if (k != o && !mgi_alone_reads(g, o, k)) continue;
+    n += (size_t)snprintf(text + n, room - n, "%.*s", (int)(A->at[k + 1] - A->at[k]), A->at[k]);
+    ops += k != o;
+  }
   for (int k = 0; k < op->n_out; k++) n += (size_t)snprintf(text + n, room - n, "output %s\n", A->name[op->out[k].id]);
-  if (mg_parse(text, n, "a kernel alone", NULL, &one, &ignored) != MG_OK || one->n_ops != 2 || one->ops[1].code != op->code) mg_graph_free(one), one = NULL;
+  if (mg_parse(text, n, "a kernel alone", NULL, &one, &ignored) != MG_OK || one->n_ops != ops || one->ops[ops - 1].code != op->code) mg_graph_free(one), one = NULL;
   free(text);
   for (int k = 0; one && k < op->n_in + op->n_out; k++) { /* in device memory it is as in g */
-    const mg_tensor t = k < op->n_in ? op->in[k] : op->out[k - op->n_in];
+    const mg_tensor t = k < op->n_in ? in[k] : op->out[k - op->n_in];
     const mg_tensor same = mg_find(one, A->name[t.id]);
     if (same.id && mg_wide(g, t)) mgi_cu_widen(one, same.id);
   }
@@ -8733,14 +8746,15 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
     snprintf(why, n, "it is no program by itself");
     return;
   }
-  const int whole = g->ops[1].code != MG_OP_GRAPH;
+  const mg_op_node *op = &g->ops[g->n_ops - 1];
+  const int whole = op->code != MG_OP_GRAPH;
   if (!S->t->F && (shifts || (!is_last && !S->t->apart) || whole)) { /* values under maxima of their own are others; floats of the rest are much work */
     mg_graph_free(g);
     return;
   }
   task.g = g;
   if (!is_last) task.samples = 2; /* the first and the last */
-  one.t = &task, one.g = g, one.sub = whole ? NULL : g->ops[1].sub, one.before = 0, one.alone = 1, one.n_samples = 0, one.merged = 0, one.work = one.spent = 0;
+  one.t = &task, one.g = g, one.sub = whole ? NULL : op->sub, one.before = 0, one.alone = 1, one.n_samples = 0, one.merged = 0, one.work = one.spent = 0;
   const int fits = mgi_sample_whole(program, NULL) <= S->most; /* each has its blocks */
   one.most = (S->most - S->spent) / (whole && fits ? 1 : o < MGI_SAMPLE_PARTS ? o : (int)MGI_SAMPLE_PARTS); /* else a part of what is left */
   memset(&one.x, 0, sizeof one.x);
@@ -12643,8 +12657,11 @@ MGI_FN const char *mgi_cu_dim_text(const mgi_cu_emit *em, uint32_t t, int d, cha
 }
 /* 1 if the extent of dimension d of kernel-level tensor t comes with the launch: nothing is known of it but its bounds. */
 MGI_FN int mgi_cu_is_symbol(const mgi_cu_emit *em, uint32_t t, int d) { return em->symbol[t * MG_MAX_RANK + (uint32_t)d] != 0; }
+/* What kernel-level tensor t has its elements in. */
+MGI_FN uint32_t mgi_cu_lies(const mgi_cu_emit *em, uint32_t t) { return mg_sliced_from(em->g, mgi_cu_handle(t)).id; }
 /* The memory stride of dimension d of kernel-level tensor t: the product of the extents inside of it. */
 MGI_FN mgi_cu_size mgi_cu_stride(const mgi_cu_emit *em, uint32_t t, int d) {
+  t = mgi_cu_lies(em, t);
   const mg_tensor_info *o = &em->g->tensors[t];
   mgi_cu_size stride = mgi_cu_number(1);
   size_t at = 0;
@@ -12675,6 +12692,22 @@ MGI_FN void mgi_cu_moves_by(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, in
   const mgi_cu_size stride = mgi_cu_stride(em, t, d);
   if (mgi_cu_is_one(&stride)) mgi_cu_str_put(s, " + (%s)", offset);
   else mgi_cu_str_put(s, " + (%s) * (%s)", offset, stride.text);
+}
+/* What is added to a pointer to what kernel-level tensor t has its elements in: nothing, but for slices. */
+MGI_FN void mgi_cu_slice_at(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t) {
+  const uint32_t lies = mgi_cu_lies(em, t);
+  char from[32];
+  while (t != lies) {
+    const mg_op_node *o = &em->g->ops[em->g->tensors[t].op];
+    snprintf(from, sizeof from, "%lld", (long long)o->attr.from);
+    if (o->attr.from) mgi_cu_moves_by(em, s, lies, o->attr.dim, from);
+    t = o->in[0].id;
+  }
+}
+/* Text of a kernel's pointer to the first element of tensor t. */
+MGI_FN void mgi_cu_first_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t) {
+  mgi_cu_str_put(s, "p_%s", em->g->tensors[mgi_cu_lies(em, t)].name);
+  mgi_cu_slice_at(em, s, t);
 }
 /* Text of an axis's index: `i_k` of a loop, `b_x` of the grid. */
 MGI_FN const char *mgi_cu_axis_text(const mgi_cu_kernel *K, uint32_t a, char *out, size_t n) {
@@ -13472,7 +13505,7 @@ MGI_FN int mgi_cu_unread(const mgi_cu_kernel *K, uint32_t k) {
 /* The statement that fills the tile `to`; low: with what a split tensor has behind its first half. */
 MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, const char *when, int low) {
   const mg_op_node *o = &K->b->ops[op];
-  uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
+  uint32_t above = mgi_cu_above(K, o->in[0]), lies = mgi_cu_lies(K->em, above), t = o->out[0].id;
   const mg_tensor_info *up = &K->em->g->tensors[above];
   const mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
@@ -13483,7 +13516,7 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   char offset[800], stride[1400], dim[200];
   mgi_cu_size extent[2] = {mgi_cu_number(1), mgi_cu_number(1)}, valid;
   int vector = mgi_cu_stride_is_one(K->em, above, in_d);
-  mgi_cu_str_put(&base, "p_%s", up->name);
+  mgi_cu_first_text(K->em, &base, above);
   if (low) mgi_cu_str_put(&base, " + %s", mgi_cu_elements_text(K->em, above, stride, sizeof stride));
   for (int d = 0; d < rank; d++) {
     int64_t align;
@@ -13505,9 +13538,9 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   /* Rows are aligned if what lies inside of every other dimension is a multiple of 16 bytes: the contiguous extent. */
   if (vector) {
     int others = low;
-    for (int d = 0; d < rank; d++) others |= d != in_d && up->shape.dim[d] != 1;
-    if (others && mgi_cu_is_symbol(K->em, above, in_d)) mgi_cu_str_put(&vec, "false");
-    else if (others) mgi_cu_str_put(&vec, "%s %% %d == 0", mgi_cu_dim_text(K->em, above, in_d, dim, sizeof dim), e);
+    for (int d = 0; d < rank; d++) others |= d != in_d && K->em->g->tensors[lies].shape.dim[d] != 1;
+    if (others && mgi_cu_is_symbol(K->em, lies, in_d)) mgi_cu_str_put(&vec, "false");
+    else if (others) mgi_cu_str_put(&vec, "%s %% %d == 0", mgi_cu_dim_text(K->em, lies, in_d, dim, sizeof dim), e);
     else mgi_cu_str_put(&vec, "true");
   } else mgi_cu_str_put(&vec, "false");
   char so[1400] = "0", si[1400];
@@ -13552,6 +13585,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     int rank = up->shape.rank;
     char offset[800], stride[1400];
     mgi_cu_str base = {NULL, 0, 0, 0};
+    mgi_cu_first_text(K->em, &base, above);
     for (int d = 0; d < rank; d++) {
       mgi_cu_chunk(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
       if (offset[0]) mgi_cu_moves_by(K->em, &base, above, d, offset);
@@ -13560,7 +13594,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     snprintf(v->var, sizeof v->var, "acc_%.70s", name);
     mgi_cu_str_put(&K->decl, "  typedef mg_strip<%s, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n", mg_type_row(up->dtype)->device, v->rows, v->cols, K->threads, name, name, name);
     mgi_cu_quote(K, o);
-    mgi_cu_line(K, "acc_%s.load(p_%s%s, %s);", name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
+    mgi_cu_line(K, "acc_%s.load(%s, %s);", name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
     free(base.s);
     return;
   }
@@ -13568,6 +13602,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     int rank = up->shape.rank, most = mgi_cu_stride_is_one(K->em, above, rank - 1) ? 8 : 1;
     char offset[800], stride[1400], run[240];
     mgi_cu_str base = {NULL, 0, 0, 0};
+    mgi_cu_first_text(K->em, &base, above);
     for (int d = 0; d < rank; d++) {
       int64_t align;
       mgi_cu_chunk(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, NULL, &align);
@@ -13576,7 +13611,8 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
       if (d == rank - 1) most = mgi_cu_run_at(most, align);
     }
     mgi_cu_quote(K, o);
-    mgi_cu_line(K, "const mg_global<%s, %s> g_%s(p_%s%s, %s,", mg_type_row(up->dtype)->device, mgi_cu_aligned_text(K->em, above, most, run, sizeof run), name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
+    mgi_cu_aligned_text(K->em, mgi_cu_lies(K->em, above), most, run, sizeof run);
+    mgi_cu_line(K, "const mg_global<%s, %s> g_%s(%s, %s,", mg_type_row(up->dtype)->device, run, name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
     mgi_cu_line(K, "    %s);", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
     free(base.s);
     v->home = MGI_CU_AT_GLOBAL;
@@ -14624,7 +14660,7 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
   const int rows = mgi_cu_rows_in(K, t), near = trans ? rows : rank - 1, far = trans ? rank - 1 : rows;
   mgi_cu_box x = {across < 64 || T.lines == 1 ? across : 64, 0};
   int64_t stride[MG_MAX_RANK];
-  mg_strides(up, stride);
+  mg_strides(&K->em->g->tensors[mgi_cu_lies(K->em, above)], stride);
   *why = NULL;
   if (mg_dtype_bytes(mgi_cu_load_type(K, op)) != 2) *why = "it is not of a 16-bit type";
   else if (rank < 2) *why = "it has one dimension";
@@ -14889,7 +14925,7 @@ MGI_FN void mgi_cu_copies_last(mgi_cu_kernel *K, uint32_t loop) {
   mgi_cu_line(K, "now = now + 1 == %d ? 0 : now + 1;", K->stages);
   mgi_cu_line(K, "if (now == 0) turn = 1 - turn;");
 }
-/* Pointer to kernel-level tensor t, as the launch function has it. */
+/* Pointer to kernel-level tensor t, or to what it is a slice of, as the launch function has it. */
 MGI_FN const char *mgi_cu_pointer_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
   const mg_graph *g = em->g;
   const char *type = mg_type_row(g->tensors[t].dtype)->device;
@@ -14928,7 +14964,9 @@ MGI_FN void mgi_cu_copies_launch(mgi_cu_kernel *K, mgi_cu_str *params, mgi_cu_st
     mgi_cu_str_put(before, "%s}, stride_%d_%s[] = {", split ? ", 2" : "", K->number, name);
     for (int d = 0; d < rank; d++) mgi_cu_str_put(before, "%s%s", d ? ", " : "", mgi_cu_stride_text(K->em, above, dim[d], text, sizeof text));
     if (split) mgi_cu_str_put(before, ", %s", mgi_cu_elements_text(K->em, above, text, sizeof text));
-    mgi_cu_str_put(before, "};\n  rc = mg_map_tensor(&map_%d_%s, %s, %d, %d, ", K->number, name, mgi_cu_pointer_text(K->em, above, text, sizeof text), mg_dtype_bytes(K->em->g->tensors[above].dtype), rank + split);
+    mgi_cu_str_put(before, "};\n  rc = mg_map_tensor(&map_%d_%s, %s", K->number, name, mgi_cu_pointer_text(K->em, above, text, sizeof text));
+    mgi_cu_slice_at(K->em, before, above);
+    mgi_cu_str_put(before, ", %d, %d, ", mg_dtype_bytes(K->em->g->tensors[above].dtype), rank + split);
     mgi_cu_str_put(before, "dim_%d_%s, stride_%d_%s, %d, %d);\n  if (rc) return rc;\n", K->number, name, K->number, name, x.wide, x.lines);
   }
 }
@@ -16124,9 +16162,9 @@ MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, 
     const mg_op_node *o = &b->ops[k];
     uint32_t t = 0;
     if (mgi_cu_brings(K, o)) {
-      t = mgi_cu_above(K, o->in[0]);
+      t = mgi_cu_lies(K->em, mgi_cu_above(K, o->in[0]));
       for (uint32_t j = 1; j < k; j++)
-        if (b->ops[j].code == MG_OP_LOAD && mgi_cu_above(K, b->ops[j].in[0]) == t) t = 0;
+        if (b->ops[j].code == MG_OP_LOAD && mgi_cu_lies(K->em, mgi_cu_above(K, b->ops[j].in[0])) == t) t = 0;
     }
     if (o->code == MG_OP_STORE) t = mgi_cu_above(K, b->up->ops[b->up_op].out[stores++]);
     if (!t) continue;

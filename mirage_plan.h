@@ -499,12 +499,22 @@ int mg_wide(const mg_graph *g, mg_tensor t);
 /* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands there as
    the sum of two, times a power of two of the block's own, so that it never passes f16's exponents. */
 int mg_split(const mg_graph *g, mg_tensor t);
-/* 1 if reshape `op` of kernel-level g is another name of the same bytes, and no kernel: both tensors lie row by row, as one type, and one
-   that is an output is the only one of what a kernel makes. */
+/* 1 if `op` of kernel-level g is a slice that may be an address, and no kernel: it is no output, and its rows begin at
+   multiples of 16 bytes in what it is cut from, which lies as it is. */
+int mg_slice_may_be_address(const mg_graph *g, uint32_t op);
+/* 1 if it is: loads of kernels alone read it, or slices that they alone read. */
+int mg_slice_is_address(const mg_graph *g, uint32_t op);
+/* What tensor t of kernel-level g has its elements in, at that one's strides: t itself, but for slices that are
+   addresses. */
+mg_tensor mg_sliced_from(const mg_graph *g, mg_tensor t);
+/* 1 if `op` of kernel-level g is another name of the same bytes, or of some of them, and no kernel: a slice that is an
+   address; a reshape of which both tensors lie row by row, as one type, and one that is an output is the only one of what
+   a kernel makes. */
 int mg_renames(const mg_graph *g, uint32_t op);
 /* The kernels of kernel-level g, library operators' too: all operators but what mg_renames. */
 int mg_kernels(const mg_graph *g);
-/* The input, output or intermediate whose bytes tensor t of kernel-level g has: t itself, but for what mg_renames. */
+/* The input, output or intermediate whose bytes tensor t of kernel-level g has, or some of: t itself, but for what
+   mg_renames. */
 mg_tensor mg_lies_as(const mg_graph *g, mg_tensor t);
 /* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has NAME.mma=wide. */
 int mg_wide_product(const mg_graph *b, uint32_t op);
@@ -691,7 +701,7 @@ int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, 
 /* The plan with the least cost, its microseconds, and (may be NULL) the rates there. */
 mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates);
 double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
-/* Of operator o of a program as a library kernel: one operator over whole tensors; 0 of a reshape that is none (mg_renames). */
+/* Of operator o of a program as a library kernel: one operator over whole tensors; 0 of what is none (mg_renames). */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
 /* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
 int mg_library_items(mg_opcode code, int softmax);
@@ -1511,10 +1521,11 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     m->n_in = 0;
     if (o->code == MG_OP_LOAD && b->up) {
       const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
+      const mg_tensor_info *lies = mg_tensor_of(b->up, mg_sliced_from(b->up, o->in[0]));
       if (b->up->level == MG_KERNEL) m->split = (int8_t)mg_split(b->up, o->in[0]);
       if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || m->split)) m->esize = 4;
-      m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
-      m->down = (int8_t)mg_runs_down(u, mgi_rows_in(m));
+      m->inner = (int8_t)(u->shape.rank ? lies->order[u->shape.rank - 1] : 0);
+      m->down = (int8_t)mg_runs_down(lies, mgi_rows_in(m));
       m->chunk = (int8_t)(o->scope && o->map.to[o->scope] >= 0 ? 1 + o->map.to[o->scope] : 0);
       m->made = (int8_t)(u->fill != MG_FILL_NONE);
       m->unique = m->made ? 0 : mg_shape_elements(&u->shape) * m->esize;
@@ -1625,6 +1636,7 @@ MGI_FN int mgi_read_wide(const mg_graph *g, mg_tensor t) {
       const mg_op_node *by = &g->ops[k];
       if (by->in[j].id != t.id) continue;
       if (by->code >= MG_OP_TABLE_END || by->code == MG_OP_MATMUL || by->code == MG_OP_CONCAT_MATMUL) return 0;
+      if (mg_slice_is_address(g, k)) return 0;
       if (by->code == MG_OP_RESHAPE && mg_tensor_of(g, by->out[0])->dtype == mg_tensor_of(g, t)->dtype && !mgi_read_wide(g, by->out[0])) return 0;
     }
   return 1;
@@ -1641,6 +1653,36 @@ int mg_wide(const mg_graph *g, mg_tensor t) {
 int mg_split(const mg_graph *g, mg_tensor t) {
   return mg_tensor_of(g, t)->dtype == MG_F16 && mgi_stored_how(g, t) == MG_STORE_SPLIT;
 }
+/* 1 if loads of kernels alone read t, or slices that they alone read. */
+MGI_FN int mgi_only_loaded(const mg_graph *g, mg_tensor t) {
+  if (mg_is_output(g, t)) return 0;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    for (int j = 0; j < g->ops[k].n_in; j++) {
+      const mg_op_node *by = &g->ops[k];
+      if (by->in[j].id != t.id || by->code == MG_OP_GRAPH) continue;
+      if (by->code != MG_OP_SLICE || !mgi_only_loaded(g, by->out[0])) return 0;
+    }
+  return 1;
+}
+int mg_slice_may_be_address(const mg_graph *g, uint32_t op) {
+  const mg_op_node *o = mg_op_of(g, op);
+  if (g->level != MG_KERNEL || o->code != MG_OP_SLICE || mg_is_output(g, o->out[0])) return 0;
+  const mg_tensor from = mg_sliced_from(g, o->in[0]);
+  const mg_tensor_info *lies = mg_tensor_of(g, from), *to = mg_tensor_of(g, o->out[0]);
+  const int how = mgi_stored_how(g, from), run = 16 / mg_dtype_bytes(to->dtype);
+  if (lies->dtype != to->dtype || lies->fill || how == MG_STORE_F32 || how == MG_STORE_SPLIT) return 0;
+  int last = lies->shape.rank - 1; /* in memory, the outermost first */
+  while (last > 0 && lies->shape.dim[lies->order[last]] == 1) last--;
+  const int inner = lies->order[last];
+  return lies->shape.dim[inner] % run == 0 && (o->attr.dim != inner || o->attr.from % run == 0);
+}
+int mg_slice_is_address(const mg_graph *g, uint32_t op) {
+  return mg_slice_may_be_address(g, op) && mgi_only_loaded(g, mg_op_of(g, op)->out[0]);
+}
+mg_tensor mg_sliced_from(const mg_graph *g, mg_tensor t) {
+  while (g->tensors[t.id].op && mg_slice_is_address(g, g->tensors[t.id].op)) t = g->ops[g->tensors[t.id].op].in[0];
+  return t;
+}
 /* What t is a reshape of a reshape .. of. */
 MGI_FN mg_tensor mgi_reshaped(const mg_graph *g, mg_tensor t) {
   while (g->tensors[t.id].op && g->ops[g->tensors[t.id].op].code == MG_OP_RESHAPE) t = g->ops[g->tensors[t.id].op].in[0];
@@ -1648,6 +1690,7 @@ MGI_FN mg_tensor mgi_reshaped(const mg_graph *g, mg_tensor t) {
 }
 int mg_renames(const mg_graph *g, uint32_t op) {
   const mg_op_node *o = mg_op_of(g, op);
+  if (o->code == MG_OP_SLICE) return mg_slice_is_address(g, op);
   if (g->level != MG_KERNEL || o->code != MG_OP_RESHAPE) return 0;
   const mg_tensor from = o->in[0], to = o->out[0], root = mgi_reshaped(g, from);
   const mg_tensor_info *a = &g->tensors[from.id], *b = &g->tensors[to.id];

@@ -62,7 +62,8 @@
                   program's text counts for nothing.  Long programs are cut before they are searched whole, small segments first.
      effort       limits of a segment's search that rise from one time to the next: little for all segments that may be part of the best
                   program comes before more for any.
-                  Reshapes and transposes between kernels are addresses of their loads and stores where axes say them; reshapes of what
+                  Reshapes and transposes between kernels are addresses of their loads and stores where axes say them,
+                  slices that kernels alone read are addresses of their loads (mg_slice_is_address); reshapes of what
                   lies row by row are other names of it (mg_renames), and are moved to a program's edges first where they can be.
      piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
      tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
@@ -7280,6 +7281,7 @@ typedef struct mgi_se_cuts {
   mgi_se_set of[MGI_SE_MOST_OPS], to[MGI_SE_MOST_OPS], alone[MGI_SE_MOST_OPS]; /* who makes its operands; who uses it; the operators that stay with it, itself too, empty where it stays with another */
   uint64_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
   uint8_t given[MGI_SE_MOST_OPS], raw[MGI_SE_MOST_OPS]; /* an output of the program; grows like an exponential that nothing has divided yet */
+  uint8_t address[MGI_SE_MOST_OPS];          /* a slice: an address of kernels' loads, a kernel where a library kernel reads it */
   double bytes[MGI_SE_MOST_OPS], in_bytes[MG_MAX_IN];
   mgi_se_set all, *down;                     /* down-sets, smaller ones first */
   int n_down, part;                          /* part: not all of them */
@@ -7331,6 +7333,7 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
     mgi_se_set_put(&C->all, k);
     C->bytes[k] = (double)mg_shape_elements(&t->shape) * mg_dtype_bytes(t->dtype);
     C->given[k] |= mg_is_output(p, o->out[0]);
+    C->address[k] = (uint8_t)mg_slice_may_be_address(p, C->op[k]);
     for (int q = 0; q < o->n_in; q++) {
       const int x = C->place[o->in[q].id];
       any |= x >= 0 && C->raw[x], every &= x >= 0 && C->raw[x];
@@ -7343,7 +7346,7 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
   for (int k = 0; k < C->n; k++) {
     const mg_op_node *o = &p->ops[C->op[k]];
     const int x = o->n_in == 1 && o->code != MG_OP_EXP && mg_op_row(o->code)->elementwise ? C->place[o->in[0].id] : -1;
-    const int glued = x >= 0 && !C->given[x] && p->ops[C->op[x]].code != MG_OP_MATMUL && mgi_se_set_size(&C->to[x], C->n) == 1 &&
+    const int glued = x >= 0 && !C->given[x] && !C->address[x] && p->ops[C->op[x]].code != MG_OP_MATMUL && mgi_se_set_size(&C->to[x], C->n) == 1 &&
                       mgi_se_set_size(&C->alone[with[x]], C->n) < MGI_SE_SOPS / 2;
     with[k] = glued ? with[x] : k;
     mgi_se_set_put(&C->alone[with[k]], k);
@@ -8462,6 +8465,13 @@ MGI_FN int mgi_se_block_ops(const mg_graph *g) {
    least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing. */
 typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; int at, n, apart; } mgi_se_piece; /* guess: what it is likely to take at least; apart: see mgi_se_piece_apart */
 
+/* What library kernel k of a piece takes, with what slices take that it alone keeps from being addresses. */
+MGI_FN double mgi_se_library_us(const mgi_se_search *S, const mgi_se_cuts *C, int k) {
+  double us = C->address[k] ? 0 : mg_library_us(S->p, &S->p->ops[C->op[k]], S->cfg.machine);
+  for (int x = 0; x < C->n && !C->address[k]; x++)
+    if (C->address[x] && mgi_se_set_has(&C->of[k], x)) us += mg_library_us(S->p, &S->p->ops[C->op[x]], S->cfg.machine);
+  return us;
+}
 /* What library kernels take for a piece; 1e18 where they may not.  What nothing has normalised yet would be in memory between
    them, and fp16 may overflow: of such a piece all that could be cut off is that or takes that, and the `best` kernel of its own
    takes twice as long. */
@@ -8473,7 +8483,7 @@ MGI_FN double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
   for (int k = 0; k < C->n; k++) if (C->raw[k]) mgi_se_set_put(&hot, k), mgi_se_set_join(&hot, &C->to[k]);
   for (int k = 0; k < C->n; k++) {
     if (!mgi_se_set_has(&x->ops, k)) continue;
-    us += mg_library_us(S->p, &S->p->ops[C->op[k]], S->cfg.machine), raw |= C->raw[k] && !C->given[k];
+    us += mgi_se_library_us(S, C, k), raw |= C->raw[k] && !C->given[k];
     const mgi_se_set cold = mgi_se_set_minus(&C->alone[k], &hot, &none); /* empty where k stays with another */
     other |= mgi_se_set_has(&C->alone[k], k) && mgi_se_set_same(&cold, &C->alone[k]);
   }
@@ -9803,7 +9813,7 @@ MGI_FN int mgi_se_lies(const mg_graph *p, mg_tensor in, int n, const mg_tensor *
   }
   return 1;
 }
-/* Marks the chains; 0: there are none. */
+/* Marks the chains, and the slices that they begin at, which are addresses then; 0: there are none. */
 MGI_FN int mgi_se_regions_moved(const mg_graph *p, uint8_t *moved) {
   int turned = 0;
   for (int more = 1; more;) {
@@ -9818,6 +9828,12 @@ MGI_FN int mgi_se_regions_moved(const mg_graph *p, uint8_t *moved) {
       if (before && mgi_se_is_move(&p->ops[before]) && !moved[before]) moved[before] = 1, more = 1;
     }
   }
+  for (uint32_t k = p->n_ops; --k > 0;) { /* operands precede */
+    int chains = mg_slice_may_be_address(p, k);
+    for (uint32_t q = k + 1; q < p->n_ops; q++)
+      for (int j = 0; j < p->ops[q].n_in; j++) chains &= p->ops[q].in[j].id != p->ops[k].out[0].id || moved[q];
+    if (chains) moved[k] = 1;
+  }
   return turned;
 }
 /* What a region takes in the place of t, which a chain makes or an input is. */
@@ -9825,11 +9841,13 @@ MGI_FN mg_tensor mgi_se_region_input(const mg_graph *p, const uint8_t *moved, mg
   mg_tensor end[MGI_SE_MOVES], from = t;
   mg_tensor_info like = p->tensors[t.id];
   int n = 0;
-  for (; n < MGI_SE_MOVES && moved[p->tensors[from.id].op]; n++) {
+  for (; n < MGI_SE_MOVES && moved[p->tensors[from.id].op] && mgi_se_is_move(&p->ops[p->tensors[from.id].op]); n++) {
     memmove(end + 1, end, (size_t)n * sizeof *end);
     end[0] = from, from = p->ops[p->tensors[from.id].op].in[0];
   }
-  if (!n || moved[p->tensors[from.id].op] || !mgi_se_lies(p, from, n, end, &like)) like = p->tensors[t.id];
+  const uint32_t before = p->tensors[from.id].op;
+  const int more = moved[before] && mgi_se_is_move(&p->ops[before]);
+  if (!n || more || !mgi_se_lies(p, from, n, end, &like)) like = p->tensors[t.id];
   like.name = p->tensors[t.id].name;
   return mg_input_like(g, &like, NULL);
 }
@@ -9978,6 +9996,20 @@ MGI_FN int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
     good = c.max_kernel_ops > 0 && mg_search(r->p, &c, &r->r, &e) == MG_OK;
     if (good) r->found = r->r.graph[0], kernels += mg_kernels(r->found), mgi_se_search_also(S, &r->r.stats);
   }
+  for (int i = 0; i < R.n && good && R.n > 1; i++) { /* of a region's results the one that chains are addresses of */
+    mgi_se_region *r = &R.at[i];
+    double best = 1e18;
+    int at = 0;
+    for (int k = 0; k < r->r.n && (!k || !mgi_se_over(S)); k++) {
+      r->found = r->r.graph[k];
+      mg_graph *g = mgi_se_regions_join(S, &R);
+      const double us = g ? mgi_se_us(S, g, NULL) : 1e18;
+      mg_graph_free(g);
+      if (us < best) best = us, at = k;
+    }
+    mg_graph *first = r->r.graph[0];
+    r->found = r->r.graph[0] = r->r.graph[at], r->r.graph[at] = first;
+  }
   const int n = good ? R.n == 1 ? R.at[0].r.n : 1 : 0;
   for (int k = 0; k < n && (!k || !mgi_se_over(S)); k++) { /* the first's check has its own time */
     mgi_se_region *r = &R.at[0];
@@ -10072,6 +10104,12 @@ MGI_FN int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
   return done;
 }
 
+/* 1 if slices of g are addresses: it takes less than its pieces do. */
+MGI_FN int mgi_se_slices(const mg_graph *g) {
+  int any = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) any |= mg_slice_is_address(g, k);
+  return any;
+}
 /* The program of k kernels that the chains have, if it is equal, among the results. */
 MGI_FN void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k, mg_search_result *out, mg_error *why) {
   const mgi_se_piece *cut[MGI_SE_MOST_OPS];
@@ -10081,7 +10119,7 @@ MGI_FN void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k,
   mg_verify_report rep;
   if (!n) return;
   mg_graph *g = mgi_se_compose(S, X->C, X->seg, cut, library, n, &local);
-  const double us = X->moves ? mgi_se_us(S, g, &local) : X->H.cost[(k + 1) * X->H.n - 1];
+  const double us = X->moves || (g && mgi_se_slices(g)) ? mgi_se_us(S, g, &local) : X->H.cost[(k + 1) * X->H.n - 1];
   S->st.candidates++;
   if (!g) mgi_se_step(S, local.status);
   const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
@@ -10114,7 +10152,7 @@ MGI_FN void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_
   mgi_se_cuts_result(S, X, k, out, why);
 }
 
-/* The fastest program if all reshapes and transposes that are kernels of their own become addresses, among the results: mgi_se_fold says of
+/* The fastest program if all slices, reshapes and transposes that are kernels of their own become addresses, among the results: mgi_se_fold says of
    which they do. */
 MGI_FN void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
   const mgi_se_chains *H = &X->H;
@@ -10125,7 +10163,8 @@ MGI_FN void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_res
     mgi_se_piece *x = &X->piece[i];
     int all = 1;
     known[2 * i] = x->us, known[2 * i + 1] = x->library;
-    for (int q = 0; q < X->C->n; q++) all &= !mgi_se_set_has(&x->ops, q) || mgi_se_is_move(&X->C->p->ops[X->C->op[q]]);
+    for (int q = 0; q < X->C->n; q++)
+      all &= !mgi_se_set_has(&x->ops, q) || X->C->address[q] || mgi_se_is_move(&X->C->p->ops[X->C->op[q]]);
     if (!all || (x->us >= 1e18 && x->library >= 1e18)) continue;
     X->moves = 1;
     if (x->us < x->library) x->us = 0;
@@ -10898,7 +10937,7 @@ MGI_FN int mgi_se_rw_result(mgi_se_rw *R, const mgi_se_found *found, const int *
   mg_graph *g = mgi_se_rw_compose(R, found, piece, n, turn, &sampled, &local);
   S->st.candidates++;
   if (!g) mgi_se_step(S, local.status);
-  if (g && turn >= 0) us = mgi_se_us(S, g, &local);
+  if (g && (turn >= 0 || mgi_se_slices(g))) us = mgi_se_us(S, g, &local);
   const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
   if (refused || !g || !mgi_se_check_small(S, S->p, g, &rep)) { /* every kernel passed on its own: this is about the whole as it is wired */
     S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);

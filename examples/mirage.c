@@ -1678,7 +1678,9 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
       const int renames = mg_renames(g, i);
       if (json && renames) fprintf(f, "{\"name\": \"%s\", \"of\": \"%s\"", makes, g->tensors[o->in[0].id].name);
       else if (json) fprintf(f, "{\"library\": \"%s\", \"makes\": \"%s\", \"us\": {\"total\": %.4f}", name, makes, us);
-      else if (renames) fprintf(f, "\n%s: another name of %s, and no kernel\n", makes, g->tensors[o->in[0].id].name);
+      else if (renames)
+        fprintf(f, "\n%s: %s %s, and no kernel\n", makes, mg_slice_is_address(g, i) ? "a part of" : "another name of",
+                g->tensors[o->in[0].id].name);
       else fprintf(f, "\n%s, makes %s: a library kernel over whole tensors, %.2f us by the model\n", name, makes, us);
       if (!renames) explain_call(f, json, r, call++);
       fputs(json ? "}" : "", f);

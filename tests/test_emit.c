@@ -778,6 +778,68 @@ static void test_tensor_copies(void **state) {
   refused("program t\ninput X : f16[64, 64]\ninput W : f16[64, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { copy=tma }\n  x = load X {}\n  w = load W {x->1}\n  o = matmul(x, w)\n  store o {x->1}\n}\noutput O\n", NULL, "no load in a loop");
 }
 
+/* Slices that kernels alone read are addresses: in rows, columns and batches, ragged, of a slice, of what lies column by column, of f32, beside
+   a symbol; brought by cp.async, by tensor copies, element by element, into registers.  What is an output, is read by a library operator or
+   begins within 16 bytes is a kernel: `kernels` of them. */
+static void test_slices(void **state) {
+  (void)state;
+  static const struct { int kernels; const char *text; } forms[] = {
+    {0, "program a\ninput X : f16[80, 600]\ninput W : f16[580, 128]\n"
+        "U = slice(X, dim=1, from=16, n=568)\nY = slice(U, dim=0, from=9, n=63)\nV = slice(W, dim=0, from=8, n=568)\n"
+        "O = kernel grid=(x=2, y=2) threads=64 {\n  plan { copy=tma stages=3 warps_m=1 warps_n=2 warps_k=1 }\n  for i=9 {\n"
+        "    x = load Y {y->0, i->1}\n    w = load V {x->1, i->0}\n    p = matmul(x, w)\n    s = sum(sqr(x), dim=1)\n  }\n"
+        "  o = div(accum(p) {i->+}, sqrt(add_scalar(accum(s) {i->+}, 1/1000)))\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {0, "program b\ninput X : f16[3, 40, 96]\nT = relu(X)\nU = slice(T, dim=2, from=8, n=72)\nY = slice(U, dim=2, from=16, n=46)\n"
+        "B = slice(T, dim=0, from=1, n=2)\nR = slice(B, dim=1, from=3, n=30)\nD = slice(R, dim=2, from=24, n=40)\n"
+        "O = kernel grid=(x=3, y=2) threads=64 {\n  for i=3 {\n    y = load Y {x->0, i->2}\n    s = sum(sqr(y), dim=2)\n  }\n"
+        "  o = accum(s) {i->+}\n  store o {x->0}\n}\nP = kernel grid=(x=2, y=4) threads=64 {\n  d = load D {x->0, y->1}\n"
+        "  e = exp(d)\n  store e {x->0, y->1}\n}\noutput O, P\n"},
+    {0, "program c\ninput X : f32[24, 1024]\ninput G : f32[1024]\ninput Z : f32[8, 520] @ [1, 0]\n"
+        "Y = slice(X, dim=1, from=512, n=512)\nH = slice(G, dim=0, from=4, n=512)\nK = slice(Z, dim=0, from=4, n=3)\n"
+        "O = kernel grid=(x=8) threads=64 {\n  x = load Y {x->0}\n  h = load H {}\n"
+        "  o = div(mul(x, h), sqrt(add_scalar(sum(sqr(x), dim=1), 1/1000)))\n  store o {x->0}\n}\n"
+        "Q = kernel grid=(x=10) threads=32 {\n  k = load K {x->1}\n  t = transpose(k, [1, 0])\n  q = exp(t)\n  store q {x->0}\n}\n"
+        "output O, Q\n"},
+    {0, "program d\nsym n in 1..40 of 48\ninput X : f16[n, 192]\ninput U : f16[3, n, 64]\ninput W : f16[64, 64]\n"
+        "Y = slice(X, dim=1, from=64, n=64)\nZ = slice(X, dim=1, from=128, n=56)\nV = slice(U, dim=0, from=2, n=1)\n"
+        "O, P, Q = kernel grid=(x=ceil(n/16)) threads=64 {\n  y = load Y {x->0}\n  w = load W {}\n  z = load Z {x->0}\n"
+        "  v = load V {x->1}\n  o = matmul(y, w)\n  s = sum(sqr(z), dim=1)\n  q = matmul(v, w)\n"
+        "  store o {x->0}\n  store s {x->0}\n  store q {x->1}\n}\noutput O, P, Q\n"},
+    {4, "program e\ninput X : f16[16, 128]\nA = slice(X, dim=1, from=4, n=32)\nB = slice(X, dim=1, from=8, n=32)\n"
+        "C = slice(X, dim=1, from=64, n=32)\nD = slice(C, dim=0, from=2, n=8)\nE = relu(D)\nF = slice(X, dim=0, from=2, n=8)\n"
+        "O, P, Q, R = kernel grid=(x=2) threads=32 {\n  a = load A {x->1}\n  b = load B {x->1}\n  c = load C {x->1}\n"
+        "  f = load F {x->1}\n  e = exp(a)\n  g = exp(b)\n  h = exp(c)\n  i = exp(f)\n"
+        "  store e {x->1}\n  store g {x->1}\n  store h {x->1}\n  store i {x->1}\n}\noutput O, P, Q, R, B, E\n"},
+  };
+  static const struct { int form; const char *line, *by; } wrong[] = { /* another place; its own extent as a stride; its parent's as a mask */
+    {0, "in[0] + (9)", "in[0] + (8)"}, {0, "stride_0_x[] = {1, (int64_t)a_D1", "stride_0_x[] = {1, (int64_t)a_D4"}, {1, "p_T + (24)", "p_T + (25)"},
+    {1, "mg_cut(b_D4", "mg_cut(b_D2"}, {2, "p_G + (4)", "p_G + (5)"}, {3, "p_U + (2)", "p_U + (1)"},
+  };
+  for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+    int kernels = 0;
+    mg_graph *g = parse(forms[k].text);
+    char *cu = emit(g, NULL);
+    for (const char *at = cu; (at = strstr(at, "_slice(")) != NULL; at++) kernels += !strncmp(at, "_slice(const ", 13);
+    if (kernels != forms[k].kernels) fail_msg("%s: %d kernels are slices\n%s", g->name, kernels, cu);
+    passes(forms[k].text);
+    for (size_t m = 0; m < sizeof wrong / sizeof *wrong; m++) {
+      mg_error e;
+      mg_check_report r;
+      if (wrong[m].form != (int)k || !in_sample(3)) continue;
+      char *bad = strdup(cu);
+      int n = 0;
+      assert_non_null(bad);
+      for (char *at = bad; (at = strstr(at, wrong[m].line)) != NULL; n++) memcpy(at, wrong[m].by, strlen(wrong[m].by));
+      assert_true(n > 0);
+      const mg_status s = mg_cuda_check(g, bad, NULL, &r, &e);
+      if (s != MG_NOT_FOUND) fail_msg("'%s' in place of '%s' is not noticed: %d", wrong[m].by, wrong[m].line, (int)s);
+      free(bad);
+    }
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+}
+
 /* Products of warpgroups that are under way while the loop's next step begins: both memory orders of both operands, several panels and
    256 columns at once, ragged edges, two of them and a sum of squares beside, a merge; copied by the block's first warp or by threads
    beside it; blocks that copy for one another.  `fly`: how many products are. */
@@ -1507,7 +1569,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_rows_before), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_rows_of_iterations), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_products_under_way), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_rows_of_iterations), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_slices), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_products_under_way), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
     cmocka_unit_test(test_shared_operands),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
