@@ -16021,23 +16021,36 @@ MGI_FN void mgi_cu_say(mgi_cu_kernel *K, mg_plan_key key, const char *name, int 
   char word[MG_PLAN_TEXT], text[MG_PLAN_TEXT];
   if (mg_plan_text(key, name, value, word, text)) mgi_cu_str_put(&K->em->plans, "%d %s %s\n", K->number, word, text);
 }
+/* What was decided of a key of the kernel's, in the plan's words; -1: nothing that has to be said.  No default: a compiler
+   names the key of MG_PLAN_KEYS that is not here. */
+MGI_FN int mgi_cu_decided(const mgi_cu_kernel *K, mg_plan_key key) {
+  const int split = 32 * K->wm * K->wn * K->wk == K->threads; /* without a product nobody splits the warps */
+  const int ring = mgi_cu_ring_of(K);
+  switch (key) {
+    case MG_PLAN_STAGES: return K->stages;
+    case MG_PLAN_WARPS_M: return split ? K->wm : -1;
+    case MG_PLAN_WARPS_N: return split ? K->wn : -1;
+    case MG_PLAN_WARPS_K: return split ? K->wk : -1;
+    case MG_PLAN_RING: return ring != MG_RING_BLOCK ? ring : -1;
+    case MG_PLAN_MMA: return K->by_group ? MG_MMA_WARPGROUP : -1;
+    case MG_PLAN_COPY: return K->apart ? MG_COPY_WARP : K->tensor_copies ? MG_COPY_TMA : -1;
+    case MG_PLAN_SHARE: return K->share > 1 ? K->share : -1;
+    case MG_PLAN_MERGE: return K->merged && !K->cluster ? MG_MERGE_WORKSPACE : -1;
+    case MG_PLAN_AHEAD: return K->ahead ? -1 : 0;
+    case MG_PLAN_SCHEDULE: return K->how;
+    case MG_PLAN_AT:
+    case MG_PLAN_IN:
+    case MG_PLAN_WIDE:
+    case MG_PLAN_STORE: /* of values: below, or as they were */
+    case MG_PLAN_KEY_COUNT: break;
+  }
+  return -1;
+}
 /* Notes all that was decided, in the plan's words: emitted again with them, the kernel is the same. */
 MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  const int ring = mgi_cu_ring_of(K);
-  mgi_cu_say(K, MG_PLAN_STAGES, NULL, K->stages);
-  if (32 * K->wm * K->wn * K->wk == K->threads) { /* without a product nobody splits the warps */
-    mgi_cu_say(K, MG_PLAN_WARPS_M, NULL, K->wm);
-    mgi_cu_say(K, MG_PLAN_WARPS_N, NULL, K->wn);
-    mgi_cu_say(K, MG_PLAN_WARPS_K, NULL, K->wk);
-  }
-  if (ring != MG_RING_BLOCK) mgi_cu_say(K, MG_PLAN_RING, NULL, ring);
-  if (K->by_group) mgi_cu_say(K, MG_PLAN_MMA, NULL, MG_MMA_WARPGROUP);
-  if (K->tensor_copies) mgi_cu_say(K, MG_PLAN_COPY, NULL, K->apart ? MG_COPY_WARP : MG_COPY_TMA);
-  if (K->share > 1) mgi_cu_say(K, MG_PLAN_SHARE, NULL, K->share);
-  if (K->merged && !K->cluster) mgi_cu_say(K, MG_PLAN_MERGE, NULL, MG_MERGE_WORKSPACE);
-  if (!K->ahead) mgi_cu_say(K, MG_PLAN_AHEAD, NULL, 0);
-  mgi_cu_say(K, MG_PLAN_SCHEDULE, NULL, K->how);
+  for (int key = 0; key < MG_PLAN_KEY_COUNT; key++)
+    if (mgi_cu_decided(K, (mg_plan_key)key) >= 0) mgi_cu_say(K, (mg_plan_key)key, NULL, mgi_cu_decided(K, (mg_plan_key)key));
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (K->rule[t]) mgi_cu_say(K, MG_PLAN_AT, mgi_cu_tname(b, t), K->rule[t]);
   for (uint32_t t = 1; t < b->n_tensors; t++)

@@ -5190,22 +5190,21 @@ mg_status mg_model_once_print(const mg_model_list *l, char **out, mg_error *e) {
    what it says is verified against the piece at hand. */
 
 enum { MGI_KEPT_S = 300 }; /* in which what is kept is verified, where there is no limit */
-MGI_FN double mgi_found_seconds(void) { return mgi_seconds(); }
 /* The caller's hooks that measure, and what they took: the limit is put off by it. */
 typedef struct mgi_found_timer { const mg_search_config *search; double seconds; } mgi_found_timer;
 MGI_FN mg_status mgi_found_measure(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us,
                                    mg_error *e) {
   mgi_found_timer *t = (mgi_found_timer *)user;
-  const double began = mgi_found_seconds();
+  const double began = mgi_seconds();
   const mg_status s = t->search->measure(t->search->measure_user, program, g, n, us, e);
-  t->seconds += mgi_found_seconds() - began;
+  t->seconds += mgi_seconds() - began;
   return s;
 }
 MGI_FN mg_status mgi_found_measure_all(void *user, const mg_measure_job *job, int n, mg_error *e) {
   mgi_found_timer *t = (mgi_found_timer *)user;
-  const double began = mgi_found_seconds();
+  const double began = mgi_seconds();
   const mg_status s = t->search->measure_all(t->search->measure_user, job, n, e);
-  t->seconds += mgi_found_seconds() - began;
+  t->seconds += mgi_seconds() - began;
   return s;
 }
 MGI_FN int mgi_found_stopped(const mg_search_config *c) { return c->stop && *c->stop; }
@@ -5436,7 +5435,7 @@ MGI_FN mg_status mgi_found_folds(mg_model_found *f, const mg_verify_config *conf
     mg_graph *written = NULL, *folded = NULL;
     s = mgi_piece_build(l, &l->fold[k].written, sym, &written, e);
     if (s == MG_OK) s = mgi_piece_build(l, &l->fold[k].folded, sym, &folded, e);
-    if (end > 0) v.time_limit_s = fmax(end - mgi_found_seconds(), 1e-3); /* 0 would be none */
+    if (end > 0) v.time_limit_s = fmax(end - mgi_seconds(), 1e-3); /* 0 would be none */
     if (s == MG_OK) s = mg_verify(written, folded, &v, &f->fold[k], e);
     if (s == MG_OK && f->fold[k].verdict != MG_EQUAL)
       s = mg_fail(e, MG_NOT_FOUND, l->m->name, "fold %u is %s: %.150s", k, mg_verdict_name(f->fold[k].verdict),
@@ -5465,7 +5464,7 @@ MGI_FN mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *
     for (uint32_t j = 0; j < n; j++) left += !again || f->piece[order[j]].written;
     for (uint32_t j = 0; j < n && s == MG_OK; j++) {
       mg_found_piece *p = &f->piece[order[j]];
-      const double seconds = end > 0 ? (end + timer->seconds - mgi_found_seconds()) / left : 0;
+      const double seconds = end > 0 ? (end + timer->seconds - mgi_seconds()) / left : 0;
       if (again && (!p->written || !p->program || !p->launches || end <= 0 || c->no_search || seconds < 1)) continue;
       if (c->progress) c->progress(c->user, f, order[j]);
       left--;
@@ -5479,7 +5478,7 @@ MGI_FN mg_status mgi_found_all(mg_model_found *f, const mg_model_search_config *
 }
 mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *cfg, mg_model_found *out, mg_error *e) {
   mg_model_search_config c = cfg ? *cfg : mg_model_search_config_default();
-  const double began = mgi_found_seconds(), end = c.search.time_limit_s > 0 ? began + c.search.time_limit_s : 0;
+  const double began = mgi_seconds(), end = c.search.time_limit_s > 0 ? began + c.search.time_limit_s : 0;
   mgi_found_timer timer = {cfg ? &cfg->search : NULL, 0};
   mg_status s = MG_OK;
   memset(out, 0, sizeof *out);
@@ -5497,7 +5496,7 @@ mg_status mg_model_search(const mg_model_list *l, const mg_model_search_config *
     if (l->launch[k].kind == MG_LAUNCH_PIECE) out->piece[l->launch[k].piece].launches++;
   s = mgi_found_folds(out, &c.verify, end, e);
   if (s == MG_OK) s = mgi_found_all(out, &c, end, &timer, e);
-  out->seconds = mgi_found_seconds() - began;
+  out->seconds = mgi_seconds() - began;
   if (s != MG_OK) mg_model_found_free(out);
   return s;
 }
@@ -6498,7 +6497,7 @@ MGI_FN mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     const mg_value *is = &l->value[v];
     const mg_shape *have = &g->S.shape[v], *room = &g->S.room[v];
-    const int made = is->kind == MG_VALUE_MADE && mgi_loaded_kept(g, v);
+    const int made = mgi_loaded_kept(g, v);
     if (is->kind == MG_VALUE_WEIGHT && g->plan->last[v] >= l->n_once) g->is.read += g->bytes[v];
     if (is->kind == MG_VALUE_STATE || (made && g->plan->last[v] >= l->n_once))
       g->is.read += (uint64_t)mg_shape_elements(have) * (uint64_t)mg_dtype_bytes(is->type);

@@ -524,7 +524,10 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
 /* ------------------------------------------------------------------------------------------------------ >>keys
 
    The keys of a kernel's plan, as in `plan { stages=4, ring=warp, p.at=fragment }`.  A key is a row, and this list is the
-   only place that knows its name, its numbers and its words: what checks, reads or writes a plan goes by the row.      */
+   only place that knows its name, its numbers and its words: what checks, reads or writes a plan goes by the row.
+
+   To add a key, add a row.  Compilers then warn of mgi_cu_decided (mirage_cuda.cuh) until it says what became of the key:
+   what the key does is the emitter's.  A key that kernels are to have without being told is tried by mg_flat_plan.    */
 
 /* W(P, id, word, what): the words of a key; P is for who expands the list. */
 #define MG_NUMBERS(W, P)                                                                                               \
@@ -572,13 +575,13 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   K(WARPS_M,  KERNEL,  "warps_m",  MG_NUMBERS,        1, 32, "warps that share a product's rows")                      \
   K(WARPS_N,  KERNEL,  "warps_n",  MG_NUMBERS,        1, 32, "warps that share its columns")                           \
   K(WARPS_K,  KERNEL,  "warps_k",  MG_NUMBERS,        1, 32, "warps that share its contraction")                       \
-  K(AHEAD,    KERNEL,  "ahead",    MG_NUMBERS,        0, 1,  "0: loads stand where they are needed; 1: first")         \
-  K(MERGE,    KERNEL,  "merge",    MG_MERGE_WORDS,    0, 0,  "how the parts of several blocks are put together")       \
   K(RING,     KERNEL,  "ring",     MG_RING_WORDS,     0, 0,  "who fills the stages of a loop")                         \
   K(MMA,      KERNEL,  "mma",      MG_MMA_WORDS,      0, 0,  "who multiplies")                                         \
-  K(SCHEDULE, KERNEL,  "schedule", MG_SCHEDULE_WORDS, 0, 0,  "the order of the steps; else the best of these")         \
   K(COPY,     KERNEL,  "copy",     MG_COPY_WORDS,     0, 0,  "who copies tiles")                                       \
   K(SHARE,    KERNEL,  "share",    MG_NUMBERS,        1, 8,  "blocks, a cluster, that copy what all of them read for one another") \
+  K(MERGE,    KERNEL,  "merge",    MG_MERGE_WORDS,    0, 0,  "how the parts of several blocks are put together")       \
+  K(AHEAD,    KERNEL,  "ahead",    MG_NUMBERS,        0, 1,  "0: loads stand where they are needed; 1: first")         \
+  K(SCHEDULE, KERNEL,  "schedule", MG_SCHEDULE_WORDS, 0, 0,  "the order of the steps; else the best of these")         \
   K(AT,       TENSOR,  "at",       MG_AT_WORDS,       0, 0,  "where it lives")                                         \
   K(IN,       LOAD,    "in",       MG_IN_WORDS,       0, 0,  "how its tile lies in shared memory; else the best")      \
   K(WIDE,     PRODUCT, "mma",      MG_WIDE_WORDS,     0, 0,  "how it is multiplied")                                   \
@@ -590,17 +593,11 @@ typedef enum mg_plan_key {
 #undef MGI_K
   MG_PLAN_KEY_COUNT
 } mg_plan_key;
-/* The places of the words in their lists: MG_RING_WARP is 1. */
+/* The places of each key's words: MG_RING_WARP is 1. */
 #define MGI_W(P, id, word, what) P##id,
-enum { MG_MERGE_WORDS(MGI_W, MG_MERGE_) MG_MERGE_COUNT };
-enum { MG_RING_WORDS(MGI_W, MG_RING_) MG_RING_COUNT };
-enum { MG_MMA_WORDS(MGI_W, MG_MMA_) MG_MMA_COUNT };
-enum { MG_SCHEDULE_WORDS(MGI_W, MG_SCHEDULE_) MG_SCHEDULE_COUNT };
-enum { MG_COPY_WORDS(MGI_W, MG_COPY_) MG_COPY_COUNT };
-enum { MG_AT_WORDS(MGI_W, MG_AT_) MG_AT_COUNT };
-enum { MG_IN_WORDS(MGI_W, MG_IN_) MG_IN_COUNT };
-enum { MG_WIDE_WORDS(MGI_W, MG_WIDE_) MG_WIDE_COUNT };
-enum { MG_STORE_WORDS(MGI_W, MG_STORE_) MG_STORE_COUNT };
+#define MGI_K(id, of, key, WORDS, least, most, what) enum { WORDS(MGI_W, MG_##id##_) MG_##id##_COUNT };
+MG_PLAN_KEYS(MGI_K)
+#undef MGI_K
 #undef MGI_W
 
 /* The warps of block's plan, k being its flat form; of what it does not say 1.  Where it says nothing of warps, those
@@ -867,15 +864,15 @@ extern "C" {
    1. Sizes are the machine's own.  The system takes 1024 bytes of shared memory for each block, so a multiprocessor has
       so much more than a block may ask for.
    2. Rates are sustained.  `source` of a scaled row gives the data sheet's peaks: device memory, dense f16 products
-      with f32 accumulation (the RTX 3080's: with f16), plain f32, boost clock.  From the RTX 3090 on a rate is its peak
-      times the share of its own peak that an older row has:
-        device memory   0.894   of the H200, 4290 of 4800 GB/s
-        plain f32       0.747   of the H200, 50 of 66.9 TFLOP/s
-        L2              0.383   of the H200, 6400 of 132 SMs * 1.98 GHz * 64 bytes; the B200's, which that would put
-                                below its device memory, is 1.49 times the latter, as the H200's is
-        shared memory   0.789   of the H200, 200000 of 1980 MHz * 128 bytes
-        products        0.566   of the H200, 560 of 989 TFLOP/s, for the B200: both sheets count another instruction
-                                than mma.sync; 0.80 of the A100, 250 of 312, for the others, whose own it is
+      with f32 accumulation (the RTX 3080's: with f16), plain f32, boost clock.  A rate is its peak times the share of
+      its own peak that an older row has:
+        device memory   0.949   of the H200, 4555 of 4800 GB/s
+        plain f32       0.975   of the H200, 65.2 of 66.9 TFLOP/s
+        L2              0.561   of the H200, 9387 of 132 SMs * 1.98 GHz * 64 bytes
+        shared memory   0.996   of the H200, 252300 of 1980 MHz * 128 bytes
+        products        0.629   of the H200, 622.4 of 989 TFLOP/s, for the B200: both sheets count another instruction
+                                than mma.sync; 0.80 of the A100, 250 of 312, for the others, whose own it is (the RTX
+                                3080's 105 is an older figure)
       Launches and barriers are those of the A100 before Hopper, and of the H200 after it.
    3. No row after Hopper has TENSOR_COPY or WARPGROUP: Blackwell has no wgmma, and our tensor copies feed wgmma alone.
       CLUSTER is not set for sm_120: a cluster has at most 8 blocks there, and no kernel of ours has run in one.      */

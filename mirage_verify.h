@@ -1342,7 +1342,6 @@ MGI_FN int mgi_verify_flag(const volatile int *stop) {
   return stop && *stop;
 #endif
 }
-MGI_FN double mgi_verify_now(void) { return mgi_seconds(); }
 
 /* The same for four rows of A at a time, in eight lanes: x = x0 + 2^52 x1, and 52-bit products are added in halves of weight
    1, 2^52 and 2^104.  64 of them stay below 2^60 a lane, and the whole below 2^128. */
@@ -1378,7 +1377,7 @@ MGI_FN void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint6
 MGI_FN int mgi_ff_has_dot4(void) { return 0; }
 #endif
 
-MGI_FN int mgi_ff_over(const mg_field *F) { return mgi_verify_flag(F->stop) || (F->deadline > 0 && mgi_verify_now() > F->deadline); }
+MGI_FN int mgi_ff_over(const mg_field *F) { return mgi_verify_flag(F->stop) || (F->deadline > 0 && mgi_seconds() > F->deadline); }
 
 /* A tile of eight columns of words where it is, without packing: NULL if a row of it is not dense or a word has no value. */
 MGI_FN const uint64_t *mgi_ff_as_it_lies(const mg_view *b, int64_t k0, int64_t n0, int depth) {
@@ -2367,7 +2366,7 @@ typedef struct mgi_watch {
   void *user;
   mg_verify_progress now;
 } mgi_watch;
-MGI_FN int mgi_watch_over(const mgi_watch *w) { return mgi_verify_flag(w->stop) || (w->deadline > 0 && mgi_verify_now() > w->deadline); }
+MGI_FN int mgi_watch_over(const mgi_watch *w) { return mgi_verify_flag(w->stop) || (w->deadline > 0 && mgi_seconds() > w->deadline); }
 
 enum { MGI_ELEM_WORD, MGI_ELEM_PAIR, MGI_ELEM_BALL };
 typedef struct mgi_ball { double v, err; } mgi_ball; /* >>floats */
@@ -2717,9 +2716,9 @@ MGI_FN void *mgi_run_thread(void *arg) {
       skip = job % n > R->trial[t].worst; /* the trial has differed already; what comes before is still run */
       R->outcome[job].status = MG_OK;
       if (mgi_watch_over(w)) R->outcome[job].status = MG_LIMIT, skip = 1;
-      else if (w->progress && mgi_verify_now() > w->told + 0.1) {
+      else if (w->progress && mgi_seconds() > w->told + 0.1) {
         mg_verify_progress now = w->now;
-        now.test += t, now.part = job % n, now.parts = n, w->told = mgi_verify_now();
+        now.test += t, now.part = job % n, now.parts = n, w->told = mgi_seconds();
         w->progress(w->user, &now);
       }
     }
@@ -3642,7 +3641,7 @@ MGI_FN void mgi_verify_counterexample(const mg_graph *a, const mg_graph *b, mg_v
 
 /* A test did not end: for want of time or memory, or stopped, which are verdicts; or by a fault, which is not. */
 MGI_FN mg_status mgi_verify_fault(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, const mg_error *e) {
-  int late = B->watch.deadline > 0 && mgi_verify_now() >= B->watch.deadline, stopped = mgi_verify_flag(c->stop);
+  int late = B->watch.deadline > 0 && mgi_seconds() >= B->watch.deadline, stopped = mgi_verify_flag(c->stop);
   if (e->status != MG_LIMIT) return e->status;
   r->verdict = MG_UNDECIDED, r->log2_delta = 0, r->unfinished = 1;
   if (stopped) snprintf(r->reason, sizeof r->reason, "not certified: interrupted; %d test%s agreed", r->tests, r->tests == 1 ? "" : "s");
@@ -4554,7 +4553,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (s == MG_OK) mgi_seed_root(a, b, c.seed, c.salt, root);
   mgi_report_begin(r, &c, root);
   if (s != MG_OK) return s;
-  const double deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
+  const double deadline = c.time_limit_s > 0 ? mgi_seconds() + c.time_limit_s : 0;
   if (mg_graph_equal(a, b)) {
     mgi_report_identity(r);
     return MG_OK;
@@ -5482,12 +5481,10 @@ MGI_FN int mgi_judge_holds(const mgi_judge *J, int wide, mg_numerics_fault *faul
   return worst == 0;
 }
 
-MGI_FN double mgi_judge_now(void) { return mgi_seconds(); }
-
 mg_status mg_numerics(const mg_graph *g, mg_numerics_run run, void *user, const mg_numerics_config *cfg, mg_numerics_report *r, mg_error *e) {
   mg_numerics_config none;
   mgi_judge J;
-  const double began = mgi_judge_now();
+  const double began = mgi_seconds();
   memset(&none, 0, sizeof none);
   memset(r, 0, sizeof *r);
   if (!cfg) cfg = &none;
@@ -5500,7 +5497,7 @@ mg_status mg_numerics(const mg_graph *g, mg_numerics_run run, void *user, const 
   r->families = mg_families_of(g, cfg->seed, family, MG_FAMILIES_MOST);
   for (int k = 0; k < r->families && s == MG_OK && !(cfg->first && r->unsafe); k++) {
     if (cfg->parts > 1 && k % cfg->parts != cfg->part) continue;
-    if (cfg->time_limit_s > 0 && mgi_judge_now() - began > cfg->time_limit_s) break;
+    if (cfg->time_limit_s > 0 && mgi_seconds() - began > cfg->time_limit_s) break;
     s = mgi_judge_binds(&J, &family[k], cfg->seed, e);
     if (s != MG_OK) break;
     r->ran++;
@@ -5526,7 +5523,7 @@ mg_status mg_numerics(const mg_graph *g, mg_numerics_run run, void *user, const 
   }
   mgi_judge_free(&J);
   free(family);
-  r->seconds = mgi_judge_now() - began;
+  r->seconds = mgi_seconds() - began;
   if (s != MG_OK) return s;
   if (r->unsafe) return mg_fail(e, MG_NOT_FOUND, g->name, "not as safe as written: %.60s", r->fault.family);
   if (cfg->parts <= 1 && r->binding < MG_FAMILIES_LEAST) return mg_fail(e, MG_UNSUPPORTED, g->name, "%d families bind, of %d that ran: fewer than %d", r->binding, r->ran, MG_FAMILIES_LEAST);
@@ -5625,7 +5622,7 @@ MGI_FN uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
   return MGI_PV_ZERO;
 }
 MGI_FN void mgi_pv_clock(mgi_prover *P) {
-  if (!P->bad && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
+  if (!P->bad && ((P->deadline > 0 && mgi_seconds() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
 }
 MGI_FN int mgi_pv_over(mgi_prover *P) {
   if (P->most && (P->steps > P->most || P->n > MGI_PV_NODES)) mgi_pv_fail(P, "too large: it takes too many steps");
@@ -7849,7 +7846,7 @@ MGI_FN void *mgi_z3_watchdog(void *arg) {
     t.tv_nsec += 20000000;
     if (t.tv_nsec >= 1000000000) t.tv_nsec -= 1000000000, t.tv_sec++;
     pthread_cond_timedwait(&W->ended, &W->lock, &t);
-    if (!W->done && (mgi_verify_now() > W->deadline || W->Z->get_estimated_alloc_size() > W->memory || mgi_verify_flag(W->stop))) W->Z->interrupt(W->context);
+    if (!W->done && (mgi_seconds() > W->deadline || W->Z->get_estimated_alloc_size() > W->memory || mgi_verify_flag(W->stop))) W->Z->interrupt(W->context);
   }
   pthread_mutex_unlock(&W->lock);
   return NULL;
@@ -8179,7 +8176,7 @@ MGI_FN int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
         mgi_ask_or(&A, Z->mk_eq(A.context, x, y), d[0], d[1]);
       }
     }
-    double now = mgi_verify_now();
+    double now = mgi_seconds();
     W.Z = Z, W.context = A.context, W.stop = P->stop, W.memory = Z->get_estimated_alloc_size() + X->memory;
     W.deadline = now + seconds < P->deadline ? now + seconds : P->deadline;
     if (!A.failed && !P->bad && Z->get_error_code(A.context) == 0) {
@@ -8270,7 +8267,7 @@ MGI_FN int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
   if (good && !P->bad && mgi_pv_vanishes(X, body, depth + 1)) { P->temps = temps; return 1; }
   P->temps = temps;
   if (P->bad || !X->Z || mgi_pv_refuted(P, p)) return 0;
-  double left = P->deadline - mgi_verify_now();
+  double left = P->deadline - mgi_seconds();
   return mgi_ask_zero(X, p, depth ? mgi_bound_min2(left / 4, 2) : left / 2);
 }
 
@@ -9262,7 +9259,7 @@ MGI_FN int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *e
 MGI_FN mg_status mgi_prove_floats(mgi_bench *B, double seconds, mg_prove_report *r, uint64_t *compared, mg_error *e) {
   mgi_cut *c;
   mgi_trial t;
-  double began = mgi_verify_now();
+  double began = mgi_seconds();
   mg_status s = mgi_bench_cut(B, MGI_ELEM_BALL, &c, e);
   if (s != MG_OK) return s;
   memset(&t, 0, sizeof t);
@@ -9274,7 +9271,7 @@ MGI_FN mg_status mgi_prove_floats(mgi_bench *B, double seconds, mg_prove_report 
     t.seed = (mgi_ff_hash(B->seed, round, 10) & ~(uint64_t)255) | loud << 2 | (round < 4 ? round : round >= plain ? round & 1 : 0);
     for (int k = 0; k < c->n && !r->confirmed; k++) {
       mgi_outcome o;
-      if (*compared && mgi_verify_now() - began > seconds) return MG_OK;
+      if (*compared && mgi_seconds() - began > seconds) return MG_OK;
       memset(&o, 0, sizeof o);
       mgi_part_run(c, &t, &c->want[k], &o);
       if (o.status == MG_LIMIT) return MG_OK;
@@ -9329,7 +9326,7 @@ MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double d
   mgi_pv_story story;
   const mg_graph *g[2];
   char why[2][160] = {"", ""};
-  double began = mgi_verify_now();
+  double began = mgi_seconds();
   int proved = 0;
   if (!r) r = &local;
   if (!e) e = &unread;
@@ -9347,7 +9344,7 @@ MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double d
     if (method == MG_PROVE_ELEMENTS && !strcmp(why[0], MGI_PV_NOT_SHOWN) && total > MGI_PV_FEW) break; /* there is a form, and it is another */
     proved = mgi_prove_told(g, NULL, &c, deadline, method, r, derivation ? &story : NULL, why[method - 1], e);
   }
-  r->seconds = mgi_verify_now() - began;
+  r->seconds = mgi_seconds() - began;
   if (proved && derivation && (story.bad || !story.text)) s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the derivation"), proved = 0;
   if (proved) {
     r->verdict = MG_EQUAL;
@@ -9388,7 +9385,7 @@ MGI_FN mg_status mgi_prove_picks(const mg_graph *a, const mg_graph *b, const mg_
   } else if (s == MG_OK && differ && !apart) {
     snprintf(r->reason, sizeof r->reason, "what is left without gathers and argmaxes differs, and no float64 run with indices does");
   } else if (s == MG_OK && r->verdict == MG_EQUAL && R.g[0]) {
-    if (mgi_picks_open(&R, mgi_verify_now() + c->time_limit_s, c->stop, r->reason, sizeof r->reason)) r->verdict = MG_UNDECIDED;
+    if (mgi_picks_open(&R, mgi_seconds() + c->time_limit_s, c->stop, r->reason, sizeof r->reason)) r->verdict = MG_UNDECIDED;
   }
   mg_rest_free(&R);
   return s;
@@ -9402,7 +9399,7 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   mgi_bench B;
   const mg_graph *g[2];
   uint64_t compared = 0;
-  double began = mgi_verify_now();
+  double began = mgi_seconds();
   if (!r) r = &local;
   if (!e) e = &unread;
   memset(r, 0, sizeof *r), memset(&B, 0, sizeof B);
@@ -9438,7 +9435,7 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
     if (s == MG_LIMIT) s = MG_OK, wide.nowhere = 1;
   }
   dlclose(Z.lib);
-  r->seconds = mgi_verify_now() - began;
+  r->seconds = mgi_seconds() - began;
   if (s != MG_OK) return s;
   if (r->confirmed) {
     mg_verify_report words;

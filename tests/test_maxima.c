@@ -386,7 +386,7 @@ static int proved(const char *inputs, const char *a, const char *b) {
   if (yes && r.method != MG_PROVE_INDEXED) fail_msg("element by element: %s\n%s", a, b);
   assert_true(yes == (text != NULL));
   if (yes) {
-    assert_int_equal(mgi_prove_normal(A, B, mgi_verify_now() + 600, (size_t)1 << 29, NULL, &r, &again, &e), MG_OK);
+    assert_int_equal(mgi_prove_normal(A, B, mgi_seconds() + 600, (size_t)1 << 29, NULL, &r, &again, &e), MG_OK);
     assert_string_equal(text, again);
     assert_non_null(strstr(text, "rows:"));
     assert_true(strlen(text) < 4096);

@@ -31,7 +31,9 @@ static const char small[] =
 /* Each row is found by its name, and by its architecture unless an earlier row has that too. */
 static void rows_are_found(void **state) {
   (void)state;
-  assert_int_equal(mg_machine_count(), 11);
+#define ONE(...) +1
+  assert_int_equal(mg_machine_count(), 0 MG_BUILTIN_MACHINES(ONE) MG_USER_MACHINES(ONE));
+#undef ONE
   for (int k = 0; k < mg_machine_count(); k++) {
     const mg_machine *m = mg_machine_at(k);
     int first = k;
@@ -223,7 +225,8 @@ static void what_a_machine_lacks_is_refused(void **state) {
   mg_error e;
   assert_int_equal(mg_cuda_emittable(g, "sm_70", &e), MG_UNSUPPORTED);
   assert_non_null(strstr(e.msg, "sm_70"));
-  assert_non_null(strstr(e.msg, "sm_89 (RTX4090, L40S)"));
+  assert_non_null(strstr(e.msg, "sm_89 (RTX4090, L40S"));
+  for (int j = 0; j < mg_machine_count(); j++) assert_non_null(strstr(e.msg, mg_machine_at(j)->name));
   mg_graph_free(g);
 }
 

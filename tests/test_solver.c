@@ -49,7 +49,7 @@ static int proves_within(double seconds, const mg_graph *A, const mg_graph *B, i
   g[0] = A, g[1] = B;
   memset(&r, 0, sizeof r);
   assert_int_equal(mgi_z3_load(&Z, NULL, &e), MG_OK);
-  int yes = mgi_prove_by(g, &Z, &c, mgi_verify_now() + seconds, method, &r, why, &e);
+  int yes = mgi_prove_by(g, &Z, &c, mgi_seconds() + seconds, method, &r, why, &e);
   dlclose(Z.lib);
   return yes;
 }
@@ -530,9 +530,9 @@ static void a_time_limit(void **state) {
   snprintf(a, sizeof a, "%sO = relu(R)", hard), snprintf(b, sizeof b, "%sO = scale(R, 1)", hard);
   mg_prove_config c = mg_prove_config_default();
   c.time_limit_s = 1, c.method = MG_PROVE_ELEMENTS;
-  double began = mgi_verify_now();
+  double began = mgi_seconds();
   mg_prove_report r = prove_with(&c, xy, a, b);
-  double took = mgi_verify_now() - began;
+  double took = mgi_seconds() - began;
   if (r.verdict != MG_UNDECIDED) fail_msg("%s: %s", mg_verdict_name(r.verdict), r.reason);
   if (took > 20) fail_msg("a limit of 1 s took %g s", took);
   if (took < 0.3) fail_msg("no hard question: it took %g s", took);
