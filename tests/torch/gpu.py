@@ -4,7 +4,8 @@ eager in float64; streams, threads, graphs, memory that changes, sizes that come
 
   tests/torch/gpu.py [--only REGEX] [--jobs N] [--kept DIR]        last line: `N passed, N failed`
   tests/torch/gpu.py --prepare [--only REGEX] [--kept DIR]         searches and compiles into DIR, without a GPU, of fake tensors
-  tests/torch/gpu.py --time [--only REGEX] [--kept DIR] [--modes eager,compile,overhead,autotune,mirage] [--out FILE] [--limit S] [--budget S]
+  tests/torch/gpu.py --time [--only REGEX] [--kept DIR] [--modes eager,compile,overhead,autotune,mirage]
+    [--out FILE] [--limit S] [--budget S]
 DIR (build/torch-gpu) holds what was found, by certificates, and compiled; what is not there is searched and compiled first.
 Times end after --limit seconds, of one module after --budget; what was left out is in the table, which comes last."""
 import argparse
