@@ -12,6 +12,8 @@
 #undef main
 
 #define MT_API __attribute__((visibility("default")))
+static_assert(MG_MAX_IN == 64 && MG_MAX_OUT == 8, "library.py has these numbers");
+static_assert(MG_MAX_RANK == 5 && MG_MAX_SYMBOLS == 8, "library.py has these numbers");
 
 /* A program: as written, or what a search found for it, by ranges of its symbols. */
 typedef struct mt_graphs {

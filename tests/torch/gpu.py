@@ -4,8 +4,10 @@ eager in float64; streams, threads, graphs, memory that changes, sizes that come
 
   tests/torch/gpu.py [--only REGEX] [--jobs N] [--kept DIR]        last line: `N passed, N failed`
   tests/torch/gpu.py --prepare [--only REGEX] [--kept DIR]         searches and compiles into DIR, without a GPU, of fake tensors
-  tests/torch/gpu.py --time [--only REGEX] [--kept DIR] [--modes eager,compile,overhead,autotune,mirage] [--out FILE] [--limit S]
-DIR (build/torch-gpu) holds what was found, by certificates, and compiled; what is not there is searched and compiled first."""
+  tests/torch/gpu.py --time [--only REGEX] [--kept DIR] [--modes eager,compile,overhead,autotune,mirage]
+    [--out FILE] [--limit S] [--budget S]
+DIR (build/torch-gpu) holds what was found, by certificates, and compiled; what is not there is searched and compiled first.
+Times end after --limit seconds, of one module after --budget; what was left out is in the table, which comes last."""
 import argparse
 import copy
 import gc
@@ -34,6 +36,7 @@ def arguments():
     p.add_argument("--modes", default="eager,compile,overhead,mirage")
     p.add_argument("--out", default="build/torch-gpu.json")
     p.add_argument("--limit", type=float, default=1e9)
+    p.add_argument("--budget", type=float, default=1e9)
     p.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     return p.parse_args()
 
@@ -751,6 +754,18 @@ def microseconds(go, reps, calls):
     return 1000 * sorted(e[k].elapsed_time(e[k + 1]) for k in range(reps))[reps // 2] / calls
 
 
+def host_microseconds(go, reps, calls):
+    """Of the host alone, medians a call: the device is idle when each begins, and nobody waits for it."""
+    took = []
+    for _ in range(reps):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        go()
+        took.append(time.perf_counter() - began)
+    torch.cuda.synchronize()
+    return 1e6 * sorted(took)[reps // 2] / calls
+
+
 def timed(name, mode):
     torch._dynamo.reset()
     layers, x = timed_set(name)
@@ -769,6 +784,7 @@ def timed(name, mode):
         for m in layers:
             f(m, x)
     row["call_us"] = microseconds(all_layers, 20, len(layers))
+    row["host_us"] = host_microseconds(all_layers, 20, len(layers))
     if mode != "overhead":  # that is a graph already
         g, _ = graphed(lambda: [f(m, x) for m in layers], ())
         row["graph_us"] = microseconds(g.replay, 20, len(layers))
@@ -792,10 +808,11 @@ def time_all():
     with torch.set_grad_enabled(False), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for n in chosen:
-            line = f"{n:<14}"
+            line, started = f"{n:<14}", time.time()
             for mode in A.modes.split(","):
-                if time.time() - began > A.limit:
+                if time.time() - began > A.limit or time.time() - started > A.budget:
                     line += f"  {mode} left out"
+                    rows.append({"module": n, "mode": mode, "failed": "left out"})
                     continue
                 try:
                     rows.append(timed(n, mode))
@@ -810,6 +827,16 @@ def time_all():
             with open(A.out, "w", encoding="utf-8") as f:
                 json.dump(rows, f, indent=1)
     print(f"all in {time.time() - began:.0f} s")
+    print(table(rows))
+
+
+def table(rows):
+    """A line a module and mode: in a graph, as called, of the host alone; or why not."""
+    said = [f"{'module':<14} {'mode':<9} {'graph us':>9} {'call us':>9} {'host us':>9}"]
+    for r in rows:
+        us = [f"{r[k]:9.1f}" if k in r else f"{'-':>9}" for k in ("graph_us", "call_us", "host_us")]
+        said.append(f"{r['module']:<14} {r['mode']:<9} " + (" ".join(us) if "failed" not in r else " ".join(r["failed"].split())[:90]))
+    return "\n".join(said)
 
 
 def print_failure(result):

@@ -213,17 +213,25 @@ def test_sizes_beyond_the_program(options):
 
 
 def test_many_inputs_and_outputs_are_cut(options):
-    """17 inputs, then 9 outputs: more than one program."""
+    """65 inputs, then 9 outputs: more than one program."""
     report = mirage_torch.Report()
-    xs = [X(4) for _ in range(20)]
-    got = compiled(lambda *x: sum(a * 2 for a in x) + 1, report, {**options, "most_operators": 99}, "written")(*xs)
-    assert torch.allclose(got, sum(a * 2 for a in xs) + 1, atol=1e-5)
-    assert len(report.calls) == 2 and all(c.found.program.n_in <= 16 for c in report.calls)
+    xs = [X(4) for _ in range(66)]
+    got = compiled(lambda *x: sum(a * 2 for a in x) + 1, report, {**options, "most_operators": 199}, "written")(*xs)
+    assert torch.allclose(got, sum(a * 2 for a in xs) + 1, atol=1e-4)
+    assert len(report.calls) == 2 and max(c.found.program.n_in for c in report.calls) == 64
     torch._dynamo.reset()
     report = mirage_torch.Report()
     got = compiled(lambda x: tuple((x * k).exp() for k in range(2, 12)), report, options, "written")(xs[0])
     assert all(torch.allclose(a, (xs[0] * k).exp(), rtol=1e-5) for k, a in zip(range(2, 12), got))
     assert all(c.found.program.n_out <= 8 for c in report.calls)
+
+
+def test_a_layer_of_many_inputs_is_one_program(options):
+    """18 inputs, as a BERT layer with its biases has."""
+    report, xs = mirage_torch.Report(), [X(4) for _ in range(18)]
+    got = compiled(lambda *x: sum(a * 2 for a in x).exp(), report, {**options, "most_operators": 64}, "written")(*xs)
+    torch.testing.assert_close(got, sum(a * 2 for a in xs).exp(), rtol=1e-4, atol=1e-5)
+    assert [c.found.program.n_in for c in report.calls] == [18]
 
 
 def test_options_are_refused_by_name():

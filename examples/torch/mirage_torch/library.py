@@ -9,7 +9,7 @@ import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TYPES = ("f16", "bf16", "f32", "i32")
-MAX_INPUTS, MAX_OUTPUTS, MAX_RANK, MAX_SYMBOLS = 16, 8, 5, 8
+MAX_INPUTS, MAX_OUTPUTS, MAX_RANK, MAX_SYMBOLS = 64, 8, 5, 8
 ROOM = 600  # for an error's text, and for a path
 PROGRESS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
