@@ -3780,6 +3780,7 @@ MGI_FN mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
   if (op == MG_OP_RMS_NORM || op == MG_OP_SOFTMAX) A.dim = -1;
   int n = 0, have = op == MG_OP_RMS_NORM || op == MG_OP_SOFTMAX || row->attr == MG_ATTR_NONE;
   int have_n = row->attr != MG_ATTR_DIMN && row->attr != MG_ATTR_SLICE, have_least = 0;
+  uint32_t given = 0;
   mgi_expect(P, "(");
   do {
     const mgi_parser at = *P;
@@ -3810,6 +3811,9 @@ MGI_FN mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
       if (mgi_accept(P, "=")) {
         const int slice = row->attr == MG_ATTR_SLICE;
         int dim = row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN || row->attr == MG_ATTR_NORM || slice;
+        const uint32_t bit = 1u << (arg[0] & 31); /* no two attributes begin alike */
+        if (given & bit) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s has '%s=' twice", name, arg); return none; }
+        given |= bit;
         if (!strcmp(arg, "dim") && dim) {
           int64_t d = mgi_int(P, "a dimension");
           A.dim = d < -64 || d > 64 ? 64 : (int32_t)d, have = 1;
@@ -3896,7 +3900,7 @@ MGI_FN mg_graph *mgi_parse_lower(mgi_parser *P, mg_graph *g, mg_tensor *out, int
     } else if (kernel && mgi_accept(P, "threads")) {
       mgi_expect(P, "=");
       threads = mgi_int(P, "a count");
-      if (threads < 1 || threads > 1024) threads = 0;
+      if (threads < 1 || threads > INT32_MAX) threads = 0;
     } else { mgi_expected(P, kernel ? "grid=, threads= or '{'" : "grid= or '{'"); return NULL; }
   }
   mgi_expect(P, "{");

@@ -14311,6 +14311,10 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
                  row ? 1 : n, row ? 1 : n, to,
                  K->place[obj]);
   mgi_cu_touch(K, obj, 1);
+  if (load) { /* read while the sums are written, with no barrier between */
+    const int read = K->v[K->b->ops[load].out[0].id].obj;
+    if (read >= 0) mgi_cu_touch(K, read, 0);
+  }
   if (of) {
     mgi_cu_line(K, divides ? "// 1 / %s in its place" : "// %s in its place", mgi_cu_tname(K->b, of));
     mgi_cu_str_put(&f, ", ");

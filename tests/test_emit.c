@@ -1107,6 +1107,11 @@ static void test_squares(void **state) {
     mg_graph_free(g);
     passes(text);
   }
+  /* Where more blocks fit by it: no sum is written over the tile whose squares other warps still add up. */
+  always("program t\ninput X : f16[64, 128]\ninput Y : f16[64, 128]\nO = kernel grid=(x=64) threads=128 {\n"
+         "  x = load X {x->*}\n  y = load Y {x->0}\n  w = transpose(y, [1, 0])\n"
+         "  o = sub(sub(matmul(x, w), sum(sqr(x), dim=1)), sum(sqr(w), dim=0))\n  store o {x->1}\n"
+         "  plan { stages=2 warps_m=4 warps_n=1 warps_k=1 }\n}\noutput O\n");
 }
 
 static void test_user_rows(void **state) {
