@@ -100,6 +100,19 @@ static void passes(const char *text) { /* emitted always, checked if it is in th
   mg_string_free(emit(g, NULL));
   mg_graph_free(g);
 }
+/* Link 2 refuses cu, of g, with `by`, which is no longer, wherever `line` stands. */
+static void noticed(const mg_graph *g, const char *cu, const char *line, const char *by) {
+  mg_error e;
+  mg_check_report r;
+  char *bad = strdup(cu);
+  int n = 0;
+  assert_non_null(bad);
+  for (char *at = bad; (at = strstr(at, line)) != NULL; n++) memcpy(at, by, strlen(by));
+  assert_true(n > 0);
+  const mg_status s = mg_cuda_check(g, bad, NULL, &r, &e);
+  if (s != MG_NOT_FOUND) fail_msg("'%s' in place of '%s' is not noticed: %d", by, line, (int)s);
+  free(bad);
+}
 static void refused(const char *text, const char *arch, const char *why) {
   mg_error e;
   mg_emit_config cfg;
@@ -823,18 +836,49 @@ static void test_slices(void **state) {
     if (kernels != forms[k].kernels) fail_msg("%s: %d kernels are slices\n%s", g->name, kernels, cu);
     passes(forms[k].text);
     for (size_t m = 0; m < sizeof wrong / sizeof *wrong; m++) {
-      mg_error e;
-      mg_check_report r;
-      if (wrong[m].form != (int)k || !in_sample(3)) continue;
-      char *bad = strdup(cu);
-      int n = 0;
-      assert_non_null(bad);
-      for (char *at = bad; (at = strstr(at, wrong[m].line)) != NULL; n++) memcpy(at, wrong[m].by, strlen(wrong[m].by));
-      assert_true(n > 0);
-      const mg_status s = mg_cuda_check(g, bad, NULL, &r, &e);
-      if (s != MG_NOT_FOUND) fail_msg("'%s' in place of '%s' is not noticed: %d", wrong[m].by, wrong[m].line, (int)s);
-      free(bad);
+      if (wrong[m].form == (int)k && in_sample(3)) noticed(g, cu, wrong[m].line, wrong[m].by);
     }
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+}
+
+/* What a kernel reads where it stores: runs of neighbours, by 16 bytes of the narrowest type; ragged ones, rows whose runs are not
+   aligned, turned inputs, columns, rows, a symbol.  `run`: how many at once; 0: none. */
+static void test_runs(void **state) {
+  (void)state;
+  static const struct { int run; const char *text; } forms[] = {
+    {8, "program a\ninput X : f16[11, 72]\ninput H : f16[11, 72]\nO = kernel grid=(x=2, y=3) threads=64 {\n"
+        "  x = load X {x->1, y->0}\n  h = load H {x->1, y->0}\n  o = mul(x, exp(h))\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {8, "program b\ninput X : bf16[5, 50]\ninput G : bf16[50]\ninput C : bf16[5, 1]\nO = kernel grid=(x=3) threads=32 {\n"
+        "  x = load X {x->1}\n  g = load G {x->0}\n  c = load C {}\n  o = add(mul(x, g), c)\n  store o {x->1}\n}\noutput O\n"},
+    {4, "program c\ninput X : f32[6, 20]\ninput H : f32[6, 20] @ [1, 0]\nO = kernel grid=(y=2) threads=32 {\n"
+        "  x = load X {y->0}\n  h = load H {y->0}\n  o = sub(x, h)\n  store o {y->0}\n}\noutput O\n"},
+    {8, "program d\ninput X : f16[4, 32]\ninput H : f32[4, 32]\nO = kernel grid=(x=2) threads=32 {\n"
+        "  x = load X {x->1}\n  h = load H {x->1}\n  o = add(x, h)\n  store o {x->1}\n}\noutput O\n"},
+    {4, "program e\ninput X : f16[9, 12]\nO = kernel grid=(x=2) threads=32 {\n"
+        "  x = load X {x->1}\n  o = mul(x, sigmoid(x))\n  store o {x->1}\n}\noutput O\n"},
+    {0, "program f\ninput X : f16[33, 1]\nO = kernel grid=(x=2) threads=32 {\n"
+        "  x = load X {x->0}\n  o = sqr(x)\n  store o {x->0}\n}\noutput O\n"},
+    {8, "program g\ninput X : f16[1000]\ninput H : f16[1000]\nO = kernel grid=(x=4) threads=32 {\n"
+        "  x = load X {x->0}\n  h = load H {x->0}\n  o = div(x, add_scalar(sqr(h), 1))\n  store o {x->0}\n}\noutput O\n"},
+    {8, "program h\nsym n in 1..64\ninput X : f16[3, n]\ninput Y : f16[n, 40]\nO = kernel grid=(x=ceil(n/16)) threads=32 {\n"
+        "  x = load X {x->1}\n  o = relu(x)\n  store o {x->1}\n}\nP = kernel grid=(x=ceil(n/16)) threads=32 {\n"
+        "  y = load Y {x->0}\n  p = relu(y)\n  store p {x->0}\n}\noutput O, P\n"},
+  };
+  static const struct { int form; const char *line, *by; } wrong[] = { /* another row; another place */
+    {1, "g_c.at(r, 0)", "g_c.at(0, 0)"}, {0, "u_x.at(i)", "u_x.at(0)"}, {0, "g_h.template run<8>(r,", "g_h.template run<8>(0,"},
+    {3, "u_h.at(i)", "u_h.at(7)"},
+  };
+  for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+    char run[20];
+    mg_graph *g = parse(forms[k].text);
+    char *cu = emit(g, NULL);
+    snprintf(run, sizeof run, "run<%d>(", forms[k].run);
+    if (forms[k].run ? !strstr(cu, run) : strstr(cu, "template run<") != NULL) fail_msg("no runs of %d\n%s", forms[k].run, cu);
+    always(forms[k].text);
+    for (size_t m = 0; m < sizeof wrong / sizeof *wrong; m++)
+      if (wrong[m].form == (int)k && in_sample(2)) noticed(g, cu, wrong[m].line, wrong[m].by);
     mg_string_free(cu);
     mg_graph_free(g);
   }
@@ -1575,7 +1619,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_rows_before), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_rows_of_iterations), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_slices), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_products_under_way), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
-    cmocka_unit_test(test_shared_operands),
+    cmocka_unit_test(test_shared_operands), cmocka_unit_test(test_runs),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
