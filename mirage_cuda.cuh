@@ -5246,7 +5246,29 @@ template<class ACC, class F, class S> MG_DEV void mgi_each_quad(const F &f, cons
     }
   }
 }
+/* Of rows in registers: all is computed before the first is stored, so that what all elements share is read once. */
+template<class ACC> struct mgi_few_in_registers { static constexpr bool IS = false; };
+template<class T, int ROWS, int COLS, int THREADS> struct mgi_few_in_registers<mg_strip<T, ROWS, COLS, THREADS>> {
+  static constexpr bool IS = mg_strip<T, ROWS, COLS, THREADS>::COUNT <= 32;
+};
+template<class ACC, class F, class S> MG_DEV void mgi_each_at_once(int cols, const F &f, const S &sink) {
+  mg_num v[ACC::COUNT];
+  MG_UNROLL
+  for (int i = 0; i < ACC::COUNT; i++)
+    if (ACC::within(i, cols)) v[i] = f(ACC::row(i), ACC::col(i), i);
+  MG_UNROLL
+  for (int i = 0; i < ACC::COUNT; i += ACC::RUN) {
+    mg_num run[ACC::RUN];
+    MG_UNROLL
+    for (int j = 0; j < ACC::RUN; j++) run[j] = v[i + j];
+    if (ACC::within(i, cols)) sink.template put<ACC::RUN>(ACC::row(i), ACC::col(i), run, ACC::RUN);
+  }
+}
 template<class ACC, class F, class S> MG_DEV void mg_each_fragment(int rows, int cols, const F &f, const S &sink) {
+  if constexpr (mgi_few_in_registers<ACC>::IS) {
+    mgi_each_at_once<ACC>(cols, f, sink);
+    return;
+  }
   if constexpr (ACC::QUADS && mgi_by_words<S>::IS)
     if (rows == ACC::M && cols == ACC::N) {
       mgi_each_quad<ACC>(f, sink);

@@ -521,7 +521,11 @@ def by_torch(name, path, args, why):
     p = Plain(name, [(n, types[t], d, o) for n, t, d, o in inputs], outputs)
     m, begun = Measured(p, args), time.time()
     fn = function(torch.matmul)
-    tupled = lambda f: lambda *a: (lambda o: o if isinstance(o, tuple) else (o,))(f(*a))
+    def tupled(f):  # row-major, as ours are: a view would be no work
+        def run(*a):
+            o = f(*a)
+            return tuple(t.contiguous() for t in (o if isinstance(o, tuple) else (o,)))
+        return run
     sets = [drawn_plain(p) for _ in range(m.count)]
     m.made[None] = sets, [t.double() for t in tupled(fn)(*[x.double() for x in sets[0]])]
     m.sets = lambda q: m.made[None]
