@@ -13124,9 +13124,21 @@ MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fr
 
 MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) { mgi_cu_lambda_of(K, s, t, fragments, width, 0); }
 
-/* How many neighbours of a row of t are read of device memory at once: 16 bytes of the narrowest type; 0: none is. */
+/* How many loads the kernel has, if each is read of device memory where something of it is stored; else 0. */
+MGI_FN int mgi_cu_direct_loads(const mgi_cu_kernel *K) {
+  int loads = 0;
+  for (uint32_t op = 1; op < K->b->n_ops; op++) {
+    if (K->b->ops[op].code != MG_OP_LOAD) continue;
+    if (K->v[K->b->ops[op].out[0].id].home != MGI_CU_AT_GLOBAL) return 0;
+    loads++;
+  }
+  return loads;
+}
+/* How many neighbours of a row of t are read of device memory at once: 16 bytes of the narrowest type; 0: none is, or what lies in
+   shared memory is read beside. */
 MGI_FN int mgi_cu_run_of(const mgi_cu_kernel *K, uint32_t t) {
   int run = 0;
+  if (!mgi_cu_direct_loads(K)) return 0;
   for (uint32_t x = 1; x < K->b->n_tensors; x++) {
     if (!mgi_cu_in_runs(K, x) || K->v[x].cols != K->v[t].cols) continue;
     const int of = 16 / mg_dtype_bytes(mgi_cu_load_type(K, K->b->tensors[x].op));
@@ -16173,20 +16185,9 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
 }
 /* The threads of a block, with those that only copy. */
 MGI_FN int mgi_cu_launched_threads(const mgi_cu_kernel *K) { return K->threads + (K->apart ? MG_APART : 0); }
-/* The loads of a kernel that reads all that it reads where it stores something of it; 0: it is none. */
-MGI_FN int mgi_cu_direct_loads(const mgi_cu_kernel *K) {
-  int loads = 0;
-  if (K->mem.bytes || K->registers) return 0;
-  for (uint32_t op = 1; op < K->b->n_ops; op++) {
-    if (K->b->ops[op].code != MG_OP_LOAD) continue;
-    if (K->v[K->b->ops[op].out[0].id].home != MGI_CU_AT_GLOBAL) return 0;
-    loads++;
-  }
-  return loads;
-}
 /* What a block of K takes, all being decided. */
 MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
-  mg_kernel_takes takes = {mgi_cu_launched_threads(K), K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, mgi_cu_direct_loads(K), 0, 0};
+  mg_kernel_takes takes = {mgi_cu_launched_threads(K), K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, K->mem.bytes || K->registers ? 0 : mgi_cu_direct_loads(K), 0, 0};
   mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
   return takes;
 }
