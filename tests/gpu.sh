@@ -49,6 +49,8 @@ attention small_tma 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup copy=tma'
 attention small_rings 16 128 'stages=3 warps_m=1 warps_n=4 ring=warp' 'scale(q, 1/8)' 'scale(t2, 1)'
 # A warp that copies, beside the block's; an operand of what stands behind the loop is waited for before it.
 printf 'program small_behind\ninput X : f16[64, 1024]\ninput W : f16[1024, 64]\ninput D : f16[64, 128]\nO = kernel grid=(x=2) threads=128 {\n  for i=8 {\n    x = load X {x->*, i->1}\n    w = load W {x->*, i->0}\n    p = matmul(x, w)\n  }\n  d = load D {x->1}\n  o = matmul(accum(p) {i->+}, d)\n  store o {x->1}\n  plan { stages=3 warps_m=4 warps_n=1 warps_k=1 mma=warpgroup copy=warp }\n}\noutput O\n' >"$dir/small_behind.best.mg"
+# What is read of device memory where it is stored, in runs of 16 bytes: a ragged last one, columns, a row, a turned input.
+printf 'program small_runs\ninput X : f16[48, 88]\ninput Y : bf16[48, 88] @ [1, 0]\ninput G : f16[88]\ninput C : f32[48, 1]\nO = kernel grid=(x=2, y=5) threads=64 {\n  x = load X {x->1, y->0}\n  y = load Y {x->1, y->0}\n  g = load G {x->0}\n  c = load C {y->0}\n  o = gelu(add(mul(x, g), mul(y, c)))\n  store o {x->1, y->0}\n}\noutput O\n' >"$dir/small_runs.best.mg"
 causal() { # NAME PLAN: queries are the last of the keys; a mask that is computed, in rings of every kind
   printf 'program %s\ninput Q : f16[2, 128, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 64]\ninput C : f16[128, 512] = causal\nO = kernel grid=(x=2, y=2) threads=256 {\n  q = load Q {x->0, y->1}\n  t1 = scale(q, 1/8)\n  for i=4 {\n    k = load K {x->0, i->2}\n    c = load C {y->0, i->1}\n    t2 = exp(add(matmul(t1, k), c))\n    v = load V {x->0, i->1}\n    t3 = matmul(t2, v)\n    t4 = sum(t2, dim=2)\n  }\n  t5 = div(accum(t3) {i->+}, accum(t4) {i->+})\n  store t5 {x->0, y->1}\n  plan { warps_k=1 %s }\n}\noutput O\n' "$1" "$2" >"$dir/$1.best.mg"
 }
@@ -161,7 +163,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     timeout 300 compute-sanitizer --tool memcheck --error-exitcode 9 build/mirage run "$dir/sym/sym_rms.cu" --sym n=$n --no-check --no-time >"$dir/sym/memcheck.$n" 2>&1
     tell $? "memcheck sym_rms at n = $n" "$(grep -m 1 -E '=========.*(Error|Invalid)' "$dir/sym/memcheck.$n" || tail -n 1 "$dir/sym/memcheck.$n")"
   done
-  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_behind small_pair small_rows small_rope"
+  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_behind small_runs small_pair small_rows small_rope"
   for name in $small; do for tool in memcheck racecheck synccheck; do echo "$tool $name"; done; done | xargs -P "$(((cores + 1) / 2))" -L 1 bash -c 'sanitize "$0" "$1"'
   for name in $small; do
     for tool in memcheck racecheck synccheck; do
