@@ -296,7 +296,7 @@ def _launch(program, held, sizes, found):
 
 def _launched(program, held, out, sizes, found, device):
     found.on_device(device)
-    stream = torch._C._cuda_getCurrentRawStream(device.index)
+    stream = torch.cuda.current_stream(device).cuda_stream
     room = found.workspace(device, stream)
     given = [0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out]
     if room is None:
@@ -379,7 +379,7 @@ class Call(torch.nn.Module):
         reason, sizes = None, ()
         if not self.found.ready:
             reason = self.found.failed or "its search has not ended"
-        elif FakeTensor in map(type, args):
+        elif any(isinstance(a, FakeTensor) for a in args):
             reason = "the call is of fake tensors"
         else:
             first = next(a for a in args if isinstance(a, torch.Tensor))
