@@ -663,6 +663,10 @@ static const struct { const char *name, *text; } kernels[] = {
     {"owners", /* every block of a cluster stores its own share, the last a smaller one */
      "program k\ninput X : f16[7, 576]\ninput W : f16[576, 39]\nO = kernel grid=(x=2, z=3) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 merge=cluster }\n  for i=3 {\n    x = load X {z->1, i->1}\n"
      "    w = load W {x->1, z->0, i->0}\n    b = matmul(x, w)\n    s = sum(sqr(x), dim=1)\n  }\n  o = div(accum(b) {z->+, i->+}, sqrt(add_scalar(accum(s) {z->+, i->+}, 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+    {"runs", /* read where they are stored: whole runs, by 16 bytes, in two blocks a row; others, whose rows are not aligned, the last one ragged */
+     "program k\ninput X : f16[10, 48]\ninput H : f16[10, 48]\ninput Y : f16[10, 50]\ninput G : f16[10, 50]\n"
+     "O = kernel grid=(x=2, y=3) threads=64 {\n  x = load X {x->1, y->0}\n  h = load H {x->1, y->0}\n  o = mul(x, exp(h))\n  store o {x->1, y->0}\n}\n"
+     "P = kernel grid=(y=3) threads=64 {\n  y = load Y {y->0}\n  g = load G {y->0}\n  p = mul(y, exp(g))\n  store p {y->0}\n}\noutput O, P\n"},
     {"strips of rows", /* rows in registers, two groups of warps a row */
      "program k\ninput X : f16[12, 512]\ninput H : f16[12, 512]\nO = kernel grid=(x=3) threads=128 {\n  x = load X {x->0}\n  h = load H {x->0}\n  y = add(x, div(h, sqrt(add_scalar(scale(sum(sqr(h), dim=1), 1/512), 1/1000))))\n"
      "  o = div(y, sqrt(add_scalar(scale(sum(sqr(y), dim=1), 1/512), 1/1000)))\n  store o {x->0}\n}\noutput O\n"},
