@@ -16087,8 +16087,10 @@ MGI_FN int mgi_cu_decided(const mgi_cu_kernel *K, mg_plan_key key) {
 /* Notes all that was decided, in the plan's words: emitted again with them, the kernel is the same. */
 MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  for (int key = 0; key < MG_PLAN_KEY_COUNT; key++)
-    if (mgi_cu_decided(K, (mg_plan_key)key) >= 0) mgi_cu_say(K, (mg_plan_key)key, NULL, mgi_cu_decided(K, (mg_plan_key)key));
+  for (int key = 0; key < MG_PLAN_KEY_COUNT; key++) {
+    const int decided = mgi_cu_decided(K, (mg_plan_key)key);
+    if (decided >= 0) mgi_cu_say(K, (mg_plan_key)key, NULL, decided);
+  }
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (K->rule[t]) mgi_cu_say(K, MG_PLAN_AT, mgi_cu_tname(b, t), K->rule[t]);
   for (uint32_t t = 1; t < b->n_tensors; t++)

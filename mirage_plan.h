@@ -871,8 +871,8 @@ extern "C" {
         L2              0.561   of the H200, 9387 of 132 SMs * 1.98 GHz * 64 bytes
         shared memory   0.996   of the H200, 252300 of 1980 MHz * 128 bytes
         products        0.629   of the H200, 622.4 of 989 TFLOP/s, for the B200: both sheets count another instruction
-                                than mma.sync; 0.80 of the A100, 250 of 312, for the others, whose own it is (the RTX
-                                3080's 105 is an older figure)
+                                than mma.sync; 0.80 of the A100, 250 of 312, for the others, whose own it is; the RTX
+                                3080's 105 follows none of these
       Launches and barriers are those of the A100 before Hopper, and of the H200 after it.
    3. No row after Hopper has TENSOR_COPY or WARPGROUP: Blackwell has no wgmma, and our tensor copies feed wgmma alone.
       CLUSTER is not set for sm_120: a cluster has at most 8 blocks there, and no kernel of ours has run in one.      */
