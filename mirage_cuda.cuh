@@ -13196,7 +13196,7 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
     const mgi_cu_entry want = {K->writing, t, K->loop, type};
     K->want[K->n_want++] = want;
   }
-  const int home_fragment = v->home == MGI_CU_AT_FRAGMENT, from = K->mem.n_steps;
+  const int home_fragment = v->home == MGI_CU_AT_FRAGMENT;
   uint32_t acc = home_fragment ? t : mgi_cu_prepare(K, t, 1);
   if (home_fragment) mgi_cu_begin(K);
   const int obj = mgi_cu_piece_new(K, mg_copy_bytes(v->rows, v->cols, bytes), "m_%s", name);
@@ -13204,7 +13204,6 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
                  rows, cols, pitch, name,
                  K->place[obj]);
   mgi_cu_touch(K, obj, 1);
-  mgi_cu_note(K, MG_STEP_SINCE, obj, from); /* it is written while its leaves are read */
   mgi_cu_line(K, "// %s, into a tile", name);
   if (rows != v->rows || cols != v->cols || mgi_cu_is_ragged(K, t, 0) || mgi_cu_is_ragged(K, t, 1))
     mgi_cu_line(K, "mg_zero_outside<mg_tile<%s, %d, %d, %d, false>, %d>(m_%s, %s, %s);", mg_type_row(type)->device, rows, cols, pitch, K->threads, name, mgi_cu_valid_text(K, t, 0, rv, sizeof rv),

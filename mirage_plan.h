@@ -766,7 +766,7 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
 
 /* S(id, what): the steps.  `piece`, `n` and `loop` are those of mg_memory_step. */
 #define MG_MEMORY_STEPS(S)                                                                                             \
-  S(BEGIN,      "a statement begins: the barriers that it needs stand before it")                                      \
+  S(BEGIN,      "a statement begins: the barriers that it needs stand before it, what it touches lives to its end")    \
   S(READ,       "it reads the piece")                                                                                  \
   S(WRITE,      "it writes the piece")                                                                                 \
   S(BARRIER,    "a barrier stands here in any case")                                                                   \
@@ -781,7 +781,6 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
   S(ARRIVE_FOR, "the piece has, if it is under way")                                                                   \
   S(RING_NEXT,  "with a ring's first stage the first n pieces have come; -1: all that is not OLDER")                   \
   S(UNTOUCHED,  "that it was written is nothing to wait for: that is done by other means")                             \
-  S(SINCE,      "the piece has been alive since step n")                                                               \
   S(ALWAYS,     "it is alive in the whole kernel")                                                                     \
   S(ONWARD,     "it is alive from here to the end")                                                                    \
   S(COPIES,     "tensor copies into piece n begin: where it lies, what threads wrote is published first")               \
@@ -4408,9 +4407,12 @@ MGI_FN void mgi_memory_ring_next(mgi_memory_walk *W, int older) {
     p->written = 1;
   }
 }
+/* The statement before ends here.  It may read one piece while it writes another, in whatever order they were noted: no two
+   of them lie at one address. */
 MGI_FN void mgi_memory_begin(mgi_memory_walk *W) {
   for (int k = 0; k < W->M->n; k++) {
     mgi_memory_state *p = &W->of[k];
+    if ((p->reads || p->writes) && W->M->piece[k].end < W->touches) mgi_memory_ends(W, &W->M->piece[k]);
     p->read |= p->reads;
     p->written |= p->writes;
     p->reads = p->writes = 0;
@@ -4442,11 +4444,11 @@ MGI_FN void mgi_memory_step(mgi_memory_walk *W, mg_memory_step *s) {
     break;
   case MG_STEP_SYNCED:
   case MG_STEP_CLEAR:
+    mgi_memory_begin(W);
     W->passed += s->kind == MG_STEP_SYNCED;
     for (int k = 0; k < W->M->n; k++) {
       mgi_memory_state *q = &W->of[k];
       q->read = q->written = k == s->piece;
-      q->reads = q->writes = 0;
     }
     break;
   case MG_STEP_ASK:
@@ -4461,10 +4463,6 @@ MGI_FN void mgi_memory_step(mgi_memory_walk *W, mg_memory_step *s) {
     break;
   case MG_STEP_RING_NEXT: mgi_memory_ring_next(W, s->n); break;
   case MG_STEP_UNTOUCHED: p->written = p->writes = 0; break;
-  case MG_STEP_SINCE:
-    if (o->begin > W->M->step[s->n].touches + 1) o->begin = W->M->step[s->n].touches + 1;
-    if (o->first > W->M->step[s->n].passed) o->first = W->M->step[s->n].passed;
-    break;
   case MG_STEP_ALWAYS:
   case MG_STEP_ONWARD:
     if (s->kind == MG_STEP_ALWAYS) o->begin = o->first = 0;
@@ -4491,6 +4489,7 @@ MGI_FN void mgi_memory_walk_over(mg_memory *M, const mg_graph *block, int laid) 
   W.laid = laid;
   M->barriers = 0;
   for (int k = 0; k < M->n_steps; k++) mgi_memory_step(&W, &M->step[k]);
+  mgi_memory_begin(&W);
 }
 
 /* Whether some piece that threads write, or have cp.async write, before the ring of step s lies in part where that does. */

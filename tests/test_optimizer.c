@@ -245,7 +245,8 @@ static void machine_touches(machine *X, int piece, int write) {
     ran *was = &X->last[u];
     if (!write) assert_int_equal(was->owner, piece + 1);
     if (was->statement != X->statement) assert_true(!was->statement || was->epoch < X->epoch);
-    const int own = X->reader[u][0] == X->statement; /* it may read what it writes */
+    const int own = X->reader[u][0] == X->statement; /* it may read what it writes, but no other piece that lies there */
+    if (write && own) assert_int_equal(was->owner, piece + 1);
     if (write) assert_true(!X->reader[u][own] || X->seen[u][own] < X->epoch);
     if (!write && !own) X->reader[u][1] = X->reader[u][0], X->seen[u][1] = X->seen[u][0];
     if (!write) X->reader[u][0] = X->statement, X->seen[u][0] = X->epoch;
