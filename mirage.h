@@ -1808,12 +1808,13 @@ uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
   if (name && !is) {
     const int grows = mgi_size_grows(s, a);
     for (int k = 0; k < 3 && grows; k++)
-      if (mg_size_at(s, a, at[k], &v[k], &e) != MG_OK) v[k] = 0;
+      if (mg_size_at(s, a, at[k], &v[k], &e) != MG_OK) v[k] = INT64_MAX;
     if (!grows)
       mgi_err(g, MG_UNSUPPORTED, "sym", "an extent grows with its symbols, by sums and products alone, as 8*n and n*m + 3 do: '%.60s' does not",
               name);
     else if (v[0] < 1 || v[1] > (int64_t)1 << 40)
-      mgi_err(g, MG_BAD_INPUT, "sym", "expected %.60s in 1..2^40, it is in %lld..%lld", name, (long long)v[0], (long long)v[1]);
+      mgi_err(g, MG_BAD_INPUT, "sym", "expected %.60s in 1..2^40, it is in %lld..%lld%s", name, (long long)v[0], (long long)v[1],
+              v[1] == INT64_MAX ? " and more" : "");
     else if (strlen(name) > 64)
       mgi_err(g, MG_LIMIT, "sym", "a size has at most 64 characters, found %zu", strlen(name));
     else if (mg_n_sizes(g) == MG_MAX_SYMBOLS)
@@ -4042,13 +4043,18 @@ MGI_FN void mgi_parse_program(mgi_parser *P, mg_graph *g) {
       const mg_dtype dt = mgi_parse_type(P, MG_DTYPE_COUNT);
       if (P->failed) return;
       int n = mgi_ints(P, dim, symbol, P->root->n_symbols ? "an extent or a symbol" : "an extent");
+      const int at_line = P->line, at_column = P->column;
       if (mgi_accept(P, "@")) n_at = mgi_ints(P, at, NULL, "a dimension");
       else if (mgi_accept(P, "=")) {
         if (!P->failed) mgi_parse_filled(P, g, name, dt, n, dim, symbol);
         continue;
       }
       if (P->failed) return;
-      if (n_at && n_at != n) { mgi_perr(P, MG_BAD_INPUT, "the memory order has %d entries, the tensor rank %d", n_at, n); return; }
+      if (n_at && n_at != n) {
+        P->line = at_line, P->column = at_column;
+        mgi_perr(P, MG_BAD_INPUT, "the memory order has %d entries, the tensor rank %d", n_at, n);
+        return;
+      }
       for (int d = 0; d < n_at; d++) order[d] = at[d] < 0 || at[d] >= n ? -1 : (int32_t)at[d];
       const mg_tensor made = mg_input_ordered(g, name, dt, n, dim, n_at ? order : NULL);
       mgi_input_symbols(g, made, n, symbol);

@@ -62,6 +62,7 @@ static void prints_what_it_reads(void **state) {
 static void says_what_is_no_extent(void **state) {
   static const struct { const char *text, *says; } bad[] = {
       {PROGRAM(N40, "n - 1"), "expected n - 1 in 1..2^40, it is in 0..39"},
+      {PROGRAM("sym n in 1..65536\n", "n*n*n*n"), "expected n*n*n*n in 1..2^40, it is in 1..9223372036854775807 and more"},
       {PROGRAM(N40, "41 - n"), "'-n + 41' does not"},
       {PROGRAM(N40, "n*n - n"), "'n*n - n' does not"},
       {PROGRAM(N40, "ceil(n/2)"), "'ceil(n/2)' does not"},
