@@ -3601,16 +3601,17 @@ MGI_FN void mgi_se_seg_tie(mgi_se_seg *s) {
   }
 }
 
-/* Looks on while a small program is evaluated: one is set by a relu of which 0 wins all, or none. */
+/* Looks on while a small program is evaluated: one is set by a relu or clamp whose constant wins all, or none. */
 typedef struct mgi_se_sided { mg_domain field; int one; } mgi_se_sided;
 MGI_FN mg_status mgi_se_sided_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
   mgi_se_sided *side = (mgi_se_sided *)user;
   mg_status st = side->field.map(side->field.user, op, c, out, in);
   const mg_fv *v = (const mg_fv *)out->data; /* dense */
-  int64_t n = mg_shape_elements(&out->shape), zeros = 0;
-  if (st != MG_OK || op != MG_OP_RELU) return st;
-  for (int64_t k = 0; k < n; k++) zeros += v[k].p == 0;
-  side->one |= n > 2 && (zeros == 0 || zeros == n);
+  int64_t n = mg_shape_elements(&out->shape), wins = 0;
+  if (st != MG_OK || (op != MG_OP_RELU && op != MG_OP_CLAMP_MIN && op != MG_OP_CLAMP_MAX)) return st;
+  const mg_fv bound = mg_ff_const((const mg_field *)side->field.user, op == MG_OP_RELU ? mg_rat(0, 1) : c);
+  for (int64_t k = 0; k < n; k++) wins += v[k].p == bound.p;
+  side->one |= n > 2 && (wins == 0 || wins == n);
   return MG_OK;
 }
 MGI_FN mg_status mgi_se_sided_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {

@@ -55,6 +55,24 @@ static void limits_are_told(void **state) {
 #undef STATED
 }
 
+/* Bounds that bind at some elements and not at others, where values are told apart: the program comes back as the one kernel that
+   it is.  (Where the bound won everywhere, exp(clamp_min(X, 0)) stood for the whole, and its checks failed.) */
+static void clamps_are_told_apart(void **state) {
+  static const char *const of[] = {"exp(clamp(X, 0, 6))", "mul(X, clamp(add_scalar(X, 3), 0, 6))", "silu(clamp_max(relu(X), 6))", "exp(clamp(sum(X, dim=1), -1, 1))"};
+  mg_search_config c = mg_search_config_default();
+  (void)state;
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+    for (c.seed = 1; c.seed <= 6; c.seed++) {
+      char text[200];
+      snprintf(text, sizeof text, "program p\ninput X : f16[512, 1024]\nO = %s\noutput O\n", of[k]);
+      mg_graph *p = parse(text);
+      mg_search_result r = found(p, &c);
+      assert_true(r.stats.complete && r.n > 0);
+      assert_int_equal((int)r.graph[0]->n_ops, 2); /* one, from 1 on */
+      mg_search_result_free(&r), mg_graph_free(p);
+    }
+}
+
 /* The flag and the time limit end frames, which are not walked to their end for it. */
 static void frames_heed_the_search(void **state) {
   (void)state;
@@ -606,7 +624,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(limits_are_told), cmocka_unit_test(frames_heed_the_search), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search), cmocka_unit_test(a_checks_own_limit_is_apart), cmocka_unit_test(checks_heed_an_interrupt),
+    cmocka_unit_test(limits_are_told), cmocka_unit_test(clamps_are_told_apart), cmocka_unit_test(frames_heed_the_search), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search), cmocka_unit_test(a_checks_own_limit_is_apart), cmocka_unit_test(checks_heed_an_interrupt),
     cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(too_many_cuts_are_told),
     cmocka_unit_test(too_many_constants_are_told), cmocka_unit_test(equal_outputs_are_told), cmocka_unit_test(values_are_counted), cmocka_unit_test(refused_tiles_have_others),
     cmocka_unit_test(first_results_are_those_without_bounds), cmocka_unit_test(structures_are_checked), cmocka_unit_test(what_the_full_tier_refutes_is_not_taken), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
