@@ -467,8 +467,9 @@ MT_API int mt_load(const mt_graphs *p, const char *path, mt_kernel **out, size_t
   } else mt_kernel_free(k);
   return mt_failed(s, &e, err, n);
 }
-/* given, in one array, so that a call costs Python little: the workspace, zeroed once by the caller; a stream (a cudaStream_t; NULL:
-   the default one) of the current device; the inputs; the outputs; the sizes, as int64_t.  A CUDA error's code, or 0. */
+/* given, in one array, so that a call costs Python little: the workspace, zeroed once by the caller; a stream (a
+   cudaStream_t; NULL: the default one) of the current device; the inputs; the outputs; the sizes, as int64_t.  A CUDA
+   error's code, or 0. */
 static_assert(sizeof(void *) == sizeof(int64_t), "sizes stand behind pointers in one array");
 MT_API int mt_launch(const mt_kernel *k, void *const *given) {
   const void *const *in = (const void *const *)(given + 2);

@@ -60,7 +60,7 @@ def near(got, want):
 
 @pytest.fixture
 def launched(options, tmp_path, monkeypatch):
-    """The Call of norm_linear, whose kernels the stand-in is, and inputs; tensors say from then on that a GPU has them."""
+    """The Call of norm_linear, with the stand-in for kernels, and inputs; now tensors say that a GPU has them."""
     def make(room=0, dynamic=False):
         xs, report = (torch.randn(4, 16), torch.randn(16), torch.randn(16, 8)), mirage_torch.Report()
         if dynamic:
@@ -143,6 +143,17 @@ def test_sizes_come_with_the_call(launched):
     x = torch.randn(65, 16)
     with pytest.warns(UserWarning, match="size .* is 65, and the program is for 2..64"):
         near(c(*([65] if isinstance(c.fakes[0], torch.SymInt) else []), x, g, w)[0], norm_linear(x, g, w))
+
+
+def test_what_ran_untested_is_said_of_the_last_sizes(launched, monkeypatch):
+    c, (_, g, w) = launched(dynamic=True)
+    monkeypatch.setattr(c.found.program, "untested", lambda sizes: "n = 4")
+    with pytest.warns(UserWarning, match="runs untested at 5: the certificate is for n = 4") as said:
+        for n in (5, 5, 6, 5, 5):
+            x = torch.randn(n, 16)
+            near(c(*([n] if isinstance(c.fakes[0], torch.SymInt) else []), x, g, w)[0], norm_linear(x, g, w))
+            assert c.untested.startswith(f"last ran untested at {n}: the certificate is for n = 4, ")
+    assert len(said) == 1 and c.calls == {"program": 5, "eager": 0}
 
 
 def test_results_as_pytorch_gives_them(options):

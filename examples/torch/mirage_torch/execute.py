@@ -20,7 +20,7 @@ from .library import HERE, MirageError, Program, build, machine_named
 TORCH = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}
 INCLUDE = os.path.join(HERE, "include")
 PLAIN = {torch.Tensor, torch.nn.Parameter, int}  # an argument of another type may be a fake tensor
-_empty = torch._C._dynamo.guards._empty_strided_cuda  # on the current device; no dispatcher: as Inductor's code makes its own
+_empty = torch._C._dynamo.guards._empty_strided_cuda  # on the current device; no dispatcher: as Inductor does
 
 
 class Options:
@@ -337,7 +337,7 @@ class Call(torch.nn.Module):
         self.results = [(low.names.index(v.name), v.shape, n.meta["val"].dtype, _strides(n.meta["val"]))
                         for n, v in low.outputs]
         self.calls = {"program": 0, "eager": 0}
-        self.why_eager, self.untested, self.constants = None, None, {}
+        self.why_eager, self.untested, self.said_of, self.constants = None, None, None, {}
         self.watched, self.last, self.measured = watched, None, None  # what explain times
 
     def split(self, operands):
@@ -405,12 +405,13 @@ class Call(torch.nn.Module):
 
     def forward(self, *args):
         found, first = self.found, args[self.first]
+        device = first.device
         if not found.ready:
             reason = found.failed or "its search has not ended"
         elif not PLAIN.issuperset(map(type, args)) and any(isinstance(a, FakeTensor) for a in args):
             reason = "the call is of fake tensors"
         else:
-            reason = found.elsewhere(first.device)
+            reason = found.elsewhere(device)
         if reason is None:
             sizes, reason, inputs, outputs, results = self.at(args)
         if reason is None and sizes:
@@ -426,9 +427,9 @@ class Call(torch.nn.Module):
                 t = dense(found.program, place, t) if t.is_cuda else t
             given[place] = t
         if self.watched:
-            self.last = given, outputs, sizes, first.device
+            self.last = given, outputs, sizes, device
         if first.is_cuda:
-            made = _launch(found, given, outputs, sizes, first.device)
+            made = _launch(found, given, outputs, sizes, device)
         else:
             made = _evaluate(found.program, given, outputs, sizes)
         return tuple([made[k] if as_made else _laid(made[k], *how) for k, as_made, *how in results])
@@ -463,7 +464,7 @@ class Call(torch.nn.Module):
     def beyond(self, sizes):
         """Why sizes that the certificate does not list are left to PyTorch; else a warning says it, once."""
         at = self.found.program.untested(sizes)
-        if at is None:
+        if at is None or sizes is self.said_of:
             return None
         said = f"the certificate is for {at}, and for no other size"
         if self.options.untested == "eager":
@@ -471,6 +472,7 @@ class Call(torch.nn.Module):
         if self.untested is None:
             warnings.warn(f"mirage: a program runs untested at {', '.join(map(str, sizes))}: {said} (option untested)")
         self.untested = f"last ran untested at {', '.join(map(str, sizes))}: {said} (option untested)"
+        self.said_of = sizes
         return None
 
     def tensor(self, k, args, views, first):
