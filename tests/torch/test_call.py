@@ -7,12 +7,12 @@ import threading
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import mirage_torch
 from mirage_torch import execute, library
+from test_backend import norm_linear, three
 from test_modules import compiled
 
 # norm_linear of N rows; what it is given goes through the workspace first, where another thread's call would be seen.
@@ -50,10 +50,6 @@ int run_launch(const void *const *in, void *const *out, void *room, void *stream
 """
 
 
-def norm_linear(x, g, w):
-    return F.rms_norm(x, (16,), g, 1e-6) @ w
-
-
 def near(got, want):
     torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-5)
 
@@ -62,7 +58,7 @@ def near(got, want):
 def launched(options, tmp_path, monkeypatch):
     """The Call of norm_linear, with the stand-in for kernels, and inputs; now tensors say that a GPU has them."""
     def make(room=0, dynamic=False):
-        xs, report = (torch.randn(4, 16), torch.randn(16), torch.randn(16, 8)), mirage_torch.Report()
+        xs, report = three(), mirage_torch.Report()
         if dynamic:
             torch._dynamo.mark_dynamic(xs[0], 0, min=2, max=64)
         execute.forget()
@@ -228,11 +224,10 @@ def test_threads_launch_side_by_side(launched, room):
     c, _ = launched(room=room)
     bad = []
 
-    def many(seed):
-        made = torch.Generator().manual_seed(seed)
-        xs = [torch.randn(s, generator=made) for s in ((4, 16), (16,), (16, 8))]
+    def many():
+        xs = three()
         want = norm_linear(*xs)
         bad.extend(1 for _ in range(100) if not torch.allclose(c(*xs)[0], want, rtol=1e-5, atol=1e-5))
-    threads = [threading.Thread(target=many, args=(k,)) for k in range(4)]
+    threads = [threading.Thread(target=many) for _ in range(4)]
     [t.start() for t in threads], [t.join() for t in threads]
     assert not bad and len(c.found.workspaces) == bool(room)

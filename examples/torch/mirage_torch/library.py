@@ -256,15 +256,15 @@ class Program:
         return self._shape("mt_input_shape", k, sizes)
 
     def output_shape(self, k, sizes=()):
-        key = (k, *sizes)
-        if key not in self._shapes:
-            self._shapes[key] = self._shape("mt_output_shape", k, sizes)
-        return self._shapes[key]
+        return self._shape("mt_output_shape", k, sizes)
 
     def _shape(self, name, k, sizes):
-        dims, rank = (ctypes.c_int64 * MAX_RANK)(), _INT()
-        _call(name, self._handle, _sizes(sizes), k, dims, ctypes.byref(rank))
-        return list(dims[:rank.value])
+        key = (name, k, *sizes)
+        if key not in self._shapes:
+            dims, rank = (ctypes.c_int64 * MAX_RANK)(), _INT()
+            _call(name, self._handle, _sizes(sizes), k, dims, ctypes.byref(rank))
+            self._shapes[key] = list(dims[:rank.value])
+        return self._shapes[key]
 
     def untested(self, sizes):
         """The values that alone the certificate is about, "p = 1, 63", where sizes are of none; None: it holds."""
