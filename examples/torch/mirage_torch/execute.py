@@ -400,9 +400,6 @@ class Call(torch.nn.Module):
                 return f"size {e} is {v}, and the program is for {least}..{most}"
         return None
 
-    def __call__(self, *args):  # nobody hangs hooks on it, which nn.Module would look for
-        return self.forward(*args)
-
     def forward(self, *args):
         found, first = self.found, args[self.first]
         device = first.device
@@ -433,6 +430,8 @@ class Call(torch.nn.Module):
         else:
             made = _evaluate(found.program, given, outputs, sizes)
         return tuple([made[k] if as_made else _laid(made[k], *how) for k, as_made, *how in results])
+
+    __call__ = forward  # nobody hangs hooks on it, which nn.Module would look for
 
     def left(self, reason, args):
         """PyTorch's own operators, and why; a program that is ready says it once."""
