@@ -74,7 +74,7 @@ def launched(options, tmp_path, monkeypatch):
                       ctypes.byref(size))
         c.found.program._kernel, c.found.program.workspace = kernel, size.value
         monkeypatch.setattr(execute, "_empty", torch._C._dynamo.guards._empty_strided_cpu)
-        monkeypatch.setattr(torch.Tensor, "is_cuda", True)
+        monkeypatch.setattr(torch.Tensor, "is_cuda", property(lambda t: True))
         monkeypatch.setattr(torch.cuda, "current_device", lambda: None)
         monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
         monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda index: 77, raising=False)
