@@ -435,7 +435,7 @@ MT_API int mt_emulated_run(mg_emulated *m, const mt_graphs *p, const int64_t *sy
 
 typedef struct mt_kernel {
   void *so;
-  int symbols;
+  int inputs, outputs, symbols;
   union { void *raw; int (*plain)(const void *const *, void *const *, void *, void *); int (*sized)(const void *const *, void *const *, void *, const int64_t *, void *); } launch;
   const char *(*error)(int);
 } mt_kernel;
@@ -461,17 +461,25 @@ MT_API int mt_load(const mt_graphs *p, const char *path, mt_kernel **out, size_t
     if (!k->launch.raw || !bytes) s = mg_fail(&e, MG_BAD_INPUT, path, "expected the entry points of %.80s", entry);
   }
   if (s == MG_OK) {
-    k->symbols = (int)p->program->n_symbols;
+    k->inputs = (int)p->program->n_in, k->outputs = (int)p->program->n_out, k->symbols = (int)p->program->n_symbols;
     *workspace = bytes();
     *out = k;
   } else mt_kernel_free(k);
   return mt_failed(s, &e, err, n);
 }
-/* On a stream (a cudaStream_t; NULL: the default one) of the current device.  The workspace is zeroed once by the caller. */
-MT_API int mt_launch(const mt_kernel *k, const void *const *in, void *const *out, void *workspace, const int64_t *sym, void *stream, char *err, size_t n) {
+/* given, in one array, so that a call costs Python little: the workspace, zeroed once by the caller; a stream (a
+   cudaStream_t; NULL: the default one) of the current device; the inputs; the outputs; the sizes, as int64_t.  A CUDA
+   error's code, or 0. */
+static_assert(sizeof(void *) == sizeof(int64_t), "sizes stand behind pointers in one array");
+MT_API int mt_launch(const mt_kernel *k, void *const *given) {
+  const void *const *in = (const void *const *)(given + 2);
+  void *const *out = given + 2 + k->inputs;
+  if (!k->symbols) return k->launch.plain(in, out, given[0], given[1]);
+  return k->launch.sized(in, out, given[0], (const int64_t *)(out + k->outputs), given[1]);
+}
+/* What mt_launch's code says. */
+MT_API int mt_launch_error(const mt_kernel *k, int code, char *err, size_t n) {
   mg_error e;
   memset(&e, 0, sizeof e);
-  const int code = k->symbols ? k->launch.sized(in, out, workspace, sym, stream) : k->launch.plain(in, out, workspace, stream);
-  if (!code) return (int)MG_OK;
   return mt_failed(mg_fail(&e, MG_MACHINE, "launch", "CUDA error %d%s%.150s", code, k->error ? ": " : "", k->error ? k->error(code) : ""), &e, err, n);
 }

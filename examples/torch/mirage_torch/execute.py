@@ -19,6 +19,8 @@ from .library import HERE, MirageError, Program, build, machine_named
 
 TORCH = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}
 INCLUDE = os.path.join(HERE, "include")
+PLAIN = {torch.Tensor, torch.nn.Parameter, int}  # an argument of another type may be a fake tensor
+_empty = torch._C._dynamo.guards._empty_strided_cuda  # on the current device; no dispatcher: as Inductor does
 
 
 class Options:
@@ -136,10 +138,9 @@ class Found:
 
     def on_device(self, device):
         """Its kernels, compiled once for a CUDA device."""
-        if not self.program.compiled:
-            with self.lock:
-                if not self.program.compiled:
-                    self.program.compile(arch_of(device), _include())
+        with self.lock:
+            if not self.program.compiled:
+                self.program.compile(arch_of(device), _include())
 
     def elsewhere(self, device):
         """Why it cannot run there: kernels are of the device that they were loaded for."""
@@ -154,11 +155,14 @@ class Found:
             return None
         if torch.cuda.is_current_stream_capturing():
             return torch.zeros(self.program.workspace, dtype=torch.uint8, device=device)
-        with self.lock:
-            key = (device, stream)
-            if key not in self.workspaces:
-                self.workspaces[key] = torch.zeros(self.program.workspace, dtype=torch.uint8, device=device)
-            return self.workspaces[key]
+        room = self.workspaces.get((device, stream))
+        if room is None:
+            with self.lock:
+                if (device, stream) not in self.workspaces:
+                    made = torch.zeros(self.program.workspace, dtype=torch.uint8, device=device)
+                    self.workspaces[device, stream] = made
+                room = self.workspaces[device, stream]
+        return room
 
 
 def _include():
@@ -257,24 +261,31 @@ def forget():
 
 def call(program, tensors, sizes, found=None):
     """Runs it on tensors that stand in its inputs' order, None for what is filled; a tensor for each output."""
-    if next(t.device for t in tensors if t is not None).type == "cpu":
-        return _evaluate(program, tensors, sizes)
-    return _launch(program, [t if t is None else dense(program, k, t) for k, t in enumerate(tensors)], sizes, found)
+    device, outputs = next(t.device for t in tensors if t is not None), _outputs(program, sizes, {})
+    if device.type == "cpu":
+        return _evaluate(program, tensors, outputs, sizes)
+    held = [t if t is None else dense(program, k, t) for k, t in enumerate(tensors)]
+    return _launch(found, held, outputs, sizes, device)
 
 
-def _evaluate(program, tensors, sizes):
+def _evaluate(program, tensors, outputs, sizes):
     """Without a GPU: over float64, each result rounded to its type; or by emulated kernels."""
     held = []
     for t, kind in zip(tensors, program.input_types):
         held.append(None if t is None else t.to(torch.int32 if kind == "i32" else torch.float64).contiguous())
-    out = [torch.empty(s, dtype=torch.int32 if kind == "i32" else torch.float64)
-           for s, kind in _results(program, sizes)]
+    out = [torch.empty(shape, dtype=torch.int32 if dtype == torch.int32 else torch.float64)
+           for shape, _, dtype in outputs]
     program.evaluate([0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out], sizes)
-    return [t.to(TORCH[kind]) for t, kind in zip(out, program.output_types)]
+    return [t.to(dtype) for t, (_, _, dtype) in zip(out, outputs)]
 
 
-def _results(program, sizes):
-    return [(program.output_shape(k, sizes), kind) for k, kind in enumerate(program.output_types)]
+def _outputs(program, sizes, shapes):
+    """Shape, strides and type of each output: dense, in the shape that it is asked for in, or else the program's."""
+    made = []
+    for k, kind in enumerate(program.output_types):
+        shape = tuple(shapes.get(k, program.output_shape(k, sizes)))
+        made.append((shape, torch.empty(shape, device="meta").stride(), TORCH[kind]))
+    return made
 
 
 def dense(program, k, t):
@@ -284,19 +295,16 @@ def dense(program, k, t):
     return t.clone() if t.data_ptr() % 16 else t
 
 
-def _launch(program, held, sizes, found):
+def _launch(found, held, outputs, sizes, device):
     """On the current stream of the tensors' device; nothing else happens there, so that a CUDA graph may capture it."""
-    device = next(t.device for t in held if t is not None)
-    out = [torch.empty(s, dtype=TORCH[kind], device=device) for s, kind in _results(program, sizes)]
     if device.index != torch.cuda.current_device():
         with torch.cuda.device(device):
-            return _launched(program, held, out, sizes, found, device)
-    return _launched(program, held, out, sizes, found, device)
-
-
-def _launched(program, held, out, sizes, found, device):
-    found.on_device(device)
-    stream = torch.cuda.current_stream(device).cuda_stream
+            return _launch(found, held, outputs, sizes, device)
+    program = found.program
+    if not program.compiled:
+        found.on_device(device)
+    out = [_empty(*o) for o in outputs]
+    stream = torch._C._cuda_getCurrentRawStream(device.index)
     room = found.workspace(device, stream)
     given = [0 if t is None else t.data_ptr() for t in held], [t.data_ptr() for t in out]
     if room is None:
@@ -324,11 +332,12 @@ class Call(torch.nn.Module):
         self.place = {a: k for k, a in enumerate(taken)}
         self.sources = [self.place.get(i.node) for i in low.inputs]
         self.fakes = [a.meta["val"] for a in taken]
+        self.first = next(k for k, f in enumerate(self.fakes) if isinstance(f, torch.Tensor))
         self.reads, self.known = list(_expressions(self.fakes)), {}
         self.results = [(low.names.index(v.name), v.shape, n.meta["val"].dtype, _strides(n.meta["val"]))
                         for n, v in low.outputs]
         self.calls = {"program": 0, "eager": 0}
-        self.why_eager, self.untested, self.constants = None, None, {}
+        self.why_eager, self.untested, self.said_of, self.constants = None, None, None, {}
         self.watched, self.last, self.measured = watched, None, None  # what explain times
 
     def split(self, operands):
@@ -346,20 +355,36 @@ class Call(torch.nn.Module):
         return self(*self.order(tensors, sizes))
 
     def at(self, args):
-        """What follows from the sizes of a call: the program's, and the shapes of what it takes and gives."""
-        key = tuple(int(args[k] if d is None else args[k].shape[d]) for k, d, _ in self.reads)
-        if key not in self.known:
+        """What follows from the sizes of a call, decided once: why the program is not for them, where it finds what it
+        takes, what it makes, and what is given of that."""
+        key = tuple([int(args[k] if d is None else args[k].shape[d]) for k, d, _ in self.reads])
+        plan = self.known.get(key)
+        if plan is None:
             if len(self.known) > 4096:
                 self.known.clear()
-            known = {e: n for (_, _, e), n in zip(self.reads, key)}
-            sizes = [_size(e, known) for e in self.symbols]
-            views = [[(what, how if what == "permute" else _resolved(how, known)) for what, how in i.prep]
-                     for i in self.inputs]
-            results = [(k, _resolved(shape, known), dtype, strides and tuple(_size(d, known) for d in strides))
-                       for k, shape, dtype, strides in self.results]
-            direct = [self.direct(k, known) for k in range(len(self.inputs))]
-            self.known[key] = sizes, self.outside(sizes), views, results, direct
-        return self.known[key]
+            plan = self.known[key] = self.planned(key)
+        return plan
+
+    def planned(self, key):
+        known, program = {e: n for (_, _, e), n in zip(self.reads, key)}, self.found.program
+        sizes = [_size(e, known) for e in self.symbols]
+        outside = self.outside(sizes)
+        if outside is not None:
+            return sizes, outside, (), (), ()
+        places = [place for place, filled in enumerate(program.filled) if not filled]
+        inputs = []
+        for k, (place, i) in enumerate(zip(places, self.inputs)):
+            views = [(what, how if what == "permute" else _resolved(how, known)) for what, how in i.prep]
+            inputs.append((place, k, self.sources[k], views, self.direct(k, known)))
+        results = [(k, _resolved(shape, known), dtype, strides and tuple(_size(d, known) for d in strides))
+                   for k, shape, dtype, strides in self.results]
+        shapes = {k: shape for k, shape, _, _ in reversed(results) if -1 not in shape}
+        outputs = _outputs(program, sizes, shapes)
+        given = []
+        for k, shape, dtype, strides in results:
+            as_made = outputs[k] == (shape, strides or outputs[k][1], dtype)
+            given.append((k, as_made, shape, dtype, strides))
+        return sizes, None, inputs, outputs, given
 
     def direct(self, k, known):
         """The strides at which what is passed lies as the kernel reads it, whatever its views; None: a copy is made."""
@@ -376,48 +401,45 @@ class Call(torch.nn.Module):
         return None
 
     def forward(self, *args):
-        reason, sizes = None, ()
-        if not self.found.ready:
-            reason = self.found.failed or "its search has not ended"
-        elif any(isinstance(a, FakeTensor) for a in args):
+        found, first = self.found, args[self.first]
+        device = first.device
+        if not found.ready:
+            reason = found.failed or "its search has not ended"
+        elif not PLAIN.issuperset(map(type, args)) and any(isinstance(a, FakeTensor) for a in args):
             reason = "the call is of fake tensors"
         else:
-            first = next(a for a in args if isinstance(a, torch.Tensor))
-            reason = self.found.elsewhere(first.device)
+            reason = found.elsewhere(device)
         if reason is None:
-            sizes, reason, views, results, direct = self.at(args)
+            sizes, reason, inputs, outputs, results = self.at(args)
         if reason is None and sizes:
             reason = self.beyond(sizes)
         if reason is not None:
-            if self.why_eager != reason and self.found.ready:
-                warnings.warn(f"mirage: a program is left to PyTorch: {reason}")
-            self.why_eager = reason
-            self.calls["eager"] += 1
-            return self.eager(*args)
+            return self.left(reason, args)
         self.calls["program"] += 1
-        program = self.found.program
-        given, k = [], 0
-        for place, filled in enumerate(program.filled):
-            if filled:
-                given.append(None)
-                continue
-            t = args[self.sources[k]] if direct[k] is not None else None
-            if t is None or t.stride() != direct[k] or t.data_ptr() % 16:
-                t = self.tensor(k, args, views[k], first)
-                t = dense(program, place, t) if t.is_cuda else t
-            given.append(t)
-            k += 1
+        given = [None] * found.program.n_in
+        for place, k, source, views, strides in inputs:
+            t = None if strides is None else args[source]
+            if t is None or t.stride() != strides or t.data_ptr() % 16:
+                t = self.tensor(k, args, views, first)
+                t = dense(found.program, place, t) if t.is_cuda else t
+            given[place] = t
         if self.watched:
-            self.last = given, sizes
-        made = _launch(program, given, sizes, self.found) if first.is_cuda else _evaluate(program, given, sizes)
-        out = []
-        for k, shape, dtype, strides in results:
-            t = made[k] if made[k].shape == shape else made[k].view(shape)
-            t = t if t.dtype == dtype else t.to(dtype)
-            if strides is not None and t.stride() != strides:
-                t = torch.empty_strided(t.shape, strides, dtype=dtype, device=t.device).copy_(t)
-            out.append(t)
-        return tuple(out)
+            self.last = given, outputs, sizes, device
+        if first.is_cuda:
+            made = _launch(found, given, outputs, sizes, device)
+        else:
+            made = _evaluate(found.program, given, outputs, sizes)
+        return tuple([made[k] if as_made else _laid(made[k], *how) for k, as_made, *how in results])
+
+    __call__ = forward  # nobody hangs hooks on it, which nn.Module would look for
+
+    def left(self, reason, args):
+        """PyTorch's own operators, and why; a program that is ready says it once."""
+        if self.why_eager != reason and self.found.ready:
+            warnings.warn(f"mirage: a program is left to PyTorch: {reason}")
+        self.why_eager = reason
+        self.calls["eager"] += 1
+        return self.eager(*args)
 
     def measure(self):
         """Microseconds a call on a GPU, of a CUDA graph of 20 on what the last call took; None where nothing runs on one."""
@@ -425,8 +447,8 @@ class Call(torch.nn.Module):
             return
         def run():
             for _ in range(20):
-                _launch(self.found.program, *self.last, self.found)
-        device = next(t.device for t in self.last[0] if t is not None)
+                _launch(self.found, *self.last)
+        device = self.last[-1]
         with torch.cuda.device(device), torch.no_grad():
             run()
             graph, begin, end = torch.cuda.CUDAGraph(), *(torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -441,7 +463,7 @@ class Call(torch.nn.Module):
     def beyond(self, sizes):
         """Why sizes that the certificate does not list are left to PyTorch; else a warning says it, once."""
         at = self.found.program.untested(sizes)
-        if at is None:
+        if at is None or sizes is self.said_of:
             return None
         said = f"the certificate is for {at}, and for no other size"
         if self.options.untested == "eager":
@@ -449,6 +471,7 @@ class Call(torch.nn.Module):
         if self.untested is None:
             warnings.warn(f"mirage: a program runs untested at {', '.join(map(str, sizes))}: {said} (option untested)")
         self.untested = f"last ran untested at {', '.join(map(str, sizes))}: {said} (option untested)"
+        self.said_of = sizes
         return None
 
     def tensor(self, k, args, views, first):
@@ -464,6 +487,14 @@ class Call(torch.nn.Module):
         for what, how in views:
             t = t.permute(how) if what == "permute" else t.reshape(how)
         return t
+
+
+def _laid(t, shape, dtype, strides):
+    """What a program made, as PyTorch gives it."""
+    t = (t if t.shape == shape else t.view(shape)).to(dtype)
+    if strides is not None and t.stride() != strides:
+        t = torch.empty_strided(t.shape, strides, dtype=dtype, device=t.device).copy_(t)
+    return t
 
 
 def _expressions(fakes):

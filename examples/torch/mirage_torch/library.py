@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import os
+import struct
 import sys
 import threading
 
@@ -80,7 +81,8 @@ _CALLS = {  # name: result, arguments
     "mt_compile": (_INT, [_TEXT, _TEXT, _TEXT, _TEXT] + _ERR),
     "mt_load": (_INT, [_POINTER, _TEXT, _OUT, ctypes.POINTER(ctypes.c_size_t)] + _ERR),
     "mt_kernel_free": (None, [_POINTER]),
-    "mt_launch": (_INT, [_POINTER, _OUT, _OUT, _POINTER, _SIZES, _POINTER] + _ERR),
+    "mt_launch": (_INT, [_POINTER, _TEXT]),
+    "mt_launch_error": (_INT, [_POINTER, _INT] + _ERR),
 }
 
 
@@ -174,6 +176,7 @@ class Program:
         self.orders = [self._order(k) for k in range(self.n_in)]
         self._kernel, self._emulated, self.workspace, self._one = None, None, 0, threading.Lock()
         self._shapes, self._untested = {}, {}
+        self._pack = struct.Struct(f"{2 + self.n_in + self.n_out}P{len(self.bounds)}q").pack
 
     def _order(self, k):
         order = (ctypes.c_int32 * MAX_RANK)()
@@ -253,15 +256,15 @@ class Program:
         return self._shape("mt_input_shape", k, sizes)
 
     def output_shape(self, k, sizes=()):
-        key = (k, *sizes)
-        if key not in self._shapes:
-            self._shapes[key] = self._shape("mt_output_shape", k, sizes)
-        return self._shapes[key]
+        return self._shape("mt_output_shape", k, sizes)
 
     def _shape(self, name, k, sizes):
-        dims, rank = (ctypes.c_int64 * MAX_RANK)(), _INT()
-        _call(name, self._handle, _sizes(sizes), k, dims, ctypes.byref(rank))
-        return list(dims[:rank.value])
+        key = (name, k, *sizes)
+        if key not in self._shapes:
+            dims, rank = (ctypes.c_int64 * MAX_RANK)(), _INT()
+            _call(name, self._handle, _sizes(sizes), k, dims, ctypes.byref(rank))
+            self._shapes[key] = list(dims[:rank.value])
+        return self._shapes[key]
 
     def untested(self, sizes):
         """The values that alone the certificate is about, "p = 1, 63", where sizes are of none; None: it holds."""
@@ -323,5 +326,7 @@ class Program:
     compiled = property(lambda self: self._kernel is not None)
 
     def launch(self, inputs, outputs, workspace, stream, sizes=()):
-        _call("mt_launch", self._kernel, _pointers(inputs, MAX_INPUTS), _pointers(outputs, MAX_OUTPUTS),
-              workspace, _sizes(sizes), stream)
+        given = self._pack(workspace or 0, stream or 0, *inputs, *outputs, *sizes)
+        code = LIB.mt_launch(self._kernel, given)
+        if code:
+            _call("mt_launch_error", self._kernel, code)
