@@ -5441,7 +5441,8 @@ typedef struct mgi_fold {
   mg_shape box, parts;           /* what the block has in its place; if it is turned, as what by `perm` before */
   int turned;
   int32_t perm[MG_MAX_RANK];
-  uint32_t axis[4];
+  uint32_t axis[4], split, into; /* split, if any: a grid axis that becomes two, `outer` blocks of it and the rest of `into`, inside */
+  int64_t outer;
 } mgi_fold;
 
 /* Other extents of classes of an index: axes that cut class c get chunks[c], if that is not NULL; those that count a symbol's
@@ -5499,6 +5500,7 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
     mg_map m = mg_map_none();
     for (uint32_t a = 1; a < from->n_axes; a++)
       if (o->map.to[a] != MG_MAP_NONE) m.to[axis[a]] = o->map.to[a];
+    if (fold && fold->split && from->level == MG_BLOCK) m.to[axis[fold->into]] = o->map.to[fold->split];
     for (int j = 0; j < o->n_in; j++) in[j] = o->code == MG_OP_LOAD ? up[o->in[j].id] : map[o->in[j].id];
     if (fold && from->level == MG_BLOCK && k == fold->op) {
       if (o->code == MG_OP_LOAD) in[0] = mg_load(to, up[fold->to.id], fold->map);
@@ -5533,6 +5535,10 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
         for (int a = 0; a < 3; a++) {
           const uint32_t now = fold && k == fold->kernel ? fold->axis[a + 1] - 1 : (uint32_t)a;
           grid[now] = mgi_family_count(F, s, (uint32_t)a + 1, mine ? mine[a + 1] : s->axes[a + 1].extent);
+        }
+        if (fold && fold->split && k == fold->kernel) {
+          int64_t *const whole = &grid[fold->axis[fold->split] - 1];
+          grid[fold->axis[fold->into] - 1] = *whole / fold->outer, *whole = fold->outer;
         }
         mg_graph *sub = mg_graph_begin(to, grid, s->threads ? s->threads : 1);
         for (uint32_t a = 1; a <= 3; a++) {
@@ -6225,16 +6231,45 @@ MGI_FN int mgi_factor_parts(const mgi_factors *F, mgi_fold *f) {
   }
   return 1;
 }
-/* 1 if no two grid axes of extents above 1 that cut one dimension anywhere in b change their order. */
-MGI_FN int mgi_axes_keep(const mg_graph *b, uint32_t but, const uint32_t *axis) {
+/* 1 if no two grid axes of extents above 1 that cut one dimension anywhere in b, but at `but`, change their order; what a split axis
+   left to another stays inside of it, and outside of those that it was outside of. */
+MGI_FN int mgi_axes_keep(const mg_graph *b, uint32_t but, const uint32_t *axis, const mgi_fold *f) {
+  if (f->split && axis[f->split] > axis[f->into]) return 0;
   for (uint32_t k = 1; k < b->n_ops; k++)
     for (uint32_t a = 1; a < 3 && k != but && (b->ops[k].code == MG_OP_LOAD || b->ops[k].code == MG_OP_STORE); a++)
       for (uint32_t c = a + 1; c <= 3; c++) {
         const int8_t *to = b->ops[k].map.to;
         const int both = to[a] >= 0 && to[a] == to[c] && b->axes[a].extent > 1 && b->axes[c].extent > 1;
-        if (both && axis[a] > axis[c]) return 0;
+        if (both && axis[a == f->split ? f->into : a] > axis[c]) return 0;
       }
   return 1;
+}
+/* A grid axis whose cuts of tensor `side` lie in two dimensions of the other, as 32 blocks that are 8 heads of 4 parts do, becomes two: a
+   grid axis that had one block takes the inner cuts.  0: there is none, or none is free. */
+MGI_FN int mgi_factor_axis(mgi_factors *F, int side, const mg_graph *b, mgi_fold *f) {
+  const mgi_factored *x = &F->x[side], *y = &F->x[!side];
+  int where[MGI_FACTORS];
+  for (int d = 0; d < y->rank; d++)
+    for (int k = 0; k < y->n[d]; k++) where[y->of[d][k]] = d;
+  for (uint32_t c = 3; c > 0 && !f->into; c--)
+    if (b->axes[c].extent == 1 && !b->axes[c].symbol) f->into = c;
+  for (uint32_t a = 1; a <= 3 && f->into && !f->split; a++) {
+    int dims = 0, last = -1;
+    f->outer = 1;
+    for (int d = 0; d < x->rank; d++)
+      for (int k = 0; k < x->n[d]; k++) {
+        const int cut = x->of[d][k];
+        if (F->cut[cut] != a) continue;
+        if (where[cut] != last) dims++, last = where[cut];
+        if (dims == 1) f->outer *= F->extent[cut];
+      }
+    if (dims != 2 || b->axes[a].symbol) continue;
+    f->split = a;
+    for (int d = 0; d < x->rank; d++)
+      for (int k = 0; k < x->n[d]; k++)
+        if (F->cut[x->of[d][k]] == a && where[x->of[d][k]] == last) F->cut[x->of[d][k]] = f->into;
+  }
+  return f->split != 0;
 }
 /* What is needed for t, where the fold is done; 1 if `gone` is among it. */
 MGI_FN int mgi_fold_mark(const mg_graph *g, const mgi_fold *f, mg_tensor t, mg_tensor gone, uint8_t *keep) {
@@ -6286,9 +6321,10 @@ mg_status mg_fold_moves(const mg_graph *g, uint32_t kernel, uint32_t op, mg_tens
   good = good && mgi_factor_cut(&F, cut_side, b, &o->map);
   uint32_t axis[MG_MAX_AXES + 1];
   for (uint32_t a = 0; a <= MG_MAX_AXES; a++) axis[a] = a;
-  for (int k = 0; k < 6 && good && !found; k++) {
-    for (int a = 0; a < 3; a++) axis[a + 1] = orders[k][a];
-    found = mgi_axes_keep(b, op, axis) && mgi_factor_map(&F, !cut_side, axis, &o->map, &f.map);
+  for (int k = 0; k < 12 && good && !found; k++) {
+    if (k == 6 && !mgi_factor_axis(&F, cut_side, b, &f)) break;
+    for (int a = 0; a < 3; a++) axis[a + 1] = orders[k % 6][a];
+    found = mgi_axes_keep(b, op, axis, &f) && mgi_factor_map(&F, !cut_side, axis, &o->map, &f.map);
   }
   if (!found) return mg_fail(e, MG_UNSUPPORTED, where, "the moves are no addresses of what a block has");
   memcpy(f.axis, axis, sizeof f.axis);

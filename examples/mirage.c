@@ -36,7 +36,7 @@ static const char usage[] =
     "              [--arch sm_90a] [--machine H200|FILE]   an H200 without it; FILE: a machine as calibrate writes it\n"
     "              [--threads N] [--max-kernel-ops N]   2; any: the best for each number of up to 5 kernels\n"
     "              [--max-block-ops N]              11, of tilings 40: loads, stores and unary elementwise operators not counted\n"
-    "              [--time-limit S|none]            S seconds for the search, 60 without it, and S for the certificate\n"
+    "              [--time-limit S|none]            S seconds, 60 without it; the certificate may end 10 after it\n"
     "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta D] [--max-loops N]\n"
     "                                               seed 1, the 8 best, 2^-64, 1 loop after another\n"
     "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
@@ -122,6 +122,8 @@ typedef struct options {
 
 enum { SEARCH_S = 60, MODEL_S = 300, TOP = 8 }; /* the time limit of a search that is given none, of a program and of a model */
 enum { PAST_S = 3 };
+/* For the certificate, though the search took all the time there was: without one nothing of what was found comes back. */
+enum { CERTIFY_S = 10 };
 enum { MODEL_TIMED = 3 }; /* of a model's pieces as many are timed at a size, and of others as many */
 #define MODEL_WORK 2.2e10 /* what is expected of a candidate takes a processor some 20 s at most */
 #define MODEL_LOSS 0.03   /* what a range of a piece may lose by these times: it runs in every layer of every step */
@@ -1195,7 +1197,7 @@ static int do_search(const options *o) {
   double started = now();
   /* The certificate run, of the full tier.  An interrupt of the search leaves it its time, one of its own ends it. */
   vc.stop = &interrupted;
-  if (limit > 0) vc.time_limit_s = fmax(safety.until - now(), PAST_S);
+  if (limit > 0) vc.time_limit_s = fmax(fmax(safety.until - now(), PAST_S), fmin(limit, CERTIFY_S));
   int undecided = 0;
   char why[256] = "";
   if (s == MG_OK) s = mg_search_certify(program, &c, &vc, o->out ? (most < res.n ? most : res.n) : 1, &res, &undecided, why, &e);

@@ -111,6 +111,26 @@ static int kernels_of(const mg_graph *g, mg_opcode code, int *where) {
 }
 
 /* ---- heads */
+/* A product's columns as heads, stored head by head: one kernel, whether its blocks are heads or parts of them. */
+static void products_are_stored_by_heads(void **state) {
+  static const int rows[] = {16, 64, 100};
+  (void)state;
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    char text[300];
+    snprintf(text, sizeof text, "program p\ninput X : f16[%d, 512]\ninput W : f16[512, 512]\nO = transpose(reshape(matmul(X, W), [%d, 8, 64]), [1, 0, 2])\n"
+             "output O\n", rows[k], rows[k]);
+    mg_graph *p = parse(text);
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r;
+    mg_error e;
+    c.emittable = emittable;
+    if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    printf("%d rows by heads: %.2f us, %d operators, %.1f s\n", rows[k], r.predicted_us[0], (int)r.graph[0]->n_ops - 1, r.stats.seconds);
+    assert_int_equal(r.report[0].verdict, MG_EQUAL);
+    assert_int_equal((int)r.graph[0]->n_ops - 1, 1);
+    mg_search_result_free(&r), mg_graph_free(p);
+  }
+}
 /* Splits and merges of heads are addresses: of one kernel where it is an attention alone, of the kernels before and behind it where these are
    products; with rows that the chunks do not divide, with a batch, with samples inside of rows, with K as it comes, and turned. */
 static void heads_are_addresses(void **state) {
@@ -392,7 +412,7 @@ static void slices_are_addresses(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete), cmocka_unit_test(unrelated_outputs_share_an_axis), cmocka_unit_test(what_a_move_passes_is_cut), cmocka_unit_test(heads_are_addresses), cmocka_unit_test(a_product_ends_a_kernel), cmocka_unit_test(library_kernels_for_a_segment),
+  const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete), cmocka_unit_test(unrelated_outputs_share_an_axis), cmocka_unit_test(what_a_move_passes_is_cut), cmocka_unit_test(products_are_stored_by_heads), cmocka_unit_test(heads_are_addresses), cmocka_unit_test(a_product_ends_a_kernel), cmocka_unit_test(library_kernels_for_a_segment),
                                       cmocka_unit_test(products_of_the_library_are_candidates),
                                       cmocka_unit_test(parts_of_what_one_kernel_can_be), cmocka_unit_test(the_first_of_however_many), cmocka_unit_test(slices_are_addresses) };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));

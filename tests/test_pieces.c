@@ -260,9 +260,14 @@ static void put_kernel(text *t, const char *to, const char *op, const char *from
   put(t, loop ? ", i->%d})\n}\n" : "})\n", dim[2]);
   put(t, loop ? "r = accum(e) {i->%d}\nstore r" : "store e", dim[2]), put(t, " {x->%d, y->%d}\n}\n", dim[0], dim[1]);
 }
+static int grid_axes(const mg_graph *block) {
+  int n = 0;
+  for (int a = 1; a <= 3; a++) n += block->axes[a].extent > 1;
+  return n;
+}
 static void folds(void **s) {
   (void)s;
-  int folded[2] = {0, 0}, dropped = 0;
+  int folded[2] = {0, 0}, dropped = 0, split = 0;
   state = seed;
   for (int n = 0; n < 1500; n++) {
     static const int64_t extents[] = {1, 2, 3, 4, 6, 8};
@@ -303,12 +308,13 @@ static void folds(void **s) {
         fail_msg("seed %llu: not the program:\n%s\n%s", (unsigned long long)seed, b.s, was);
       }
       folded[store]++, dropped += (int)(g->n_ops - f->n_ops);
+      split += grid_axes(f->ops[store ? 1 : 2].sub) > grid_axes(block);
       mg_graph_free(f);
     }
     mg_graph_free(p), mg_graph_free(g);
   }
-  print_message("%d loads and %d stores take the place of %d moves\n", folded[0], folded[1], dropped);
-  assert_true(folded[0] > 300 && folded[1] > 300);
+  print_message("%d loads and %d stores take the place of %d moves, %d by an axis that became two\n", folded[0], folded[1], dropped, split);
+  assert_true(folded[0] > 300 && folded[1] > 300 && split > 30);
 }
 /* What is stored no more must have no other reader, and what no axis can say is refused. */
 static void folds_refused(void **s) {
