@@ -1909,13 +1909,19 @@ static int do_run(const options *o) {
   mg_run_config c;
   mg_run_report r;
   int64_t value[MG_MAX_SYMBOLS];
+  mg_graph *member = NULL;
   memset(&cr, 0, sizeof cr);
   memset(&c, 0, sizeof c);
   memset(&r, 0, sizeof r);
   int code = load(o, 0, &l, &e);
   const mg_graph *const g = l.n == 1 ? l.range[0] : NULL;
   const char *cu = l.cu;
-  if (!code && o->n_syms && sizes_given(o, l.range[0], value, &e) != MG_OK) code = report(MG_BAD_INPUT, &e);
+  if (!code && o->n_syms) {
+    mg_status s = sizes_given(o, l.range[0], value, &e);
+    if (s == MG_OK) s = mg_at(l.range[mg_range_of((const mg_graph *const *)l.range, l.n, value)], value, &member, &e);
+    if (s != MG_OK) code = report(s, &e); /* out of all bounds, too */
+    mg_graph_free(member);
+  }
   if (o->n_syms) c.sym = value;
   if (!code && !o->no_check) code = check_and_print(o, g, cu, &cr, stdout); /* nothing is timed before link 2 holds */
   fflush(stdout);

@@ -142,6 +142,9 @@ mkdir -p empty
 status 0 "model run on a stand-in" "$m" model run w.mgm --weights w.safetensors --tokens 1,2 --sym n=2 --emulated
 has '^model w on the CPU, by emulation: ' "model run on a stand-in: says where it ran"
 has ' first 5 4 5 4$' "model run on a stand-in: the files' weights, their product"
+printf 'program f\nsym n in 1..8\ninput X : f16[n, 8]\nO = kernel grid=(x=n) {\n  store exp(load X {x->0}) {x->0}\n}\noutput O\n' >sized.mg
+status 3 "run past a bound" "$m" run sized.mg --no-check --sym n=9
+grep -q 'n is in 1..8, got 9' err; ok $? "run past a bound: it says so, GPU or none"
 status 3 "model run on a GPU and a stand-in" "$m" model run w.mgm --random 1 --sym n=2 --gpu --emulated
 status 3 "model run in float64 with times" "$m" model run w.mgm --random 1 --sym n=2 --time
 status 3 "model run with too many replays" "$m" model run w.mgm --random 1 --sym n=2 --gpu --reps 257
