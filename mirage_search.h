@@ -11370,6 +11370,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     mgi_se_result_add(&S, out, rows, S.rows_us, &rows_report), rows = NULL;
   }
   mg_graph_free(rows);
+  if (st == MG_OK && others && out->n) mgi_se_fold(&S, out->graph[0], out); /* by whatever way it came about */
   if (st == MG_OK && !hit) { /* the program itself, a library kernel an operator */
     mg_graph *g = NULL;
     st = mg_resize(program, NULL, NULL, &g, e);
