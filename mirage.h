@@ -966,7 +966,8 @@ mg_status mg_rest_join(const mg_graph *program, const mg_rest *r, const mg_graph
 
 /* A copy of µGraph g in which load `op` of the kernel that is operator `kernel` reads tensor `to`, of which the reshapes
    and transposes move[0..n) make what it reads now; or in which store `op` writes `to`, which they make of what it writes
-   now.  The moves become addresses, and a transpose or a reshape, or both, of what the block has; operators that nothing needs are left out.
+   now.  The moves become addresses, and a transpose or a reshape, or both, of what the block has; the grid's axes may change places, and
+   one become two; the plan is copied as it is; operators that nothing needs are left out.
    MG_UNSUPPORTED where no map of the kernel's axes says them, or where others read what would be stored no more. */
 mg_status mg_fold_moves(const mg_graph *g, uint32_t kernel, uint32_t op, mg_tensor to, int n,
                         const mg_op_node *const *move, mg_graph **out, mg_error *e);
@@ -5517,6 +5518,7 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
       case MG_OP_GRAPH: {
         const mg_graph *s = o->sub;
         const int64_t *c = counts, *mine = NULL;
+        const int folded = fold && from->level == MG_KERNEL && k == fold->kernel;
         int64_t grid[3];
         if (from->level == MG_BLOCK && flat) {
           mg_tensor *lower = (mg_tensor *)calloc(s->n_tensors, sizeof *lower);
@@ -5533,17 +5535,17 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
         }
         if (from->level == MG_KERNEL) mine = c ? c + *kernel * (MG_MAX_AXES + 1) : NULL, ++*kernel;
         for (int a = 0; a < 3; a++) {
-          const uint32_t now = fold && k == fold->kernel ? fold->axis[a + 1] - 1 : (uint32_t)a;
+          const uint32_t now = folded ? fold->axis[a + 1] - 1 : (uint32_t)a;
           grid[now] = mgi_family_count(F, s, (uint32_t)a + 1, mine ? mine[a + 1] : s->axes[a + 1].extent);
         }
-        if (fold && fold->split && k == fold->kernel) {
+        if (folded && fold->split) {
           int64_t *const whole = &grid[fold->axis[fold->split] - 1];
           grid[fold->axis[fold->into] - 1] = *whole / fold->outer, *whole = fold->outer;
         }
         mg_graph *sub = mg_graph_begin(to, grid, s->threads ? s->threads : 1);
         for (uint32_t a = 1; a <= 3; a++) {
           const uint32_t counted = mgi_family_symbol(F, s->axes[a].symbol);
-          if (counted) mg_symbol_axis(sub, mgi_axis(fold && k == fold->kernel ? fold->axis[a] : a), counted);
+          if (counted) mg_symbol_axis(sub, mgi_axis(folded ? fold->axis[a] : a), counted);
         }
         mg_tensor *lower = (mg_tensor *)calloc(s->n_tensors, sizeof *lower);
         if (!sub || !lower) { if (!lower) mgi_err(to, MG_NO_MEMORY, "mg_resize", "no memory"); free(lower); return; }
@@ -6231,17 +6233,24 @@ MGI_FN int mgi_factor_parts(const mgi_factors *F, mgi_fold *f) {
   }
   return 1;
 }
+MGI_FN int mgi_has_map(int code) { return code == MG_OP_LOAD || code == MG_OP_STORE || code == MG_OP_ACCUM; }
 /* 1 if no two grid axes of extents above 1 that cut one dimension anywhere in b, but at `but`, change their order; what a split axis
    left to another stays inside of it, and outside of those that it was outside of. */
 MGI_FN int mgi_axes_keep(const mg_graph *b, uint32_t but, const uint32_t *axis, const mgi_fold *f) {
   if (f->split && axis[f->split] > axis[f->into]) return 0;
   for (uint32_t k = 1; k < b->n_ops; k++)
-    for (uint32_t a = 1; a < 3 && k != but && (b->ops[k].code == MG_OP_LOAD || b->ops[k].code == MG_OP_STORE); a++)
+    for (uint32_t a = 1; a < 3 && k != but && mgi_has_map(b->ops[k].code); a++)
       for (uint32_t c = a + 1; c <= 3; c++) {
         const int8_t *to = b->ops[k].map.to;
         const int both = to[a] >= 0 && to[a] == to[c] && b->axes[a].extent > 1 && b->axes[c].extent > 1;
         if (both && axis[a == f->split ? f->into : a] > axis[c]) return 0;
       }
+  return 1;
+}
+/* 1 if all that axis a cuts in b is cut into chunks of one extent: cut by two axes in its place they are the same chunks. */
+MGI_FN int mgi_cuts_evenly(const mg_graph *b, uint32_t a) {
+  for (uint32_t t = 1; t < b->n_tensors; t++)
+    if (mgi_cut_by(&b->tensors[t], a) >= 0) return 0;
   return 1;
 }
 /* A grid axis whose cuts of tensor `side` lie in two dimensions of the other, as 32 blocks that are 8 heads of 4 parts do, becomes two: a
@@ -6263,7 +6272,7 @@ MGI_FN int mgi_factor_axis(mgi_factors *F, int side, const mg_graph *b, mgi_fold
         if (where[cut] != last) dims++, last = where[cut];
         if (dims == 1) f->outer *= F->extent[cut];
       }
-    if (dims != 2 || b->axes[a].symbol) continue;
+    if (dims != 2 || b->axes[a].symbol || !mgi_cuts_evenly(b, a)) continue;
     f->split = a;
     for (int d = 0; d < x->rank; d++)
       for (int k = 0; k < x->n[d]; k++)

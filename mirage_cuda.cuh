@@ -5281,13 +5281,14 @@ template<class ACC, class F, class S> MG_DEV void mgi_each_in_turn(int rows, int
 template<class ACC, class F, class S> MG_DEV void mg_each_fragment(int rows, int cols, const F &f, const S &sink) {
   if constexpr (mgi_few_in_registers<ACC>::IS)
     mgi_each_at_once<ACC>(cols, f, sink);
-  else if constexpr (ACC::QUADS && mgi_by_words<S>::IS)
-    if (rows == ACC::M && cols == ACC::N)
-      mgi_each_quad<ACC>(f, sink);
-    else
-      mgi_each_in_turn<ACC>(rows, cols, f, sink);
-  else
+  else {
+    if constexpr (ACC::QUADS && mgi_by_words<S>::IS)
+      if (rows == ACC::M && cols == ACC::N) {
+        mgi_each_quad<ACC>(f, sink);
+        return;
+      }
     mgi_each_in_turn<ACC>(rows, cols, f, sink);
+  }
 }
 /* W neighbours at a time: f(r, c, n) reads what n of them, from (r, c) on, are made of; what it gives, of (r, c, j), makes one. */
 template<int ROWS, int COLS, int THREADS, int W, class F, class S> MG_DEV void mg_each_run(int rows, int cols, const F &f, const S &sink) {

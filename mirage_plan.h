@@ -742,7 +742,7 @@ void mg_plan_kernel(mg_graph *block, const mg_machine *m);
        t = tile           BEGIN  WRITE t                             t is alive from here
        s = sum of t       BEGIN  READ t  WRITE s    a barrier        to here
 
-   Lifetimes: from the first touch to the last; what was there before a loop and is touched in it, to the loop's end;
+   Lifetimes: from the first touch to the end of the statement of the last; what was there before a loop and is touched in it, to the loop's end;
    what is written in every iteration, of that iteration alone, as a barrier stands where it begins.  Two layouts are
    compared.  In the tight one pieces share addresses as soon as the steps allow it; in the loose one only if a barrier
    stands between them anyway, so that sharing adds none.  The loose one counts unless more blocks fit a multiprocessor
@@ -806,7 +806,6 @@ typedef struct mg_memory_step {
   int waits;                    /* found: before it all but so many groups of copies arrive; -1: it waits for none */
   int barrier;                  /* found: and behind that stands a barrier, MG_BARRIER_.. */
   int over;                     /* found: of COPIES: something that threads write lies there too, before it */
-  int touches, passed;          /* found: the touches, and the barriers of the block, before it */
 } mg_memory_step;
 typedef struct mg_memory_life {
   int64_t bytes, offset;        /* offset: found */
@@ -4429,8 +4428,6 @@ MGI_FN void mgi_memory_step(mgi_memory_walk *W, mg_memory_step *s) {
   W->now = s;
   s->waits = -1;
   s->barrier = MG_BARRIER_NONE;
-  s->touches = W->touches;
-  s->passed = W->passed;
   switch (s->kind) {
   case MG_STEP_BEGIN: mgi_memory_begin(W); break;
   case MG_STEP_READ: mgi_memory_touch(W, s->piece, 0); break;

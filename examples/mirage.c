@@ -36,7 +36,7 @@ static const char usage[] =
     "              [--arch sm_90a] [--machine H200|FILE]   an H200 without it; FILE: a machine as calibrate writes it\n"
     "              [--threads N] [--max-kernel-ops N]   2; any: the best for each number of up to 5 kernels\n"
     "              [--max-block-ops N]              11, of tilings 40: loads, stores and unary elementwise operators not counted\n"
-    "              [--time-limit S|none]            S seconds, 60 without it; the certificate may end 10 after it\n"
+    "              [--time-limit S|none]            S seconds, 60 without it; its certificate may end S / 10 + 10 later\n"
     "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta D] [--max-loops N]\n"
     "                                               seed 1, the 8 best, 2^-64, 1 loop after another\n"
     "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"

@@ -341,6 +341,37 @@ static void folds_refused(void **s) {
   }
 }
 
+/* An axis becomes two only where both cut what it cut, not where chunks are uneven; what an accumulator joins of blocks keeps its order. */
+static void folds_keep_blocks(void **s) {
+  (void)s;
+  static const struct { const char *kernel, *program; int folds; } of[] = {
+      {"a = load X {x->0}\nw = load W {x->0}\nstore mul(a, sum(sum(w, dim=0), dim=1)) {x->0}", NULL, 0},
+      {"a = load Y {x->0}\nw = load W {x->0}\nstore mul(a, sum(sum(w, dim=0), dim=1)) {x->0}",
+       "reshape(mul(reshape(Y, [4, 2, 8]), sum(sum(reshape(W, [4, 4, 8]), dim=1), dim=2)), [8, 8])", 1},
+      {"w = load W {x->0, y->1}\nr = accum(exp(w)) {x->0, y->0}\nstore r {x->*, y->*}",
+       "reshape(transpose(reshape(exp(W), [4, 4, 2, 4]), [0, 2, 1, 3]), [32, 4])", 1},
+  };
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    static const char head[] = "program p\ninput X : f16[10, 8]\ninput Y : f16[8, 8]\ninput V : f16[2, 8, 8]\nW = reshape(V, [16, 8])\n";
+    text a = {"", 0}, b = {"", 0};
+    put(&a, "%sO = kernel grid=(x=4%s) {\n%s\n}\noutput O\n", head, strstr(of[k].kernel, "y->") ? ", y=2" : "", of[k].kernel);
+    mg_graph *g = parse(a.s), *f = NULL;
+    const mg_op_node *move = &g->ops[1];
+    uint32_t op = 1;
+    mg_error e;
+    while (g->ops[2].sub->ops[op].code != MG_OP_LOAD || g->ops[2].sub->ops[op].in[0].id != move->out[0].id) op++;
+    assert_int_equal(mg_fold_moves(g, 2, op, move->in[0], 1, &move, &f, &e), of[k].folds ? MG_OK : MG_UNSUPPORTED);
+    if (f) {
+      put(&b, "%sO = %s\noutput O\n", head, of[k].program);
+      mg_graph *p = parse(b.s);
+      assert_int_equal(grid_axes(f->ops[1].sub), grid_axes(g->ops[2].sub) + 1);
+      assert_int_equal(as_written(p, f), MG_EQUAL);
+      mg_graph_free(p);
+    }
+    mg_graph_free(f), mg_graph_free(g);
+  }
+}
+
 /* Maxima inside each other are too much for one proof, and none for two: by pieces, though one test of the whole is little work. */
 static void too_much_for_one(void **state_) {
   static const char program[] = "program h\ninput X : f16[8, 32]\ninput W : f16[32, 32]\ninput V : f16[32, 32]\nA = matmul(X, W)\n"
@@ -375,6 +406,6 @@ int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 0);
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_verdict), cmocka_unit_test(mutants), cmocka_unit_test(certificates),
-                                     cmocka_unit_test(folds), cmocka_unit_test(folds_refused), cmocka_unit_test(too_much_for_one)};
+                                     cmocka_unit_test(folds), cmocka_unit_test(folds_refused), cmocka_unit_test(folds_keep_blocks), cmocka_unit_test(too_much_for_one)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,7 +321,7 @@ class Program:
         path, kernel, bytes_ = ctypes.create_string_buffer(ROOM), _POINTER(), ctypes.c_size_t()
         _call("mt_compile", self.emit(arch).encode(), arch and arch.encode(), include and os.fsencode(include), path)
         _call("mt_load", self._handle, path.value, ctypes.byref(kernel), ctypes.byref(bytes_))
-        self._kernel, self.workspace = kernel, bytes_.value
+        self.workspace, self._kernel = bytes_.value, kernel  # in this order: a kernel is seen with its workspace
 
     compiled = property(lambda self: self._kernel is not None)
 
