@@ -397,14 +397,20 @@ static mg_status sizes_given(const options *o, const mg_graph *g, int64_t value[
   }
   return named == o->n_syms ? MG_OK : mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: %s is no symbol of the program, which has %u", o->sym[0], g->n_symbols);
 }
+/* The member at the sizes that --sym gives, which are in `value` then, of a program or of its ranges. */
+static mg_status member_given(const options *o, mg_graph *const *range, int ranges, int64_t value[MG_MAX_SYMBOLS], mg_graph **member, mg_error *e) {
+  const mg_graph *const *of = (const mg_graph *const *)range;
+  *member = NULL;
+  const mg_status s = sizes_given(o, of[0], value, e);
+  return s == MG_OK ? mg_at(of[mg_range_of(of, ranges, value)], value, member, e) : s;
+}
 /* What a .mg file holds: a program, or the ranges of a symbol; with --sym its one member at these sizes. */
 static mg_status parse_sized(const options *o, const char *text, size_t n, mg_graph *range[MG_MAX_RANGES], int *ranges, mg_error *e) {
   int64_t value[MG_MAX_SYMBOLS] = {0};
   mg_graph *member = NULL;
   mg_status s = mg_parse_all(text, n, o->file[0], NULL, MG_MAX_RANGES, range, ranges, e);
   if (s != MG_OK || !o->n_syms) return s;
-  s = sizes_given(o, range[0], value, e);
-  if (s == MG_OK) s = mg_at(range[mg_range_of((const mg_graph *const *)range, *ranges, value)], value, &member, e);
+  s = member_given(o, range, *ranges, value, &member, e);
   while (*ranges) mg_graph_free(range[--*ranges]);
   if (s == MG_OK) range[(*ranges)++] = member;
   return s;
@@ -1166,9 +1172,7 @@ static int do_search(const options *o) {
   if (s == MG_OK && o->n_syms) { /* at one size, as any program */
     mg_graph *whole = program;
     int64_t value[MG_MAX_SYMBOLS];
-    program = NULL;
-    s = sizes_given(o, whole, value, &e);
-    if (s == MG_OK) s = mg_at(whole, value, &program, &e);
+    s = member_given(o, &whole, 1, value, &program, &e);
     mg_graph_free(whole);
   }
   if (s != MG_OK) return report(s, &e);
@@ -1917,8 +1921,7 @@ static int do_run(const options *o) {
   const mg_graph *const g = l.n == 1 ? l.range[0] : NULL;
   const char *cu = l.cu;
   if (!code && o->n_syms) {
-    mg_status s = sizes_given(o, l.range[0], value, &e);
-    if (s == MG_OK) s = mg_at(l.range[mg_range_of((const mg_graph *const *)l.range, l.n, value)], value, &member, &e);
+    const mg_status s = member_given(o, l.range, l.n, value, &member, &e);
     if (s != MG_OK) code = report(s, &e); /* out of all bounds, too */
     mg_graph_free(member);
   }

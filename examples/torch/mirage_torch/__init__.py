@@ -236,7 +236,7 @@ def _run(program: str, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
     if at:
         warnings.warn(f"mirage::run: the certificate is for {at}, and for no other size: untested at "
                       f"{', '.join(map(str, sizes))}")
-    return call(f.program, _given(f.program, inputs), sizes, f)
+    return call(f, _given(f.program, inputs), sizes)
 
 
 @torch.library.custom_op("mirage::call", mutates_args=())

@@ -259,8 +259,9 @@ def forget():
         _found.clear()
 
 
-def call(program, tensors, sizes, found=None):
-    """Runs it on tensors that stand in its inputs' order, None for what is filled; a tensor for each output."""
+def call(found, tensors, sizes):
+    """Runs its program on tensors that stand in its inputs' order, None for what is filled; a tensor for each output."""
+    program = found.program
     device, outputs = next(t.device for t in tensors if t is not None), _outputs(program, sizes, {})
     if device.type == "cpu":
         return _evaluate(program, tensors, outputs, sizes)
