@@ -3244,6 +3244,7 @@ typedef struct mgi_se_seg {
   mg_field F;
   mg_fv *in[MG_MAX_IN], *out[MG_MAX_OUT];
   int overflow; /* a table above was too short: not complete */
+  mg_status made; /* how mgi_se_seg_new ended; not MG_OK: there is no small instance, and only what it has made may be read */
 } mgi_se_seg;
 
 MGI_FN int mgi_se_cls(const mgi_se_seg *s, mg_tensor t, int d) { return s->cls.of[t.id * MG_MAX_RANK + (uint32_t)d]; }
@@ -8100,7 +8101,8 @@ MGI_FN mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   const int first = !f->s;
   *frames = 0;
   f->n_open = f->n_spent = 0, f->effort = MGI_SE_EFFORTS;
-  mg_status st = first ? mgi_se_seg_new(p, &S->cfg, S->end, &f->s, &local) : MG_OK;
+  mg_status st = first ? mgi_se_seg_new(p, &S->cfg, S->end, &f->s, &local) : f->s->made;
+  if (f->s) f->s->made = st;
   pthread_mutex_lock(&R->lock);
   R->st.segments += (uint64_t)first;
   if (first && f->s && f->s->eg) {
