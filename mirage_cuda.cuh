@@ -5067,6 +5067,15 @@ template<class S> struct mg_strip_row {
   }
   MG_DEV mg_num at(int i) const { return v[S::part(i)]; }
 };
+/* A value as large as strip S, element by element in the registers of the threads: f(r, c, i). */
+template<class S> struct mg_strip_kept {
+  mg_num v[S::COUNT];
+  template<class F> MG_DEV explicit mg_strip_kept(const F &f) {
+    MG_UNROLL
+    for (int i = 0; i < S::COUNT; i++) v[i] = f(S::row(i), S::col(i), i);
+  }
+  MG_DEV mg_num at(int i) const { return v[i]; }
+};
 template<class OP, class S> struct mg_strip_reduce {
   enum { LANES = S::GROUP < 32 ? S::GROUP : 32, WARPS = S::GROUP / LANES };
   typedef mg_row_parts<OP, S::ROWS, WARPS> OUT;
@@ -12912,6 +12921,7 @@ MGI_FN uint32_t mgi_cu_prepare_from(mgi_cu_kernel *K, mgi_cu_leaves *L, uint32_t
   if (v->weighted && L->touch && !v->copy && K->weights_obj >= 0) mgi_cu_touch(K, K->weights_obj, 0);
   if (v->home == MGI_CU_AT_FRAGMENT && fragments && v->rows == L->rows && v->cols == L->cols) return t;
   if (v->home == MGI_CU_AT_FRAGMENT && !v->copy) mgi_cu_materialise(K, t, MG_F32);
+  if (v->copy && K->rule[t] == MG_AT_KEPT) return K->strip; /* beside its elements */
   if (v->copy || v->home == MGI_CU_AT_TILE || v->home == MGI_CU_AT_PARTIAL) {
     const int obj = v->copy ? v->copy_obj : v->obj;
     if (L->touch && obj >= 0) mgi_cu_touch(K, obj, 0);
@@ -13333,6 +13343,10 @@ MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
   return K->v[t].home == MGI_CU_AT_INLINE && !K->v[t].copy && mg_flat_once(&K->flat, &p, mgi_cu_place(K, t));
 }
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t);
+MGI_FN int mgi_cu_rule_KEPT(const mgi_cu_kernel *K, uint32_t t) {
+  const mgi_cu_val_info *v = &K->v[t];
+  return v->home == MGI_CU_AT_INLINE && !v->copy && mg_flat_kept(&K->flat, K->threads, mgi_cu_place(K, t));
+}
 static int (*const mgi_cu_rules[])(const mgi_cu_kernel *K, uint32_t t) = {
 #define MGI_W(P, id, word, what) P##id,
   MG_AT_WORDS(MGI_W, mgi_cu_rule_)
@@ -14198,7 +14212,8 @@ MGI_FN void mgi_cu_placed(const mgi_cu_kernel *K, uint8_t placed[MG_FLAT_OPS]) {
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
   uint8_t placed[MG_FLAT_OPS];
-  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || mgi_cu_own_ring(K, K->b->tensors[t].scope)) return 0;
+  const int parts = K->strip && v->home == MGI_CU_AT_PARTIAL;
+  if ((v->home != MGI_CU_AT_INLINE && !parts) || v->copy || K->behind || mgi_cu_own_ring(K, K->b->tensors[t].scope)) return 0;
   if (K->strip && (v->rows != K->v[K->strip].rows || v->cols != 1)) return 0;
   if (!K->strip && (v->rows == 1) == (v->cols == 1)) return 0;
   if (K->strip ? mgi_cu_finds(K, t, mgi_cu_look_no_part, 0) : mgi_cu_has_acc(K, t)) return 0;
@@ -14256,6 +14271,18 @@ MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_line(K, "mg_each_unit<%d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, rv, cv, mgi_cu_str_text(&f), sink);
   free(f.s);
   mgi_cu_vector_is(K, t, obj, divides);
+}
+
+/* What several steps take of a strip is kept in registers, element by element. */
+MGI_FN void mgi_cu_kept_step(mgi_cu_kernel *K, uint32_t t) {
+  const char *name = mgi_cu_tname(K->b, t);
+  mgi_cu_str f = {NULL, 0, 0, 0};
+  mgi_cu_prepare(K, t, 1);
+  mgi_cu_line(K, "// %s, kept", name);
+  mgi_cu_lambda(K, &f, t, 1, 1);
+  mgi_cu_line(K, "const mg_strip_kept<A_%s> m_%s(%s);", mgi_cu_tname(K->b, K->strip), name, mgi_cu_str_text(&f));
+  free(f.s);
+  mgi_cu_vector_is(K, t, -1, 0);
 }
 
 /* ---- reductions */
@@ -14328,6 +14355,7 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
     mgi_cu_line(K, "red_%s.finish(t_%s);", name, name);
     v->home = MGI_CU_AT_PARTIAL;
     snprintf(v->var, sizeof v->var, "t_%.70s", name);
+    mgi_cu_vector_step(K, t);
     return;
   }
   if (K->v[o->out[0].id].chain) {
@@ -15957,6 +15985,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
         const int was = K->v[t].copy;
         if (K->v[t].settles) mgi_cu_settle_step(K, t);
         else if (mgi_cu_lives(K, t, MG_AT_ONCE)) mgi_cu_materialise(K, t, b->tensors[t].dtype);
+        else if (mgi_cu_lives(K, t, MG_AT_KEPT)) mgi_cu_kept_step(K, t);
         else if (mgi_cu_pointwise(K, o)) mgi_cu_vector_step(K, t);
         if (!was && K->v[t].copy) K->tiled[k] = 1;
         break;
@@ -16351,7 +16380,8 @@ MGI_FN const char *mgi_cu_lives_word(const mgi_cu_kernel *K, uint32_t t) {
   const mg_op_node *o = mgi_cu_producer(K, t);
   if (K->rule[t] == MG_AT_STRIP) return "registers, its rows whole";
   if (K->rule[t] == MG_AT_SETTLE) return "fragments, for the next product";
-  if (K->rule[t] == MG_AT_VECTOR) return "shared memory, a vector";
+  if (K->rule[t] == MG_AT_VECTOR) return K->strip ? "registers, once a row" : "shared memory, a vector";
+  if (K->rule[t] == MG_AT_KEPT) return "registers, kept";
   if (v->settles) return "fragments of the product";
   switch (v->home) {
     case MGI_CU_AT_TILE: return o->code == MG_OP_LOAD && o->scope ? "shared memory, a ring" : "shared memory";

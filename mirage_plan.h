@@ -489,10 +489,12 @@ int mg_flat_only_reader(const mg_flat *k, int i);     /* the one that reads valu
 /* `placed` (NULL: none) says which values have a place of their own, and are not computed where they are read.
    1 if value i is computed, element by element, by a dear operator or of a dear value, or so of value x alone in x's loop.
    Of a dear vector i that many elements of something larger take, so that it is made once: 1, or 2 as the inverse by which
-   all of them multiply. */
+   all of them multiply.  Where a kernel's rows stay in registers (mg_flat_strip) a sum or maximum is dear: warps have parts of it.
+   There a dear value as large as what stays is kept beside it where several steps take it, if the registers suffice. */
 int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed);
 int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed);
 int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed);
+int mg_flat_kept(const mg_flat *k, int threads, int i);
 /* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose plan
    has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
 int mg_wide(const mg_graph *g, mg_tensor t);
@@ -556,7 +558,8 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   W(P, SETTLE,    "fragment",  "a product, or a function of it, that is another product's left operand")               \
   W(P, DIRECT,    "global",    "a load outside of loops that stores alone read: once, twice if there is no loop")      \
   W(P, ONCE,      "tile",      "an operand computed from loads that a loop, or several warps, would compute again")    \
-  W(P, VECTOR,    "vector",    "a dear vector that many elements of something larger take: once, in fp32")
+  W(P, VECTOR,    "vector",    "a dear vector that many elements of something larger take: once, in fp32")             \
+  W(P, KEPT,      "kept",      "in such a kernel, a dear value that several steps take: once, in registers, in fp32")
 #define MG_IN_WORDS(W, P) /* of ways that cost the same, the first is taken */                                         \
   W(P, SWIZZLED,  "swizzled",  "rows close together, the pieces of a line exchanged by the row's number")              \
   W(P, PADDED,    "padded",    "rows an odd number of pieces apart")                                                   \
@@ -2371,7 +2374,8 @@ int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed) {
 int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed) {
   const mg_flat_op *v = &k->op[i];
   int larger = 0, divides = 1;
-  if (!mg_flat_dear(k, i, placed)) return 0;
+  const int parts = (v->code == MG_OP_SUM || v->code == MG_OP_MAX) && mg_flat_strip(k, threads) >= 0;
+  if (!parts && !mg_flat_dear(k, i, placed)) return 0;
   for (int q = i + 1; q < k->n; q++)
     for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
       const mg_flat_op *o = &k->op[q];
@@ -2811,6 +2815,29 @@ int mg_flat_strip(const mg_flat *k, int threads) {
     } else if (!mgi_elementwise(o)) return -1;
   }
   return joins && bytes <= (int64_t)256 * threads ? first : -1; /* 64 registers a thread */
+}
+int mg_flat_kept(const mg_flat *k, int threads, int i) {
+  enum { SITES = 64, ROOM = 192, ROOM_OF_MANY = 96, MANY = 512 }; /* ROOM: bytes of a thread's registers, where a block has at most MANY threads */
+  uint64_t at[MG_FLAT_OPS] = { 0 }; /* the steps that take a value, as bits */
+  const int strip = mg_flat_strip(k, threads);
+  const int64_t room = (int64_t)threads * (threads <= MANY ? ROOM : ROOM_OF_MANY);
+  int64_t bytes = 0;
+  int sites = 0;
+  if (strip < 0) return 0;
+  for (int q = 0; q < k->n; q++)
+    if (k->op[q].code == MG_OP_LOAD && mgi_same_matrix(&k->op[q], &k->op[strip])) bytes += mg_flat_elements(&k->op[q]) * k->op[q].esize;
+  for (int q = k->n - 1; q >= i; q--) {
+    const mg_flat_op *o = &k->op[q];
+    const uint64_t own = (uint64_t)1 << sites % SITES;
+    const int alike = mgi_elementwise(o) && mgi_same_matrix(o, &k->op[strip]), shared = (at[q] & (at[q] - 1)) != 0;
+    const int kept = alike && shared && mg_op_cost(o->code) != MG_CLASS_PLAIN && bytes + 4 * mg_flat_elements(o) <= room;
+    if (q == i) return kept;
+    if (kept) bytes += 4 * mg_flat_elements(o);
+    const uint64_t by = alike && !kept ? at[q] : own;
+    sites += by == own;
+    for (int j = 0; j < mgi_reads(o); j++) at[o->in[j]] |= by;
+  }
+  return 0;
 }
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
   uint8_t late[MG_FLAT_OPS];
