@@ -26,6 +26,7 @@ emit_program r5 5 96 50 f32
 cp examples/programs/{rmsnorm_linear_m2_k4096_n4096,rmsnorm_linear_m16_k4096_n6144,gated_mlp_m8,lora_m16_k4096,lora_m16_k256,ntrans_m8,gqa_bs1,gqa_decode_bs1,attention_s1,gemm_chain_g4,gemm_chain_g10,gemm_chain_g11}.mg "$dir"
 # Rows of f32 in registers, and loads that a store alone reads, twice.
 printf 'program small_rows\ninput X : f32[6, 512]\ninput G : f32[512]\nO = kernel grid=(x=6) threads=64 {\n  x = load X {x->0}\n  g = load G {x->*}\n  o = mul(g, div(x, sqrt(add_scalar(scale(sum(sqr(x), dim=1), 1/512), 1/1000000))))\n  store o {x->0}\n}\noutput O\n' >"$dir/small_rows.best.mg"
+printf 'program small_kept\ninput X : f16[6, 512]\nO = kernel grid=(x=6) threads=64 {\n  x = load X {x->0}\n  p = exp(sub(x, max(x, dim=1)))\n  o = div(p, sum(p, dim=1))\n  store o {x->0}\n}\noutput O\n' >"$dir/small_kept.best.mg"
 sed 's/\[256, /[9, /' tests/bench/programs/rope.mg >"$dir/small_rope.mg"
 cp tests/bench/programs/attention_causal.mg "$dir"
 # Scores with a deviation of 16: ±60 occurs in every head.
