@@ -12963,12 +12963,13 @@ MGI_FN uint32_t mgi_cu_prepare(mgi_cu_kernel *K, uint32_t t, int fragments) {
 
 /* Where an expression is written: names of the coordinates; `width` 2 computes columns c and c + 1 (c even), as v.. and
    w.., with leaves that are read in pairs; with `down` rows r and r + 1.  runs: where what is read of device memory is read before,
-   as runs of `run` neighbours of which i says which. */
+   as runs of `run` neighbours from column `first` on, of which i says which; tag: in their names. */
 typedef struct mgi_cu_context {
   uint8_t *done;
   const char *r, *c;
   int fragments, rows, cols, depth, width, down, run;
   mgi_cu_str *runs;
+  const char *first, *tag;
 } mgi_cu_context;
 
 MGI_FN void mgi_cu_shape_text(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t) {
@@ -13000,6 +13001,40 @@ MGI_FN int mgi_cu_in_runs(const mgi_cu_kernel *K, uint32_t t) {
 }
 MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t);
 
+/* Of a concat of parts alike, side by side, their columns; 0: t is no such. */
+MGI_FN int mgi_cu_abreast(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  if (o->code != MG_OP_CONCAT || o->attr.dim != K->b->tensors[t].shape.rank - 1 || mgi_cu_is_ragged(K, t, 1)) return 0;
+  const int cols = K->v[o->in[0].id].cols;
+  for (int k = 0; k < o->n_in; k++)
+    if (K->v[o->in[k].id].cols != cols || K->v[o->in[k].id].rows != K->v[t].rows || mgi_cu_is_ragged(K, o->in[k].id, 1)) return 0;
+  return cols * o->n_in == K->v[t].cols ? cols : 0;
+}
+/* Such a concat of parts that have whole runs: all are read at the one place, and the one that it is of is taken, so that no
+   thread waits for a part after the other. */
+MGI_FN void mgi_cu_abreast_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t, const char *in) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  const char *name = mgi_cu_tname(K->b, t);
+  const int cols = K->v[o->in[0].id].cols, depth = x->depth + 1;
+  char tag[100], first[120], c[140];
+  uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
+  if (!done) {
+    mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
+    return;
+  }
+  snprintf(tag, sizeof tag, "%.80s%u_", x->tag, t);
+  snprintf(first, sizeof first, "c%s", tag);
+  snprintf(c, sizeof c, "(%s + i)", first);
+  mgi_cu_context y = {done, x->r, c, 0, 0, 0, depth, 1, 0, x->run, x->runs, first, tag};
+  mgi_cu_str_put(x->runs, "%s  const int k%s = %s / %d, %s = %s %% %d; // of %s\n", K->pad, tag, x->first, cols, first, x->first, cols, name);
+  mgi_cu_str_put(s, "%sconst mg_num v%d_%s = [&]() -> mg_num { // %s\n", in, x->depth, name, mg_op_row(o->code)->name);
+  for (int k = 0; k < o->n_in; k++) mgi_cu_value(K, s, &y, o->in[k].id);
+  mgi_cu_str_put(s, "%s  return ", in);
+  for (int k = 0; k + 1 < o->n_in; k++) mgi_cu_str_put(s, "k%s == %d ? v%d_%s : ", tag, k, depth, mgi_cu_tname(K->b, o->in[k].id));
+  mgi_cu_str_put(s, "v%d_%s;\n%s}();\n", depth, mgi_cu_tname(K->b, o->in[o->n_in - 1].id), in);
+  free(done);
+}
+
 /* A moving row: the table's index text says which element of which operand element (r, c) is. */
 MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t, const char *in, char v, const char *r, const char *c) {
   const mg_graph *b = K->b;
@@ -13030,7 +13065,7 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     }
     snprintf(rr, sizeof rr, "r%d", d1);
     snprintf(cc, sizeof cc, "c%d", d1);
-    mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1, 1, 0, 0, NULL};
+    mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1, 1, 0, 0, NULL, NULL, NULL};
     mgi_cu_str_put(s, "%s  if (from%d == %d) {\n%s    [[maybe_unused]] const int r%d = ", in, d1, k, in, d1);
     if (fr > 1) mgi_cu_str_put(s, "(int)at%d[%d]", d1, mgi_cu_rows_in(K, o->in[k].id));
     else mgi_cu_str_put(s, "0");
@@ -13076,8 +13111,9 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
       return;
     }
   if (x->runs && mgi_cu_in_runs(K, t)) {
-    mgi_cu_str_put(x->runs, "%s  const auto u_%s = %s.template run<%d>(%s, c, n);\n", K->pad, name, leaf, x->run, r);
-    mgi_cu_str_put(s, "%sconst mg_num v%d_%s = u_%s.at(i);\n", in, depth, name, name);
+    const char *tag = x->tag[0] ? x->tag : "_";
+    mgi_cu_str_put(x->runs, "%s  const auto u%s%s = %s.template run<%d>(%s, %s, n);\n", K->pad, tag, name, leaf, x->run, r, x->first);
+    mgi_cu_str_put(s, "%sconst mg_num v%d_%s = u%s%s.at(i);\n", in, depth, name, tag, name);
     return;
   }
   if (leaf[0]) {
@@ -13089,6 +13125,11 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = %s.at(%s, %s);\n", in, depth, name, leaf, r, c);
     if (x->width == 2 && !one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = %s.at(%s%s, %s%s);\n", in, depth, name, leaf, r, x->down ? " + 1" : "", c, x->down ? "" : " + 1");
   } else if (!mgi_cu_pointwise(K, o) && row->moves) {
+    const int part = x->runs ? mgi_cu_abreast(K, t) : 0;
+    if (part && part % x->run == 0) {
+      mgi_cu_abreast_value(K, s, x, t, in);
+      return;
+    }
     mgi_cu_moved(K, s, x, t, in, 'v', r, c);
     const char *first = x->down ? r : c;
     snprintf(next, sizeof next, "(%s + 1 < %d ? %s + 1 : %s)", first, x->down ? v->rows : v->cols, first, first);
@@ -13116,7 +13157,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
 MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width, uint32_t of) {
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
   const char *name = mgi_cu_tname(K->b, t);
-  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width ? width : 1, width < 0, 0, NULL};
+  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width ? width : 1, width < 0, 0, NULL, NULL, NULL};
   if (!done) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
     return;
@@ -13148,13 +13189,20 @@ MGI_FN int mgi_cu_direct_loads(const mgi_cu_kernel *K) {
   }
   return loads;
 }
+/* 1 if x is as wide as t, or as the parts of a concat that is. */
+MGI_FN int mgi_cu_in_part(const mgi_cu_kernel *K, uint32_t x, uint32_t t) {
+  if (K->v[x].cols == K->v[t].cols) return 1;
+  for (uint32_t c = 1; c < K->b->n_tensors && K->v[x].cols < K->v[t].cols; c++)
+    if (K->v[c].cols > K->v[x].cols && mgi_cu_abreast(K, c) == K->v[x].cols && mgi_cu_in_part(K, c, t)) return 1;
+  return 0;
+}
 /* How many neighbours of a row of t are read of device memory at once: 16 bytes of the narrowest type; 0: none is, or what lies in
    shared memory is read beside. */
 MGI_FN int mgi_cu_run_of(const mgi_cu_kernel *K, uint32_t t) {
   int run = 0;
   if (!mgi_cu_direct_loads(K)) return 0;
   for (uint32_t x = 1; x < K->b->n_tensors; x++) {
-    if (!mgi_cu_in_runs(K, x) || K->v[x].cols != K->v[t].cols) continue;
+    if (!mgi_cu_in_runs(K, x) || !mgi_cu_in_part(K, x, t)) continue;
     const int of = 16 / mg_dtype_bytes(mgi_cu_load_type(K, K->b->tensors[x].op));
     if (of > run) run = of;
   }
@@ -13165,7 +13213,7 @@ MGI_FN int mgi_cu_run_of(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int mgi_cu_lambda_of_runs(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int run) {
   mgi_cu_str runs = {NULL, 0, 0, 0}, one = {NULL, 0, 0, 0};
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
-  mgi_cu_context x = {done, "r", "c", 0, K->v[t].rows, K->v[t].cols, 0, 1, 0, run, &runs};
+  mgi_cu_context x = {done, "r", "c", 0, K->v[t].rows, K->v[t].cols, 0, 1, 0, run, &runs, "c", ""};
   if (!done) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
   else mgi_cu_value(K, &one, &x, t);
   if (runs.n) {

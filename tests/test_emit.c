@@ -865,8 +865,19 @@ static void test_runs(void **state) {
     {8, "program h\nsym n in 1..64\ninput X : f16[3, n]\ninput Y : f16[n, 40]\nO = kernel grid=(x=ceil(n/16)) threads=32 {\n"
         "  x = load X {x->1}\n  o = relu(x)\n  store o {x->1}\n}\nP = kernel grid=(x=ceil(n/16)) threads=32 {\n"
         "  y = load Y {x->0}\n  p = relu(y)\n  store p {x->0}\n}\noutput O, P\n"},
+    /* parts side by side: read at one place, whichever it is of */
+    {8, "program i\ninput X : f16[9, 64]\ninput A : f16[9, 32]\ninput B : f16[9, 32]\ninput C : f16[64]\ninput S : f16[64]\nO = kernel grid=(x=2) threads=32 {\n"
+        "  x = load X {x->0}\n  a = load A {x->0}\n  b = load B {x->0}\n  c = load C {}\n  s = load S {}\n  h = concat(neg(b), a, dim=1)\n"
+        "  o = add(mul(x, c), mul(h, s))\n  store o {x->0}\n}\noutput O\n"},
+    {8, "program j\ninput A : bf16[6, 8]\ninput B : bf16[6, 8]\nO = kernel grid=(x=2) threads=32 {\n  a = load A {x->0}\n  b = load B {x->0}\n"
+        "  h = concat(a, exp(b), dim=1)\n  k = concat(b, a, dim=1)\n  o = concat(h, k, dim=1)\n  store o {x->0}\n}\noutput O\n"},
+    {4, "program k\ninput A : f32[5, 12]\ninput B : f32[5, 12]\nO = kernel grid=(x=3) threads=32 {\n  a = load A {x->0}\n  b = load B {x->0}\n"
+        "  o = sub(concat(a, sqr(b), dim=1), concat(b, a, dim=1))\n  store o {x->0}\n}\noutput O\n"},
+    {0, "program l\ninput A : f16[5, 12]\ninput B : f16[5, 12]\nO = kernel grid=(x=3) threads=32 {\n  a = load A {x->0}\n  b = load B {x->0}\n"
+        "  o = concat(a, sqr(b), dim=1)\n  store o {x->0}\n}\noutput O\n"},
   };
-  static const struct { int form; const char *line, *by; } wrong[] = { /* another row; another place */
+  static const struct { int form; const char *line, *by; } wrong[] = { /* another row; another place; the other part */
+    {8, " == 0 ? v1_", " != 0 ? v1_"}, {8, " = c / 32,", " = c / 64,"}, {8, " = c % 32;", " = c % 16;"},
     {1, "g_c.at(r, 0)", "g_c.at(0, 0)"}, {0, "u_x.at(i)", "u_x.at(0)"}, {0, "g_h.template run<8>(r,", "g_h.template run<8>(0,"},
     {3, "u_h.at(i)", "u_h.at(7)"},
   };
