@@ -9451,16 +9451,44 @@ MGI_FN const char *mgi_se_edge_name(mgi_se_edging *E, char room[32]) {
   while (mg_find(E->p, room).id);
   return room;
 }
+/* What moves `in` so, which is there once; its name is fresh. */
+MGI_FN mg_tensor mgi_se_edge_moved(mgi_se_edging *E, mg_opcode code, const mg_attr *A, mg_tensor in) {
+  char room[32];
+  for (uint32_t k = 1; k < E->core->n_ops; k++) {
+    const mg_op_node *o = &E->core->ops[k];
+    if (o->code != code || o->in[0].id != in.id || !mgi_se_same_shape(&o->attr.shape, &A->shape)) continue;
+    if (o->attr.dim == A->dim && o->attr.from == A->from && o->attr.n == A->n) return o->out[0];
+  }
+  return mg_named(E->core, mg_apply(E->core, code, A, 1, &in), mgi_se_edge_name(E, room));
+}
+/* `as`, of another shape than `want`.  Of a slice of the last dimension, which `want` takes apart, as the same slice of what it is
+   of, taken apart so: heads of one product's columns are addresses in it. */
+MGI_FN mg_tensor mgi_se_edge_reshaped(mgi_se_edging *E, mg_tensor as, const mg_shape *want) {
+  const mg_op_node *o = &E->core->ops[mg_tensor_of(E->core, as)->op];
+  const mg_shape *own = &mg_tensor_of(E->core, as)->shape;
+  const int last = own->rank - 1;
+  int64_t inner = 1;
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  A.shape = *want;
+  int alike = o->code == MG_OP_SLICE && last >= 0 && o->attr.dim == last && want->rank > own->rank;
+  for (int d = 0; d < last && alike; d++) alike = own->dim[d] == want->dim[d];
+  for (int d = last + 1; d < want->rank && alike; d++) inner *= want->dim[d];
+  mg_tensor of = alike ? o->in[0] : as;
+  const int64_t all = mg_tensor_of(E->core, of)->shape.dim[last < 0 ? 0 : last], from = o->attr.from;
+  if (!alike || from % inner || all % inner) return mgi_se_edge_moved(E, MG_OP_RESHAPE, &A, as);
+  A.shape.dim[last] = all / inner;
+  of = mgi_se_edge_moved(E, MG_OP_RESHAPE, &A, of);
+  memset(&A, 0, sizeof A);
+  A.dim = last, A.from = from / inner, A.n = want->dim[last];
+  return mgi_se_edge_moved(E, MG_OP_SLICE, &A, of);
+}
 /* Tensor t of the program in its own shape. */
 MGI_FN mg_tensor mgi_se_edge_whole(mgi_se_edging *E, mg_tensor t) {
   const mg_shape *want = &E->p->tensors[t.id].shape;
   const mg_tensor as = E->as[t.id];
-  char room[32];
-  mg_attr A;
   if (mgi_se_same_shape(&mg_tensor_of(E->core, as)->shape, want)) return as;
-  memset(&A, 0, sizeof A);
-  A.shape = *want;
-  if (!E->whole[t.id].id) E->whole[t.id] = mg_named(E->core, mg_apply(E->core, MG_OP_RESHAPE, &A, 1, &as), mgi_se_edge_name(E, room));
+  if (!E->whole[t.id].id) E->whole[t.id] = mgi_se_edge_reshaped(E, as, want);
   return E->whole[t.id];
 }
 /* 1: operator o may take its operands as they are, which attribute is then *A. */
@@ -9516,6 +9544,13 @@ MGI_FN int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_a
   }
   return 1;
 }
+/* How many reshapes of g are of slices. */
+MGI_FN int mgi_se_reshaped_slices(const mg_graph *g) {
+  int n = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    n += g->ops[k].code == MG_OP_RESHAPE && g->ops[g->tensors[g->ops[k].in[0].id].op].code == MG_OP_SLICE;
+  return n;
+}
 /* 0: there is nothing to be gained, or no memory. */
 MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   mgi_se_edging E;
@@ -9570,7 +9605,8 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
     if (good) mg_output(E.core, t);
   }
   for (uint32_t k = 1; good && k < E.core->n_ops; k++) left += E.core->ops[k].code == MG_OP_RESHAPE;
-  good = good && moved && left < moves && mg_check(E.core, &e) == MG_OK; /* where none moved, the cuts are there already */
+  const int turned = good && mgi_se_reshaped_slices(E.core) < mgi_se_reshaped_slices(p);
+  good = good && (moved || turned) && left < moves + turned && mg_check(E.core, &e) == MG_OK; /* where none moved, the cuts are there already */
   for (uint32_t k = 0; k < p->n_in && good; k++) {
     in[k] = mg_input_like(out->p, &p->tensors[p->in[k].id], NULL);
     if (first[k]) in[k] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &first[k]->attr, 1, &in[k]), p->tensors[first[k]->out[0].id].name);

@@ -389,6 +389,9 @@ static void slices_are_addresses(void **state) {
     {1.95, 2, "program gated\ninput T : f16[64, 2048]\nA = slice(T, dim=1, from=0, n=1024)\nB = slice(T, dim=1, from=1024, n=1024)\nO = mul(silu(A), B)\noutput O\n"},
     {3, 2, "program heads\ninput T : f16[64, 1024]\nQ = transpose(reshape(slice(T, dim=1, from=0, n=512), [64, 8, 64]), [1, 0, 2])\n"
            "K = transpose(reshape(slice(T, dim=1, from=512, n=512), [64, 8, 64]), [1, 2, 0])\nO = matmul(Q, K)\noutput O\n"},
+    {1.95, 3, "program halves\ninput T : f16[8, 1536]\ninput c : f16[64]\ninput s : f16[64]\nH = slice(T, dim=1, from=1024, n=256)\nA = reshape(H, [8, 4, 1, 64])\n"
+              "B = slice(A, dim=3, from=0, n=32)\nC = slice(reshape(H, [8, 4, 1, 64]), dim=3, from=32, n=32)\n"
+              "O = add(mul(A, c), mul(concat(neg(C), B, dim=3), s))\noutput O\n"}, /* a slice's heads are slices of heads */
   };
   (void)state;
   for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
