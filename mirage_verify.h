@@ -4573,7 +4573,8 @@ MGI_FN uint64_t mgi_cert_sum(const char *s, size_t n) { /* every step is a bijec
   return mgi_ff_mix(h);
 }
 
-#define MGI_CERT_HEAD "mirage certificate 3\n" /* 1: the random numbers did not depend on the graphs; 2: not on all bits of them */
+/* 1: the random numbers did not depend on the graphs; 2: not on all bits of them; 3: graphs stood at their sizes alone. */
+#define MGI_CERT_HEAD "mirage certificate 4\n"
 
 /* Text that grows. */
 typedef struct mgi_cert_text { char *s; size_t n, cap; int bad; } mgi_cert_text;
@@ -4738,17 +4739,80 @@ MGI_FN void mgi_cert_picks(mgi_cert_text *t, const mg_graph *a, const mg_graph *
     mgi_cert_add(t, "%s%s\n", p->input >= 0 ? ", any rows" : "", p->output >= 0 ? ", of what is equal" : "");
   }
 }
+/* The member of a family that stands in a certificate: each symbol is at its most.  The caller's. */
+MGI_FN mg_status mgi_cert_member(const mg_graph *family, mg_graph **out, mg_error *e) {
+  int64_t most[MG_MAX_SYMBOLS];
+  mg_graph *member = NULL;
+  for (uint32_t k = 0; k < family->n_symbols; k++) most[k] = family->symbol[k].most;
+  *out = NULL;
+  mg_status s = mg_at(family, most, &member, e);
+  if (s == MG_OK) s = mg_resize(member, NULL, NULL, out, e); /* without the symbols' names: its classes have them again */
+  mg_graph_free(member);
+  return s;
+}
+/* The text of graph `which` with these classes as symbols, each 1 to its extent as written; written: its text without.
+   NULL where that is no family, or where the text's member is another graph. */
+MGI_FN char *mgi_cert_family(const mg_parallel *p, int which, const uint8_t *chosen, const char *written) {
+  const mg_graph *g = p->level[p->first[which]].g;
+  mg_graph *named = NULL, *family = NULL, *again = NULL, *member = NULL;
+  char *text = NULL, *same = NULL, name[16];
+  mg_error e;
+  int holds = mg_resize(g, NULL, NULL, &named, &e) == MG_OK;
+  for (int c = 0; c < p->n && holds; c++) {
+    if (!chosen[c]) continue;
+    const char *called = mgi_every_name(p, p->level[p->first[0]].g, c, name);
+    const uint32_t is = mg_symbol_new(named, called, 1, p->extent[c]);
+    for (uint32_t k = 0; k < g->n_in; k++)
+      for (int d = 0; d < MG_MAX_RANK; d++)
+        if (p->in[k][d] == c) mg_symbol_input(named, named->in[k], d, is);
+  }
+  holds = holds && named->root->err.status == MG_OK && mg_family_of(g, named, &family, &e) == MG_OK;
+  holds = holds && mg_print(family, &text, &e) == MG_OK;
+  holds = holds && mg_parse(text, strlen(text), "certificate", NULL, &again, &e) == MG_OK;
+  holds = holds && mgi_cert_member(again, &member, &e) == MG_OK && mg_print(member, &same, &e) == MG_OK;
+  holds = holds && !strcmp(same, written);
+  if (!holds) mg_string_free(text), text = NULL;
+  mg_string_free(same);
+  mg_graph_free(named), mg_graph_free(family), mg_graph_free(again), mg_graph_free(member);
+  return text;
+}
+/* Puts both graphs' texts in symbols, a class each as far as there are such families: a line says at which sizes they are
+   the graphs that were compared.  What is no symbol stays as written. */
+MGI_FN mg_status mgi_cert_symbols(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, char *text[2], mg_error *e) {
+  uint8_t chosen[MG_MAX_CLASSES] = {0};
+  mg_parallel p;
+  int many = 0;
+  char name[16], *best[2] = {NULL, NULL};
+  mg_status s = mg_parallel_of(a, b, &p, e);
+  if (s != MG_OK) return s;
+  for (int c = 0; c < p.n && many < MG_MAX_SYMBOLS; c++) {
+    char *found[2] = {NULL, NULL};
+    chosen[c] = 1;
+    for (int k = 0; k < 2 && (!k || found[0]); k++) found[k] = mgi_cert_family(&p, k, chosen, text[k]);
+    const int both = found[0] && found[1];
+    for (int k = 0; k < 2; k++) {
+      mg_string_free(both ? best[k] : found[k]);
+      if (both) best[k] = found[k];
+    }
+    chosen[c] = (uint8_t)both, many += both;
+  }
+  for (int c = 0, n = 0; c < p.n; c++)
+    if (chosen[c]) mgi_cert_add(t, "%s %s = %lld", n++ ? "," : "instance", mgi_every_name(&p, a, c, name), (long long)p.extent[c]);
+  if (many) mgi_cert_add(t, "\n");
+  for (int k = 0; k < 2 && many; k++) mg_string_free(text[k]), text[k] = best[k];
+  mg_parallel_free(&p);
+  return MG_OK;
+}
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e) {
   *text = NULL;
   if (r->verdict != MG_EQUAL) return mg_fail(e, MG_NOT_FOUND, "mg_certificate", "the verdict is %s: %s", mg_verdict_name(r->verdict), r->reason);
-  char *ta = NULL, *tb = NULL;
+  char *of[2] = {NULL, NULL};
   mgi_cert_text t;
   mg_rest R;
   memset(&t, 0, sizeof t), memset(&R, 0, sizeof R);
   mg_status s = r->picks ? mg_rest_of(a, b, &R, e) : MG_OK;
   const mg_graph *x = R.g[0] ? R.g[0] : a, *y = R.g[1] ? R.g[1] : b; /* what was compared */
-  if (s == MG_OK) s = mg_print(a, &ta, e);
-  if (s == MG_OK) s = mg_print(b, &tb, e);
+  for (int k = 0; k < 2 && s == MG_OK; k++) s = mg_print(k ? b : a, &of[k], e);
   if (s == MG_OK) {
     mgi_cert_add(&t, MGI_CERT_HEAD "verdict %s\n", mg_verdict_name(r->verdict));
     if (r->log2_delta < 0) mgi_cert_add(&t, "delta 2^%.2f\n", mgi_cert_up(r->log2_delta, 100));
@@ -4762,18 +4826,19 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
     if (s == MG_OK && r->pieces) s = mgi_cert_pieces(&t, x, y, r, e);
     if (s == MG_OK && r->values) s = mgi_cert_values(&t, x, y, r, e);
     if (s == MG_OK && r->picks) mgi_cert_picks(&t, a, b, &R);
+    if (s == MG_OK && r->classes && !r->picks && !a->n_symbols) s = mgi_cert_symbols(&t, a, b, of, e);
   }
   if (s == MG_OK) {
-    mgi_cert_add(&t, "first %zu\n", strlen(ta));
-    mgi_cert_put(&t, ta, strlen(ta));
-    mgi_cert_add(&t, "second %zu\n", strlen(tb));
-    mgi_cert_put(&t, tb, strlen(tb));
+    for (int k = 0; k < 2; k++) {
+      mgi_cert_add(&t, "%s %zu\n", k ? "second" : "first", strlen(of[k]));
+      mgi_cert_put(&t, of[k], strlen(of[k]));
+    }
     if (!t.bad) mgi_cert_add(&t, "sum %016llx\n", (unsigned long long)mgi_cert_sum(t.s, t.n));
     if (t.bad) s = mg_fail(e, MG_NO_MEMORY, "mg_certificate", "no memory for the text");
   }
   if (s == MG_OK) *text = t.s;
   else free(t.s);
-  mg_string_free(ta), mg_string_free(tb);
+  mg_string_free(of[0]), mg_string_free(of[1]);
   mg_rest_free(&R);
   return s;
 }
@@ -4808,8 +4873,9 @@ MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c
   size_t n = 0, head = strlen(MGI_CERT_HEAD);
   char tail[32], num[40];
   uint64_t size;
+  int members = 0;
   g[0] = g[1] = NULL;
-  if (len < head || memcmp(text, MGI_CERT_HEAD, head)) return mg_fail(e, MG_BAD_INPUT, where, "expected the first line 'mirage certificate 3'");
+  if (len < head || memcmp(text, MGI_CERT_HEAD, head)) return mg_fail(e, MG_BAD_INPUT, where, "expected the first line 'mirage certificate 4': of an earlier version, make it anew");
   if (len < head + 21) return mg_fail(e, MG_BAD_INPUT, where, "it is cut off");
   snprintf(tail, sizeof tail, "sum %016llx\n", (unsigned long long)mgi_cert_sum(text, len - 21));
   if (memcmp(text + len - 21, tail, 21)) return mg_fail(e, MG_BAD_INPUT, where, "damaged: the sum in the last line is not that of the text");
@@ -4830,6 +4896,7 @@ MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c
   c->full_size = !mgi_cert_line(&at, end, "extents", &n);
   while (at < end && memcmp(at, "first ", end - at < 6 ? (size_t)(end - at) : 6)) { /* rechecked below */
     const char *stop = (const char *)memchr(at, '\n', (size_t)(end - at));
+    members = end - at > 9 && !memcmp(at, "instance ", 9);
     at = stop ? stop + 1 : end;
   }
   mg_status status = MG_OK;
@@ -4837,6 +4904,10 @@ MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c
     s = at < end ? mgi_cert_line(&at, end, k ? "second" : "first", &n) : NULL;
     if (!mgi_cert_number(s, n, &size) || size > (uint64_t)(end - at)) status = mg_fail(e, MG_BAD_INPUT, where, "expected the %s program and its size", k ? "second" : "first");
     else if ((status = mg_parse(at, (size_t)size, k ? "certificate, second program" : "certificate, first program", NULL, &g[k], e)) == MG_OK) at += size;
+    mg_graph *family = g[k];
+    if (status != MG_OK || !members) continue;
+    status = mgi_cert_member(family, &g[k], e);
+    mg_graph_free(family);
   }
   if (status != MG_OK) {
     mg_graph_free(g[0]), mg_graph_free(g[1]);
