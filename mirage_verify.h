@@ -151,7 +151,10 @@
      differ at some extents if and only if they do there.  Beside it, as a guard of the analysis, runs one test each at unlike
      extents and at one extent for all, every axis cutting three times, unevenly where the builder can.  Where there is no
      class, a guard objects, or the verdict is not EQUAL, all elements are tested at the extents as written, and nothing is
-     said about others.  A certificate lists the classes, their dimensions and their axes; a recheck finds them anew.
+     said about others.  A certificate lists the classes, their dimensions and their axes; a recheck finds them anew.  It
+     prints both graphs as families with the classes as symbols, and says at which sizes they are those compared: a recheck
+     takes these members, and makes the families of them anew.  A class that the text form has no family of (cut twice, say),
+     and what has picks, stays as written.
 
    PIECES
      Theorem D (a program in pieces).  Let both graphs be defined at all real inputs, every operator of both, by facts
@@ -682,9 +685,9 @@ void mg_verify_input_index(const mg_graph *a, const mg_graph *b, uint64_t seed, 
 
 /* --------------------------------------------------------------------------------------------- >>certificate */
 
-/* The text of a certificate for EQUAL: both graphs, the classes for all of whose extents it is, what was shown of their domains, the seed, and either primes, tests, the
-   quantities of the bound, delta and the theorem, or the derivation of a proof.  MG_NOT_FOUND for the other verdicts.
-   Free it with mg_string_free. */
+/* The text of a certificate for EQUAL: both graphs, in the symbols of the classes for all of whose extents it is; what was shown
+   of their domains, the seed, and either primes, tests, the quantities of the bound, delta and the theorem, or the derivation of
+   a proof.  MG_NOT_FOUND for the other verdicts.  Free it with mg_string_free. */
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e);
 /* Rechecks from the text alone: runs the tests, or the derivation, again and compares every line; then as many tests with a seed
    of the operating system's (r->salt), which whoever made the certificate cannot have tried.  MG_BAD_INPUT if the text is
@@ -693,7 +696,8 @@ mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r
 /* The same with the threads, limits, stop and progress of `how` (may be NULL); its other members do not count.
    MG_UNSUPPORTED if they ended the tests. */
 mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e);
-/* The two graphs that a certificate speaks of, not rechecked: mg_graph_equal holds them against one's own.  The caller's. */
+/* The two graphs that a certificate speaks of, not rechecked, at the sizes that were given: mg_graph_equal holds them against
+   one's own.  The caller's. */
 mg_status mg_certificate_graphs(const char *text, size_t len, mg_graph **a, mg_graph **b, mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>axioms
@@ -4776,13 +4780,21 @@ MGI_FN char *mgi_cert_family(const mg_parallel *p, int which, const uint8_t *cho
   mg_graph_free(named), mg_graph_free(family), mg_graph_free(again), mg_graph_free(member);
   return text;
 }
-/* Puts both graphs' texts in symbols, a class each as far as there are such families: a line says at which sizes they are
-   the graphs that were compared.  What is no symbol stays as written. */
+/* A line of the extents of the classes that are symbols, or of those that are not. */
+MGI_FN void mgi_cert_sizes(mgi_cert_text *t, const mg_parallel *p, const mg_graph *a, const uint8_t *chosen, int symbols, const char *what) {
+  char name[16];
+  int n = 0;
+  for (int c = 0; c < p->n; c++)
+    if (chosen[c] == symbols) mgi_cert_add(t, "%s %s = %lld", n++ ? "," : what, mgi_every_name(p, a, c, name), (long long)p->extent[c]);
+  if (n) mgi_cert_add(t, "\n");
+}
+/* Puts both graphs' texts in symbols, a class each as far as the text form has such families: one line says at which sizes
+   they are the graphs that were compared, one what stays as written (a class that is cut twice, say). */
 MGI_FN mg_status mgi_cert_symbols(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, char *text[2], mg_error *e) {
   uint8_t chosen[MG_MAX_CLASSES] = {0};
   mg_parallel p;
   int many = 0;
-  char name[16], *best[2] = {NULL, NULL};
+  char *best[2] = {NULL, NULL};
   mg_status s = mg_parallel_of(a, b, &p, e);
   if (s != MG_OK) return s;
   for (int c = 0; c < p.n && many < MG_MAX_SYMBOLS; c++) {
@@ -4796,9 +4808,8 @@ MGI_FN mg_status mgi_cert_symbols(mgi_cert_text *t, const mg_graph *a, const mg_
     }
     chosen[c] = (uint8_t)both, many += both;
   }
-  for (int c = 0, n = 0; c < p.n; c++)
-    if (chosen[c]) mgi_cert_add(t, "%s %s = %lld", n++ ? "," : "instance", mgi_every_name(&p, a, c, name), (long long)p.extent[c]);
-  if (many) mgi_cert_add(t, "\n");
+  mgi_cert_sizes(t, &p, a, chosen, 1, "instance");
+  mgi_cert_sizes(t, &p, a, chosen, 0, "as written");
   for (int k = 0; k < 2 && many; k++) mg_string_free(text[k]), text[k] = best[k];
   mg_parallel_free(&p);
   return MG_OK;
@@ -4896,7 +4907,7 @@ MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c
   c->full_size = !mgi_cert_line(&at, end, "extents", &n);
   while (at < end && memcmp(at, "first ", end - at < 6 ? (size_t)(end - at) : 6)) { /* rechecked below */
     const char *stop = (const char *)memchr(at, '\n', (size_t)(end - at));
-    members = end - at > 9 && !memcmp(at, "instance ", 9);
+    members |= end - at > 9 && !memcmp(at, "instance ", 9);
     at = stop ? stop + 1 : end;
   }
   mg_status status = MG_OK;
