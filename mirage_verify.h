@@ -175,7 +175,7 @@
      are hangs on nothing random, so if the graphs differ there is one certain piece that differs, and all has to pass
      for EQUAL.  Theorem C then gives the classes of the whole from equality at the extents as written; of the whole
      there is no guard beside.
-     The full tier takes a pair apart where one test of it, at the extents of EXTENTS, is more than 2^28 operations; and
+     The full tier takes a pair apart where one test of it, at the extents of EXTENTS, is more than 2^24 operations; and
      into two pieces or more where the whole is UNDECIDED or EQUAL_SAMPLED.
      Where a twin is missing, a piece is not EQUAL or much work at its own extents, or facts do not show that all is
      defined, the whole is tested, as without.  A certificate lists the pieces, and of each what a certificate of its
@@ -1264,12 +1264,29 @@ MGI_FN mg_status mgi_pair_map(void *user, mg_opcode op, mg_rational rc, const mg
   return MG_OK;
 }
 
+enum { MGI_WORD_BATCH = 64 };
+/* inverse[k] = 1 / y[k stride], of n words, by one inverse and products (Montgomery); 0 of what has none. */
+MGI_FN void mgi_word_inverses(const mg_modulus *M, const uint64_t *y, int64_t stride, int n, uint64_t *inverse) {
+  uint64_t product = 1;
+  for (int k = 0; k < n; k++) {
+    const uint64_t x = y[k * stride];
+    inverse[k] = product;
+    if (x && !(x >> 62)) product = mgi_mulmod(M, product, x);
+  }
+  product = mgi_invmod(M, product);
+  for (int k = n; k-- > 0;) {
+    const uint64_t x = y[k * stride];
+    const int has = x && !(x >> 62);
+    inverse[k] = has ? mgi_mulmod(M, product, inverse[k]) : 0;
+    if (has) product = mgi_mulmod(M, product, x);
+  }
+}
 MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   const mg_field *F = (const mg_field *)user;
   const mg_modulus *M = &F->mp;
   const mg_op_info *row = mg_op_row(op);
   mg_fv c = row->attr == MG_ATTR_RAT ? mg_ff_const(F, rc) : mgi_fv(0, 0, 0);
-  uint64_t zero = 0, last = 0, inverse = 0; /* inverse is 1/last */
+  uint64_t zero = 0, last = 0, inverse = 0, of_row[MGI_WORD_BATCH]; /* inverse is 1/last */
   int64_t at[MG_MAX_RANK] = {0};
   int r = out->shape.rank;
   if (!row->elementwise) return MG_UNSUPPORTED;
@@ -1277,9 +1294,11 @@ MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg
     uint64_t *o = (uint64_t *)out->data + mgi_ff_row_offset(out, at, r - 1);
     const uint64_t *a = (const uint64_t *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1);
     const uint64_t *b = row->n_in > 1 ? (const uint64_t *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : &zero;
-    int64_t sa = in[0].stride[r - 1], sb = row->n_in > 1 ? in[1].stride[r - 1] : 0, so = out->stride[r - 1];
-    for (int64_t k = 0; k < out->shape.dim[r - 1]; k++, a += sa, b += sb, o += so) {
+    int64_t sa = in[0].stride[r - 1], sb = row->n_in > 1 ? in[1].stride[r - 1] : 0, so = out->stride[r - 1], n = out->shape.dim[r - 1];
+    for (int64_t k = 0; k < n; k++, a += sa, b += sb, o += so) {
       uint64_t x = *a, y = *b;
+      if (op == MG_OP_DIV && sb && k % MGI_WORD_BATCH == 0)
+        mgi_word_inverses(M, b, sb, n - k < MGI_WORD_BATCH ? (int)(n - k) : (int)MGI_WORD_BATCH, of_row);
       if (!((x | y) >> 62) && !(c.flags & MG_FV_UNDEF)) switch (op) {
           case MG_OP_ADD: *o = mgi_addmod(M, x, y); continue;
           case MG_OP_SUB: *o = mgi_submod(M, x, y); continue;
@@ -1288,8 +1307,8 @@ MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg
           case MG_OP_SCALE: *o = mgi_mulmod(M, x, c.p); continue;
           case MG_OP_DIV:
             if (!y) break;
-            if (y != last) last = y, inverse = mgi_invmod(M, y);
-            *o = mgi_mulmod(M, x, inverse);
+            if (!sb && y != last) last = y, inverse = mgi_invmod(M, y);
+            *o = mgi_mulmod(M, x, sb ? of_row[k % MGI_WORD_BATCH] : inverse);
             continue;
           default: break;
         }
@@ -4087,20 +4106,69 @@ MGI_FN mg_status mgi_verify_every(const mg_graph *a, const mg_graph *b, const mg
 
 /* ------------------------------------------------------------------------------------------------ >>pieces
    Theorem D.  Kernel-level tensors of both graphs are twins where their names, types and shapes are the same; inputs
-   and outputs are by their places.  Which names stand for the same values nobody has to believe: the tests say it. */
+   and outputs are by their places.  Where no names are, and the whole is much work, those are twins that have the same
+   values at reduced sizes.  Which stand for the same values nobody has to believe: the tests say it. */
 
 /* Twin `id` of the first graph as a function of those that either graph takes it from, in both.  like: an earlier piece
    that is the same pair, or -1. */
 typedef struct mgi_piece { mg_graph *g[2]; uint32_t id; int like; } mgi_piece;
 
-enum { MGI_PIECES_WORK = 1 << 28 }; /* scalar operations of one test of the whole: what takes less is not taken apart */
+/* Scalar operations of one test: a whole of less is not taken apart, a piece of more is not tested at its own extents. */
+enum { MGI_PIECES_WORK = 1 << 24, MGI_PIECE_WORK = 1 << 28 };
 
 MGI_FN void mgi_pieces_free(mgi_piece *x, int n) {
   for (int k = 0; k < n; k++) mg_graph_free(x[k].g[0]), mg_graph_free(x[k].g[1]);
   free(x);
 }
+/* mark[t]: a hash of the values of kernel-level tensor t of g, computed from the inputs; 0: it has none. */
+MGI_FN void mgi_pieces_marks(const mg_graph *g, const mg_field *F, uint64_t *mark) {
+  const mg_domain d = mgi_domain_word(F);
+  void *in[MG_MAX_IN] = {NULL};
+  mg_error e;
+  int good = 1;
+  for (uint32_t k = 0; k < g->n_in && good; k++) {
+    const int64_t n = mgi_trial_elements(g, g->in[k]);
+    in[k] = malloc((size_t)n * sizeof(uint64_t));
+    good = in[k] != NULL;
+    if (good) mgi_ff_draw_row(&F->mp, mgi_ff_hash(F->order, k, 7), 0, n, (uint64_t *)in[k]);
+  }
+  for (uint32_t t = 1; t < g->n_tensors && good; t++) {
+    mg_graph *one = NULL;
+    mg_tensor want;
+    want.id = t;
+    if (!g->tensors[t].op || mg_piece_of(g, (int)g->n_in, g->in, want, &one, &e) != MG_OK) continue;
+    const int64_t n = mgi_trial_elements(g, want);
+    uint64_t *value = (uint64_t *)malloc((size_t)n * sizeof *value), sum = 1;
+    void *out[1] = {value};
+    if (value && mg_eval(one, &d, (const void *const *)in, out, &e) == MG_OK) {
+      for (int64_t i = 0; i < n; i++) sum = mgi_ff_hash(sum, value[i], 0);
+      mark[t] = sum ? sum : 1;
+    }
+    free(value);
+    mg_graph_free(one);
+  }
+  for (uint32_t k = 0; k < g->n_in; k++) free(in[k]);
+}
+/* Twins by their values at reduced sizes. */
+MGI_FN void mgi_pieces_alike(const mg_graph *a, const mg_graph *b, uint32_t *twin, uint32_t *back) {
+  const mg_graph *const g[2] = {a, b};
+  mg_graph *small[2] = {NULL, NULL};
+  mg_field F;
+  uint64_t *mark = (uint64_t *)calloc((size_t)a->n_tensors + b->n_tensors, sizeof *mark);
+  int good = mark && mgi_wide_resized(g, MGI_EVERY_CONTRACTED, NULL, small) && mg_field_large(1, 1, &F) == MG_OK;
+  const mg_graph *const h[2] = {small[0], small[1]};
+  good = good && h[0]->n_tensors == a->n_tensors && h[1]->n_tensors == b->n_tensors && mgi_wide_work(h) <= MGI_EVERY_WORK;
+  for (int k = 0; k < 2 && good; k++) mgi_pieces_marks(h[k], &F, mark + (k ? a->n_tensors : 0));
+  for (uint32_t t = 1; t < a->n_tensors && good; t++)
+    for (uint32_t s = 1; s < b->n_tensors && mark[t] && !twin[t]; s++)
+      if (!back[s] && mark[t] == mark[a->n_tensors + s] && mgi_signature_same(&a->tensors[t], &b->tensors[s])) twin[t] = s, back[s] = t;
+  mg_graph_free(small[0]), mg_graph_free(small[1]);
+  free(mark);
+}
 /* twin[t]: the tensor of b that is t's twin, or 0; back[]: of a.  0 if places and names contradict each other. */
 MGI_FN int mgi_pieces_twins(const mg_graph *a, const mg_graph *b, uint32_t *twin, uint32_t *back) {
+  const mg_graph *const both[2] = {a, b};
+  int named = 0;
   for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
     const uint32_t t = k < a->n_in ? a->in[k].id : a->out[k - a->n_in].id;
     const uint32_t s = k < a->n_in ? b->in[k].id : b->out[k - a->n_in].id;
@@ -4111,8 +4179,9 @@ MGI_FN int mgi_pieces_twins(const mg_graph *a, const mg_graph *b, uint32_t *twin
     for (uint32_t s = 1; s < b->n_tensors && !twin[t]; s++) {
       const mg_tensor_info *x = &a->tensors[t], *y = &b->tensors[s];
       if (back[s] || !x->op || !y->op || strcmp(x->name, y->name) || !mgi_signature_same(x, y)) continue;
-      twin[t] = s, back[s] = t;
+      twin[t] = s, back[s] = t, named++;
     }
+  if (!named && mgi_wide_work(both) > MGI_PIECES_WORK) mgi_pieces_alike(a, b, twin, back);
   return 1;
 }
 /* Marks in stop[], by the first graph's tensors, the twins from which operator `op` takes what it needs; of[]: the
@@ -4211,7 +4280,7 @@ MGI_FN mg_status mgi_piece_verify(const mgi_piece *x, const mg_verify_config *c,
   }
   mg_status s = mgi_verify_every(g[0], g[1], c, root, deadline, &shown, r, e);
   if (s != MG_OK || shown) return s;
-  if (mgi_wide_work(g) <= MGI_PIECES_WORK) return mgi_verify_sizes(g[0], g[1], c, root, deadline, 1, r, e);
+  if (mgi_wide_work(g) <= MGI_PIECE_WORK) return mgi_verify_sizes(g[0], g[1], c, root, deadline, 1, r, e);
   mgi_report_begin(r, c, root);
   return MG_OK;
 }
