@@ -291,7 +291,7 @@ typedef struct mg_modulus {
   uint64_t m;
   uint64_t mu;   /* floor(2^2n / m) */
   uint64_t v;    /* floor((2^64 - 1) / m) */
-  uint64_t r64;  /* 2^64 mod m */
+  uint64_t w;    /* floor((2^128 - 1) / (m 2^(64-n))) - 2^64 */
   int n;         /* bits of m */
 } mg_modulus;
 
@@ -371,27 +371,34 @@ MGI_FN void mgi_ff_draw_row(const mg_modulus *M, uint64_t key, uint64_t x, int64
   }
 }
 
-MGI_FN uint64_t mgi_addmod(const mg_modulus *M, uint64_t a, uint64_t b) {
-  uint64_t s = a + b;
-  return s >= M->m ? s - M->m : s;
+/* r, or r - m where that is not negative; without a branch, which would be guessed wrongly. */
+MGI_FN uint64_t mgi_less(uint64_t r, uint64_t m) {
+  const uint64_t less = r - m;
+  return less < r ? less : r;
 }
+MGI_FN uint64_t mgi_addmod(const mg_modulus *M, uint64_t a, uint64_t b) { return mgi_less(a + b, M->m); }
 MGI_FN uint64_t mgi_submod(const mg_modulus *M, uint64_t a, uint64_t b) { return a >= b ? a - b : a + (M->m - b); }
 /* a, b < m.  Barrett: the estimate of the quotient is at most 2 too small. */
 MGI_FN uint64_t mgi_mulmod(const mg_modulus *M, uint64_t a, uint64_t b) {
   mgi_u128 x = (mgi_u128)a * b;
   uint64_t est = (uint64_t)(((mgi_u128)(uint64_t)(x >> (M->n - 1)) * M->mu) >> (M->n + 1));
-  uint64_t r = (uint64_t)x - est * M->m;
-  while (r >= M->m) r -= M->m;
-  return r;
+  return mgi_less(mgi_less((uint64_t)x - est * M->m, M->m), M->m);
 }
 MGI_FN uint64_t mgi_mod64(const mg_modulus *M, uint64_t x) {
-  uint64_t r = x - (uint64_t)(((mgi_u128)x * M->v) >> 64) * M->m;
-  while (r >= M->m) r -= M->m;
-  return r;
+  return mgi_less(mgi_less(x - (uint64_t)(((mgi_u128)x * M->v) >> 64) * M->m, M->m), M->m);
 }
-/* Any 128-bit x. */
+/* (high 2^64 + low) mod d, d = m 2^(64-n), high < d (Moeller and Granlund, Improved division by invariant integers, 2011). */
+MGI_FN uint64_t mgi_mod_limb(const mg_modulus *M, uint64_t d, uint64_t high, uint64_t low) {
+  const mgi_u128 q = (mgi_u128)M->w * high + ((mgi_u128)high << 64 | low);
+  uint64_t r = low - ((uint64_t)(q >> 64) + 1) * d;
+  r += d & (0 - (uint64_t)(r > (uint64_t)q));
+  return mgi_less(r, d);
+}
+/* Any 128-bit x: of 2^(64-n) x, limb by limb. */
 MGI_FN uint64_t mgi_mod128(const mg_modulus *M, mgi_u128 x) {
-  return mgi_addmod(M, mgi_mulmod(M, mgi_mod64(M, (uint64_t)(x >> 64)), M->r64), mgi_mod64(M, (uint64_t)x));
+  const int s = 64 - M->n;
+  const uint64_t d = M->m << s, high = (uint64_t)(x >> 64), low = (uint64_t)x;
+  return mgi_mod_limb(M, d, mgi_mod_limb(M, d, high >> M->n, high << s | low >> M->n), low << s) >> s;
 }
 MGI_FN uint64_t mgi_powmod(const mg_modulus *M, uint64_t a, uint64_t k) {
   uint64_t r = 1;
@@ -963,7 +970,7 @@ MGI_FN mg_modulus mgi_modulus(uint64_t m) {
   for (M.n = 0; M.n < 64 && m >> M.n; M.n++) {}
   M.mu = (uint64_t)(((mgi_u128)1 << (2 * M.n)) / m);
   M.v = ~(uint64_t)0 / m;
-  M.r64 = (uint64_t)(((mgi_u128)1 << 64) % m);
+  M.w = (uint64_t)(~(mgi_u128)0 / (m << (64 - M.n)));
   return M;
 }
 
