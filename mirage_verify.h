@@ -387,7 +387,8 @@ MGI_FN uint64_t mgi_mulmod(const mg_modulus *M, uint64_t a, uint64_t b) {
 MGI_FN uint64_t mgi_mod64(const mg_modulus *M, uint64_t x) {
   return mgi_less(mgi_less(x - (uint64_t)(((mgi_u128)x * M->v) >> 64) * M->m, M->m), M->m);
 }
-/* (high 2^64 + low) mod d, d = m 2^(64-n), high < d (Moeller and Granlund, Improved division by invariant integers, 2011). */
+/* (high 2^64 + low) mod d, d = m 2^(64-n), high < d (Moeller and Granlund, Improved division by invariant
+   integers, 2011). */
 MGI_FN uint64_t mgi_mod_limb(const mg_modulus *M, uint64_t d, uint64_t high, uint64_t low) {
   const mgi_u128 q = (mgi_u128)M->w * high + ((mgi_u128)high << 64 | low);
   uint64_t r = low - ((uint64_t)(q >> 64) + 1) * d;
@@ -4120,7 +4121,7 @@ MGI_FN mg_status mgi_verify_every(const mg_graph *a, const mg_graph *b, const mg
    that is the same pair, or -1. */
 typedef struct mgi_piece { mg_graph *g[2]; uint32_t id; int like; } mgi_piece;
 
-/* Scalar operations of one test: a whole of less is not taken apart, a piece of more is not tested at its own extents. */
+/* Scalar operations of one test: a whole of less is not taken apart, a piece of more not tested at its own extents. */
 enum { MGI_PIECES_WORK = 1 << 24, MGI_PIECE_WORK = 1 << 28 };
 
 MGI_FN void mgi_pieces_free(mgi_piece *x, int n) {
@@ -4164,7 +4165,8 @@ MGI_FN void mgi_pieces_alike(const mg_graph *a, const mg_graph *b, uint32_t *twi
   uint64_t *mark = (uint64_t *)calloc((size_t)a->n_tensors + b->n_tensors, sizeof *mark);
   int good = mark && mgi_wide_resized(g, MGI_EVERY_CONTRACTED, NULL, small) && mg_field_large(1, 1, &F) == MG_OK;
   const mg_graph *const h[2] = {small[0], small[1]};
-  good = good && h[0]->n_tensors == a->n_tensors && h[1]->n_tensors == b->n_tensors && mgi_wide_work(h) <= MGI_EVERY_WORK;
+  good = good && h[0]->n_tensors == a->n_tensors && h[1]->n_tensors == b->n_tensors;
+  good = good && mgi_wide_work(h) <= MGI_EVERY_WORK;
   for (int k = 0; k < 2 && good; k++) mgi_pieces_marks(h[k], &F, mark + (k ? a->n_tensors : 0));
   for (uint32_t t = 1; t < a->n_tensors && good; t++)
     for (uint32_t s = 1; s < b->n_tensors && mark[t] && !twin[t]; s++)
@@ -4653,7 +4655,7 @@ MGI_FN uint64_t mgi_cert_sum(const char *s, size_t n) { /* every step is a bijec
   return mgi_ff_mix(h);
 }
 
-/* 1: the random numbers did not depend on the graphs; 2: not on all bits of them; 3: graphs stood at their sizes alone. */
+/* 1: the random numbers did not depend on the graphs; 2: not on all bits of them; 3: graphs stood at their sizes. */
 #define MGI_CERT_HEAD "mirage certificate 4\n"
 
 /* Text that grows. */
@@ -4826,7 +4828,7 @@ MGI_FN mg_status mgi_cert_member(const mg_graph *family, mg_graph **out, mg_erro
   for (uint32_t k = 0; k < family->n_symbols; k++) most[k] = family->symbol[k].most;
   *out = NULL;
   mg_status s = mg_at(family, most, &member, e);
-  if (s == MG_OK) s = mg_resize(member, NULL, NULL, out, e); /* without the symbols' names: its classes have them again */
+  if (s == MG_OK) s = mg_resize(member, NULL, NULL, out, e); /* forgets the symbols' names: classes have them again */
   mg_graph_free(member);
   return s;
 }
@@ -4857,7 +4859,8 @@ MGI_FN char *mgi_cert_family(const mg_parallel *p, int which, const uint8_t *cho
   return text;
 }
 /* A line of the extents of the classes that are symbols, or of those that are not. */
-MGI_FN void mgi_cert_sizes(mgi_cert_text *t, const mg_parallel *p, const mg_graph *a, const uint8_t *chosen, int symbols, const char *what) {
+MGI_FN void mgi_cert_sizes(mgi_cert_text *t, const mg_parallel *p, const mg_graph *a, const uint8_t *chosen,
+                           int symbols, const char *what) {
   char name[16];
   int n = 0;
   for (int c = 0; c < p->n; c++)

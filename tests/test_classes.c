@@ -268,8 +268,8 @@ static void every_graph(void **s) {
 
 /* ---- verdicts and certificates */
 
-/* Each class is a symbol of both graphs' text, unless axes cut it one after another, or it is one of both graphs alone: then it
-   stays as written. */
+/* Each class is a symbol of both graphs' text, unless axes cut it one after another, or it is none of the second graph
+   alone: then it stays as written. */
 static void printed_in_symbols(const mg_graph *a, const mg_graph *b, const char *text, const mg_verify_report *r) {
   mg_parallel P, own;
   mg_graph *of[2];
