@@ -151,7 +151,10 @@
      differ at some extents if and only if they do there.  Beside it, as a guard of the analysis, runs one test each at unlike
      extents and at one extent for all, every axis cutting three times, unevenly where the builder can.  Where there is no
      class, a guard objects, or the verdict is not EQUAL, all elements are tested at the extents as written, and nothing is
-     said about others.  A certificate lists the classes, their dimensions and their axes; a recheck finds them anew.
+     said about others.  A certificate lists the classes, their dimensions and their axes; a recheck finds them anew.  It
+     prints both graphs as families with the classes as symbols, and says at which sizes they are those compared: a recheck
+     takes these members, and makes the families of them anew.  A class that the text form has no family of (cut twice, say),
+     and what has picks, stays as written.
 
    PIECES
      Theorem D (a program in pieces).  Let both graphs be defined at all real inputs, every operator of both, by facts
@@ -172,7 +175,7 @@
      are hangs on nothing random, so if the graphs differ there is one certain piece that differs, and all has to pass
      for EQUAL.  Theorem C then gives the classes of the whole from equality at the extents as written; of the whole
      there is no guard beside.
-     The full tier takes a pair apart where one test of it, at the extents of EXTENTS, is more than 2^28 operations; and
+     The full tier takes a pair apart where one test of it, at the extents of EXTENTS, is more than 2^24 operations; and
      into two pieces or more where the whole is UNDECIDED or EQUAL_SAMPLED.
      Where a twin is missing, a piece is not EQUAL or much work at its own extents, or facts do not show that all is
      defined, the whole is tested, as without.  A certificate lists the pieces, and of each what a certificate of its
@@ -288,7 +291,7 @@ typedef struct mg_modulus {
   uint64_t m;
   uint64_t mu;   /* floor(2^2n / m) */
   uint64_t v;    /* floor((2^64 - 1) / m) */
-  uint64_t r64;  /* 2^64 mod m */
+  uint64_t w;    /* floor((2^128 - 1) / (m 2^(64-n))) - 2^64 */
   int n;         /* bits of m */
 } mg_modulus;
 
@@ -368,27 +371,35 @@ MGI_FN void mgi_ff_draw_row(const mg_modulus *M, uint64_t key, uint64_t x, int64
   }
 }
 
-MGI_FN uint64_t mgi_addmod(const mg_modulus *M, uint64_t a, uint64_t b) {
-  uint64_t s = a + b;
-  return s >= M->m ? s - M->m : s;
+/* r, or r - m where that is not negative; without a branch, which would be guessed wrongly. */
+MGI_FN uint64_t mgi_less(uint64_t r, uint64_t m) {
+  const uint64_t less = r - m;
+  return less < r ? less : r;
 }
+MGI_FN uint64_t mgi_addmod(const mg_modulus *M, uint64_t a, uint64_t b) { return mgi_less(a + b, M->m); }
 MGI_FN uint64_t mgi_submod(const mg_modulus *M, uint64_t a, uint64_t b) { return a >= b ? a - b : a + (M->m - b); }
 /* a, b < m.  Barrett: the estimate of the quotient is at most 2 too small. */
 MGI_FN uint64_t mgi_mulmod(const mg_modulus *M, uint64_t a, uint64_t b) {
   mgi_u128 x = (mgi_u128)a * b;
   uint64_t est = (uint64_t)(((mgi_u128)(uint64_t)(x >> (M->n - 1)) * M->mu) >> (M->n + 1));
-  uint64_t r = (uint64_t)x - est * M->m;
-  while (r >= M->m) r -= M->m;
-  return r;
+  return mgi_less(mgi_less((uint64_t)x - est * M->m, M->m), M->m);
 }
 MGI_FN uint64_t mgi_mod64(const mg_modulus *M, uint64_t x) {
-  uint64_t r = x - (uint64_t)(((mgi_u128)x * M->v) >> 64) * M->m;
-  while (r >= M->m) r -= M->m;
-  return r;
+  return mgi_less(mgi_less(x - (uint64_t)(((mgi_u128)x * M->v) >> 64) * M->m, M->m), M->m);
 }
-/* Any 128-bit x. */
+/* (high 2^64 + low) mod d, d = m 2^(64-n), high < d (Moeller and Granlund, Improved division by invariant
+   integers, 2011). */
+MGI_FN uint64_t mgi_mod_limb(const mg_modulus *M, uint64_t d, uint64_t high, uint64_t low) {
+  const mgi_u128 q = (mgi_u128)M->w * high + ((mgi_u128)high << 64 | low);
+  uint64_t r = low - ((uint64_t)(q >> 64) + 1) * d;
+  r += d & (0 - (uint64_t)(r > (uint64_t)q));
+  return mgi_less(r, d);
+}
+/* Any 128-bit x: of 2^(64-n) x, limb by limb. */
 MGI_FN uint64_t mgi_mod128(const mg_modulus *M, mgi_u128 x) {
-  return mgi_addmod(M, mgi_mulmod(M, mgi_mod64(M, (uint64_t)(x >> 64)), M->r64), mgi_mod64(M, (uint64_t)x));
+  const int s = 64 - M->n;
+  const uint64_t d = M->m << s, high = (uint64_t)(x >> 64), low = (uint64_t)x;
+  return mgi_mod_limb(M, d, mgi_mod_limb(M, d, high >> M->n, high << s | low >> M->n), low << s) >> s;
 }
 MGI_FN uint64_t mgi_powmod(const mg_modulus *M, uint64_t a, uint64_t k) {
   uint64_t r = 1;
@@ -682,9 +693,9 @@ void mg_verify_input_index(const mg_graph *a, const mg_graph *b, uint64_t seed, 
 
 /* --------------------------------------------------------------------------------------------- >>certificate */
 
-/* The text of a certificate for EQUAL: both graphs, the classes for all of whose extents it is, what was shown of their domains, the seed, and either primes, tests, the
-   quantities of the bound, delta and the theorem, or the derivation of a proof.  MG_NOT_FOUND for the other verdicts.
-   Free it with mg_string_free. */
+/* The text of a certificate for EQUAL: both graphs, in the symbols of the classes for all of whose extents it is; what was shown
+   of their domains, the seed, and either primes, tests, the quantities of the bound, delta and the theorem, or the derivation of
+   a proof.  MG_NOT_FOUND for the other verdicts.  Free it with mg_string_free. */
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e);
 /* Rechecks from the text alone: runs the tests, or the derivation, again and compares every line; then as many tests with a seed
    of the operating system's (r->salt), which whoever made the certificate cannot have tried.  MG_BAD_INPUT if the text is
@@ -693,7 +704,8 @@ mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r
 /* The same with the threads, limits, stop and progress of `how` (may be NULL); its other members do not count.
    MG_UNSUPPORTED if they ended the tests. */
 mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e);
-/* The two graphs that a certificate speaks of, not rechecked: mg_graph_equal holds them against one's own.  The caller's. */
+/* The two graphs that a certificate speaks of, not rechecked, at the sizes that were given: mg_graph_equal holds them against
+   one's own.  The caller's. */
 mg_status mg_certificate_graphs(const char *text, size_t len, mg_graph **a, mg_graph **b, mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>axioms
@@ -959,7 +971,7 @@ MGI_FN mg_modulus mgi_modulus(uint64_t m) {
   for (M.n = 0; M.n < 64 && m >> M.n; M.n++) {}
   M.mu = (uint64_t)(((mgi_u128)1 << (2 * M.n)) / m);
   M.v = ~(uint64_t)0 / m;
-  M.r64 = (uint64_t)(((mgi_u128)1 << 64) % m);
+  M.w = (uint64_t)(~(mgi_u128)0 / (m << (64 - M.n)));
   return M;
 }
 
@@ -1260,12 +1272,29 @@ MGI_FN mg_status mgi_pair_map(void *user, mg_opcode op, mg_rational rc, const mg
   return MG_OK;
 }
 
+enum { MGI_WORD_BATCH = 64 };
+/* inverse[k] = 1 / y[k stride], of n words, by one inverse and products (Montgomery); 0 of what has none. */
+MGI_FN void mgi_word_inverses(const mg_modulus *M, const uint64_t *y, int64_t stride, int n, uint64_t *inverse) {
+  uint64_t product = 1;
+  for (int k = 0; k < n; k++) {
+    const uint64_t x = y[k * stride];
+    inverse[k] = product;
+    if (x && !(x >> 62)) product = mgi_mulmod(M, product, x);
+  }
+  product = mgi_invmod(M, product);
+  for (int k = n; k-- > 0;) {
+    const uint64_t x = y[k * stride];
+    const int has = x && !(x >> 62);
+    inverse[k] = has ? mgi_mulmod(M, product, inverse[k]) : 0;
+    if (has) product = mgi_mulmod(M, product, x);
+  }
+}
 MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   const mg_field *F = (const mg_field *)user;
   const mg_modulus *M = &F->mp;
   const mg_op_info *row = mg_op_row(op);
   mg_fv c = row->attr == MG_ATTR_RAT ? mg_ff_const(F, rc) : mgi_fv(0, 0, 0);
-  uint64_t zero = 0, last = 0, inverse = 0; /* inverse is 1/last */
+  uint64_t zero = 0, last = 0, inverse = 0, of_row[MGI_WORD_BATCH]; /* inverse is 1/last */
   int64_t at[MG_MAX_RANK] = {0};
   int r = out->shape.rank;
   if (!row->elementwise) return MG_UNSUPPORTED;
@@ -1273,9 +1302,11 @@ MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg
     uint64_t *o = (uint64_t *)out->data + mgi_ff_row_offset(out, at, r - 1);
     const uint64_t *a = (const uint64_t *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1);
     const uint64_t *b = row->n_in > 1 ? (const uint64_t *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : &zero;
-    int64_t sa = in[0].stride[r - 1], sb = row->n_in > 1 ? in[1].stride[r - 1] : 0, so = out->stride[r - 1];
-    for (int64_t k = 0; k < out->shape.dim[r - 1]; k++, a += sa, b += sb, o += so) {
+    int64_t sa = in[0].stride[r - 1], sb = row->n_in > 1 ? in[1].stride[r - 1] : 0, so = out->stride[r - 1], n = out->shape.dim[r - 1];
+    for (int64_t k = 0; k < n; k++, a += sa, b += sb, o += so) {
       uint64_t x = *a, y = *b;
+      if (op == MG_OP_DIV && sb && k % MGI_WORD_BATCH == 0)
+        mgi_word_inverses(M, b, sb, n - k < MGI_WORD_BATCH ? (int)(n - k) : (int)MGI_WORD_BATCH, of_row);
       if (!((x | y) >> 62) && !(c.flags & MG_FV_UNDEF)) switch (op) {
           case MG_OP_ADD: *o = mgi_addmod(M, x, y); continue;
           case MG_OP_SUB: *o = mgi_submod(M, x, y); continue;
@@ -1284,8 +1315,8 @@ MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg
           case MG_OP_SCALE: *o = mgi_mulmod(M, x, c.p); continue;
           case MG_OP_DIV:
             if (!y) break;
-            if (y != last) last = y, inverse = mgi_invmod(M, y);
-            *o = mgi_mulmod(M, x, inverse);
+            if (!sb && y != last) last = y, inverse = mgi_invmod(M, y);
+            *o = mgi_mulmod(M, x, sb ? of_row[k % MGI_WORD_BATCH] : inverse);
             continue;
           default: break;
         }
@@ -4083,20 +4114,70 @@ MGI_FN mg_status mgi_verify_every(const mg_graph *a, const mg_graph *b, const mg
 
 /* ------------------------------------------------------------------------------------------------ >>pieces
    Theorem D.  Kernel-level tensors of both graphs are twins where their names, types and shapes are the same; inputs
-   and outputs are by their places.  Which names stand for the same values nobody has to believe: the tests say it. */
+   and outputs are by their places.  Where no names are, and the whole is much work, those are twins that have the same
+   values at reduced sizes.  Which stand for the same values nobody has to believe: the tests say it. */
 
 /* Twin `id` of the first graph as a function of those that either graph takes it from, in both.  like: an earlier piece
    that is the same pair, or -1. */
 typedef struct mgi_piece { mg_graph *g[2]; uint32_t id; int like; } mgi_piece;
 
-enum { MGI_PIECES_WORK = 1 << 28 }; /* scalar operations of one test of the whole: what takes less is not taken apart */
+/* Scalar operations of one test: a whole of less is not taken apart, a piece of more not tested at its own extents. */
+enum { MGI_PIECES_WORK = 1 << 24, MGI_PIECE_WORK = 1 << 28 };
 
 MGI_FN void mgi_pieces_free(mgi_piece *x, int n) {
   for (int k = 0; k < n; k++) mg_graph_free(x[k].g[0]), mg_graph_free(x[k].g[1]);
   free(x);
 }
+/* mark[t]: a hash of the values of kernel-level tensor t of g, computed from the inputs; 0: it has none. */
+MGI_FN void mgi_pieces_marks(const mg_graph *g, const mg_field *F, uint64_t *mark) {
+  const mg_domain d = mgi_domain_word(F);
+  void *in[MG_MAX_IN] = {NULL};
+  mg_error e;
+  int good = 1;
+  for (uint32_t k = 0; k < g->n_in && good; k++) {
+    const int64_t n = mgi_trial_elements(g, g->in[k]);
+    in[k] = malloc((size_t)n * sizeof(uint64_t));
+    good = in[k] != NULL;
+    if (good) mgi_ff_draw_row(&F->mp, mgi_ff_hash(F->order, k, 7), 0, n, (uint64_t *)in[k]);
+  }
+  for (uint32_t t = 1; t < g->n_tensors && good; t++) {
+    mg_graph *one = NULL;
+    mg_tensor want;
+    want.id = t;
+    if (!g->tensors[t].op || mg_piece_of(g, (int)g->n_in, g->in, want, &one, &e) != MG_OK) continue;
+    const int64_t n = mgi_trial_elements(g, want);
+    uint64_t *value = (uint64_t *)malloc((size_t)n * sizeof *value), sum = 1;
+    void *out[1] = {value};
+    if (value && mg_eval(one, &d, (const void *const *)in, out, &e) == MG_OK) {
+      for (int64_t i = 0; i < n; i++) sum = mgi_ff_hash(sum, value[i], 0);
+      mark[t] = sum ? sum : 1;
+    }
+    free(value);
+    mg_graph_free(one);
+  }
+  for (uint32_t k = 0; k < g->n_in; k++) free(in[k]);
+}
+/* Twins by their values at reduced sizes. */
+MGI_FN void mgi_pieces_alike(const mg_graph *a, const mg_graph *b, uint32_t *twin, uint32_t *back) {
+  const mg_graph *const g[2] = {a, b};
+  mg_graph *small[2] = {NULL, NULL};
+  mg_field F;
+  uint64_t *mark = (uint64_t *)calloc((size_t)a->n_tensors + b->n_tensors, sizeof *mark);
+  int good = mark && mgi_wide_resized(g, MGI_EVERY_CONTRACTED, NULL, small) && mg_field_large(1, 1, &F) == MG_OK;
+  const mg_graph *const h[2] = {small[0], small[1]};
+  good = good && h[0]->n_tensors == a->n_tensors && h[1]->n_tensors == b->n_tensors;
+  good = good && mgi_wide_work(h) <= MGI_EVERY_WORK;
+  for (int k = 0; k < 2 && good; k++) mgi_pieces_marks(h[k], &F, mark + (k ? a->n_tensors : 0));
+  for (uint32_t t = 1; t < a->n_tensors && good; t++)
+    for (uint32_t s = 1; s < b->n_tensors && mark[t] && !twin[t]; s++)
+      if (!back[s] && mark[t] == mark[a->n_tensors + s] && mgi_signature_same(&a->tensors[t], &b->tensors[s])) twin[t] = s, back[s] = t;
+  mg_graph_free(small[0]), mg_graph_free(small[1]);
+  free(mark);
+}
 /* twin[t]: the tensor of b that is t's twin, or 0; back[]: of a.  0 if places and names contradict each other. */
 MGI_FN int mgi_pieces_twins(const mg_graph *a, const mg_graph *b, uint32_t *twin, uint32_t *back) {
+  const mg_graph *const both[2] = {a, b};
+  int named = 0;
   for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
     const uint32_t t = k < a->n_in ? a->in[k].id : a->out[k - a->n_in].id;
     const uint32_t s = k < a->n_in ? b->in[k].id : b->out[k - a->n_in].id;
@@ -4107,8 +4188,9 @@ MGI_FN int mgi_pieces_twins(const mg_graph *a, const mg_graph *b, uint32_t *twin
     for (uint32_t s = 1; s < b->n_tensors && !twin[t]; s++) {
       const mg_tensor_info *x = &a->tensors[t], *y = &b->tensors[s];
       if (back[s] || !x->op || !y->op || strcmp(x->name, y->name) || !mgi_signature_same(x, y)) continue;
-      twin[t] = s, back[s] = t;
+      twin[t] = s, back[s] = t, named++;
     }
+  if (!named && mgi_wide_work(both) > MGI_PIECES_WORK) mgi_pieces_alike(a, b, twin, back);
   return 1;
 }
 /* Marks in stop[], by the first graph's tensors, the twins from which operator `op` takes what it needs; of[]: the
@@ -4207,7 +4289,7 @@ MGI_FN mg_status mgi_piece_verify(const mgi_piece *x, const mg_verify_config *c,
   }
   mg_status s = mgi_verify_every(g[0], g[1], c, root, deadline, &shown, r, e);
   if (s != MG_OK || shown) return s;
-  if (mgi_wide_work(g) <= MGI_PIECES_WORK) return mgi_verify_sizes(g[0], g[1], c, root, deadline, 1, r, e);
+  if (mgi_wide_work(g) <= MGI_PIECE_WORK) return mgi_verify_sizes(g[0], g[1], c, root, deadline, 1, r, e);
   mgi_report_begin(r, c, root);
   return MG_OK;
 }
@@ -4573,7 +4655,8 @@ MGI_FN uint64_t mgi_cert_sum(const char *s, size_t n) { /* every step is a bijec
   return mgi_ff_mix(h);
 }
 
-#define MGI_CERT_HEAD "mirage certificate 3\n" /* 1: the random numbers did not depend on the graphs; 2: not on all bits of them */
+/* 1: the random numbers did not depend on the graphs; 2: not on all bits of them; 3: graphs stood at their sizes. */
+#define MGI_CERT_HEAD "mirage certificate 4\n"
 
 /* Text that grows. */
 typedef struct mgi_cert_text { char *s; size_t n, cap; int bad; } mgi_cert_text;
@@ -4738,17 +4821,88 @@ MGI_FN void mgi_cert_picks(mgi_cert_text *t, const mg_graph *a, const mg_graph *
     mgi_cert_add(t, "%s%s\n", p->input >= 0 ? ", any rows" : "", p->output >= 0 ? ", of what is equal" : "");
   }
 }
+/* The member of a family that stands in a certificate: each symbol is at its most.  The caller's. */
+MGI_FN mg_status mgi_cert_member(const mg_graph *family, mg_graph **out, mg_error *e) {
+  int64_t most[MG_MAX_SYMBOLS];
+  mg_graph *member = NULL;
+  for (uint32_t k = 0; k < family->n_symbols; k++) most[k] = family->symbol[k].most;
+  *out = NULL;
+  mg_status s = mg_at(family, most, &member, e);
+  if (s == MG_OK) s = mg_resize(member, NULL, NULL, out, e); /* forgets the symbols' names: classes have them again */
+  mg_graph_free(member);
+  return s;
+}
+/* The text of graph `which` with these classes as symbols, each 1 to its extent as written; written: its text without.
+   NULL where that is no family, or where the text's member is another graph. */
+MGI_FN char *mgi_cert_family(const mg_parallel *p, int which, const uint8_t *chosen, const char *written) {
+  const mg_graph *g = p->level[p->first[which]].g;
+  mg_graph *named = NULL, *family = NULL, *again = NULL, *member = NULL;
+  char *text = NULL, *same = NULL, name[16];
+  mg_error e;
+  int holds = mg_resize(g, NULL, NULL, &named, &e) == MG_OK;
+  for (int c = 0; c < p->n && holds; c++) {
+    if (!chosen[c]) continue;
+    const char *called = mgi_every_name(p, p->level[p->first[0]].g, c, name);
+    const uint32_t is = mg_symbol_new(named, called, 1, p->extent[c]);
+    for (uint32_t k = 0; k < g->n_in; k++)
+      for (int d = 0; d < MG_MAX_RANK; d++)
+        if (p->in[k][d] == c) mg_symbol_input(named, named->in[k], d, is);
+  }
+  holds = holds && named->root->err.status == MG_OK && mg_family_of(g, named, &family, &e) == MG_OK;
+  holds = holds && mg_print(family, &text, &e) == MG_OK;
+  holds = holds && mg_parse(text, strlen(text), "certificate", NULL, &again, &e) == MG_OK;
+  holds = holds && mgi_cert_member(again, &member, &e) == MG_OK && mg_print(member, &same, &e) == MG_OK;
+  holds = holds && !strcmp(same, written);
+  if (!holds) mg_string_free(text), text = NULL;
+  mg_string_free(same);
+  mg_graph_free(named), mg_graph_free(family), mg_graph_free(again), mg_graph_free(member);
+  return text;
+}
+/* A line of the extents of the classes that are symbols, or of those that are not. */
+MGI_FN void mgi_cert_sizes(mgi_cert_text *t, const mg_parallel *p, const mg_graph *a, const uint8_t *chosen,
+                           int symbols, const char *what) {
+  char name[16];
+  int n = 0;
+  for (int c = 0; c < p->n; c++)
+    if (chosen[c] == symbols) mgi_cert_add(t, "%s %s = %lld", n++ ? "," : what, mgi_every_name(p, a, c, name), (long long)p->extent[c]);
+  if (n) mgi_cert_add(t, "\n");
+}
+/* Puts both graphs' texts in symbols, a class each as far as the text form has such families: one line says at which sizes
+   they are the graphs that were compared, one what stays as written (a class that is cut twice, say). */
+MGI_FN mg_status mgi_cert_symbols(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, char *text[2], mg_error *e) {
+  uint8_t chosen[MG_MAX_CLASSES] = {0};
+  mg_parallel p;
+  int many = 0;
+  char *best[2] = {NULL, NULL};
+  mg_status s = mg_parallel_of(a, b, &p, e);
+  if (s != MG_OK) return s;
+  for (int c = 0; c < p.n && many < MG_MAX_SYMBOLS; c++) {
+    char *found[2] = {NULL, NULL};
+    chosen[c] = 1;
+    for (int k = 0; k < 2 && (!k || found[0]); k++) found[k] = mgi_cert_family(&p, k, chosen, text[k]);
+    const int both = found[0] && found[1];
+    for (int k = 0; k < 2; k++) {
+      mg_string_free(both ? best[k] : found[k]);
+      if (both) best[k] = found[k];
+    }
+    chosen[c] = (uint8_t)both, many += both;
+  }
+  mgi_cert_sizes(t, &p, a, chosen, 1, "instance");
+  mgi_cert_sizes(t, &p, a, chosen, 0, "as written");
+  for (int k = 0; k < 2 && many; k++) mg_string_free(text[k]), text[k] = best[k];
+  mg_parallel_free(&p);
+  return MG_OK;
+}
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e) {
   *text = NULL;
   if (r->verdict != MG_EQUAL) return mg_fail(e, MG_NOT_FOUND, "mg_certificate", "the verdict is %s: %s", mg_verdict_name(r->verdict), r->reason);
-  char *ta = NULL, *tb = NULL;
+  char *of[2] = {NULL, NULL};
   mgi_cert_text t;
   mg_rest R;
   memset(&t, 0, sizeof t), memset(&R, 0, sizeof R);
   mg_status s = r->picks ? mg_rest_of(a, b, &R, e) : MG_OK;
   const mg_graph *x = R.g[0] ? R.g[0] : a, *y = R.g[1] ? R.g[1] : b; /* what was compared */
-  if (s == MG_OK) s = mg_print(a, &ta, e);
-  if (s == MG_OK) s = mg_print(b, &tb, e);
+  for (int k = 0; k < 2 && s == MG_OK; k++) s = mg_print(k ? b : a, &of[k], e);
   if (s == MG_OK) {
     mgi_cert_add(&t, MGI_CERT_HEAD "verdict %s\n", mg_verdict_name(r->verdict));
     if (r->log2_delta < 0) mgi_cert_add(&t, "delta 2^%.2f\n", mgi_cert_up(r->log2_delta, 100));
@@ -4762,18 +4916,19 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
     if (s == MG_OK && r->pieces) s = mgi_cert_pieces(&t, x, y, r, e);
     if (s == MG_OK && r->values) s = mgi_cert_values(&t, x, y, r, e);
     if (s == MG_OK && r->picks) mgi_cert_picks(&t, a, b, &R);
+    if (s == MG_OK && r->classes && !r->picks && !a->n_symbols) s = mgi_cert_symbols(&t, a, b, of, e);
   }
   if (s == MG_OK) {
-    mgi_cert_add(&t, "first %zu\n", strlen(ta));
-    mgi_cert_put(&t, ta, strlen(ta));
-    mgi_cert_add(&t, "second %zu\n", strlen(tb));
-    mgi_cert_put(&t, tb, strlen(tb));
+    for (int k = 0; k < 2; k++) {
+      mgi_cert_add(&t, "%s %zu\n", k ? "second" : "first", strlen(of[k]));
+      mgi_cert_put(&t, of[k], strlen(of[k]));
+    }
     if (!t.bad) mgi_cert_add(&t, "sum %016llx\n", (unsigned long long)mgi_cert_sum(t.s, t.n));
     if (t.bad) s = mg_fail(e, MG_NO_MEMORY, "mg_certificate", "no memory for the text");
   }
   if (s == MG_OK) *text = t.s;
   else free(t.s);
-  mg_string_free(ta), mg_string_free(tb);
+  mg_string_free(of[0]), mg_string_free(of[1]);
   mg_rest_free(&R);
   return s;
 }
@@ -4808,8 +4963,9 @@ MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c
   size_t n = 0, head = strlen(MGI_CERT_HEAD);
   char tail[32], num[40];
   uint64_t size;
+  int members = 0;
   g[0] = g[1] = NULL;
-  if (len < head || memcmp(text, MGI_CERT_HEAD, head)) return mg_fail(e, MG_BAD_INPUT, where, "expected the first line 'mirage certificate 3'");
+  if (len < head || memcmp(text, MGI_CERT_HEAD, head)) return mg_fail(e, MG_BAD_INPUT, where, "expected the first line 'mirage certificate 4': of an earlier version, make it anew");
   if (len < head + 21) return mg_fail(e, MG_BAD_INPUT, where, "it is cut off");
   snprintf(tail, sizeof tail, "sum %016llx\n", (unsigned long long)mgi_cert_sum(text, len - 21));
   if (memcmp(text + len - 21, tail, 21)) return mg_fail(e, MG_BAD_INPUT, where, "damaged: the sum in the last line is not that of the text");
@@ -4830,6 +4986,7 @@ MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c
   c->full_size = !mgi_cert_line(&at, end, "extents", &n);
   while (at < end && memcmp(at, "first ", end - at < 6 ? (size_t)(end - at) : 6)) { /* rechecked below */
     const char *stop = (const char *)memchr(at, '\n', (size_t)(end - at));
+    members |= end - at > 9 && !memcmp(at, "instance ", 9);
     at = stop ? stop + 1 : end;
   }
   mg_status status = MG_OK;
@@ -4837,6 +4994,10 @@ MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c
     s = at < end ? mgi_cert_line(&at, end, k ? "second" : "first", &n) : NULL;
     if (!mgi_cert_number(s, n, &size) || size > (uint64_t)(end - at)) status = mg_fail(e, MG_BAD_INPUT, where, "expected the %s program and its size", k ? "second" : "first");
     else if ((status = mg_parse(at, (size_t)size, k ? "certificate, second program" : "certificate, first program", NULL, &g[k], e)) == MG_OK) at += size;
+    mg_graph *family = g[k];
+    if (status != MG_OK || !members) continue;
+    status = mgi_cert_member(family, &g[k], e);
+    mg_graph_free(family);
   }
   if (status != MG_OK) {
     mg_graph_free(g[0]), mg_graph_free(g[1]);

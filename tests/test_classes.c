@@ -268,6 +268,30 @@ static void every_graph(void **s) {
 
 /* ---- verdicts and certificates */
 
+/* Each class is a symbol of both graphs' text, unless axes cut it one after another, or it is none of the second graph
+   alone: then it stays as written. */
+static void printed_in_symbols(const mg_graph *a, const mg_graph *b, const char *text, const mg_verify_report *r) {
+  mg_parallel P, own;
+  mg_graph *of[2];
+  mg_error e;
+  char line[64], name[16];
+  assert_int_equal(mg_parallel_of(a, b, &P, &e), MG_OK);
+  assert_int_equal(mg_parallel_of(b, NULL, &own, &e), MG_OK);
+  for (int c = 0; c < P.n; c++) {
+    int plain = P.nested[c] <= 1;
+    for (uint32_t k = 0; k < a->n_in; k++)
+      for (int d = 0; d < MG_MAX_RANK; d++) plain &= P.in[k][d] != c || own.in[k][d] >= 0;
+    snprintf(line, sizeof line, "\nsym %s in 1..%lld\n", mgi_every_name(&P, a, c, name), (long long)P.extent[c]);
+    const char *first = strstr(text, line);
+    if ((first != NULL) != (r->classes && plain)) fail_msg("%s is%s a symbol:\n%s", name, first ? "" : " not", text);
+    assert_int_equal(first && strstr(first + 1, line), first != NULL);
+  }
+  assert_int_equal(mg_certificate_graphs(text, strlen(text), &of[0], &of[1], &e), MG_OK);
+  assert_true(mg_graph_equal(of[0], a) && mg_graph_equal(of[1], b));
+  mg_graph_free(of[0]), mg_graph_free(of[1]);
+  mg_parallel_free(&P), mg_parallel_free(&own);
+}
+
 static void every_verdict(void **s) {
   (void)s;
   for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
@@ -297,20 +321,96 @@ static void every_verdict(void **s) {
       mg_verify_report again;
       if (mg_certificate_check(text, strlen(text), &again, &e) != MG_OK) fail_msg("%s: %s: %s\n%s", p->name, e.where, e.msg, text);
       assert_int_equal(again.classes, r.classes);
+      printed_in_symbols(a, b, text, &r);
       mg_string_free(text);
     }
     mg_graph_free(a), mg_graph_free(b);
   }
 }
 
-/* A certificate with `from` replaced by `to` and its last line right again must be refused. */
-static void refused(const char *text, const char *from, const char *to) {
+/* A certificate with `from` replaced by `to`, in all places or in the first, and its sizes and last line right again must be
+   refused. */
+static void refused_where(const char *text, const char *from, const char *to, int all) {
   char *t = replaced(text, from, to);
+  for (char *more, *at = strstr(t, to) + strlen(to); all && strstr(at, from); t = more) {
+    const size_t done = (size_t)(at - t);
+    more = (char *)malloc(strlen(t) + strlen(to) + 1);
+    char *rest = replaced(at, from, to);
+    sprintf(more, "%.*s%s", (int)done, t, rest);
+    at = more + done + (strstr(rest, to) - rest) + strlen(to);
+    free(t), free(rest);
+  }
+  const char *first = strstr(t, "\nfirst ") + 1, *a = strchr(first, '\n') + 1, *second = strstr(a, "\nsecond ") + 1;
+  const char *b = strchr(second, '\n') + 1, *end = strstr(b, "\nsum ") + 1;
+  char *made = (char *)malloc(strlen(t) + 64);
+  const int n = sprintf(made, "%.*sfirst %d\n%.*ssecond %d\n%.*s", (int)(first - t), t, (int)(second - a), (int)(second - a), a, (int)(end - b), (int)(end - b), b);
+  sprintf(made + n, "sum %016llx\n", (unsigned long long)mgi_cert_sum(made, (size_t)n));
   mg_error e;
-  char *sum = strstr(t, "\nsum ") + 1;
-  sprintf(sum, "sum %016llx\n", (unsigned long long)mgi_cert_sum(t, (size_t)(sum - t)));
-  if (mg_certificate_check(t, strlen(t), NULL, &e) != MG_BAD_INPUT) fail_msg("'%s' for '%s' is taken", to, from);
-  free(t);
+  if (mg_certificate_check(made, strlen(made), NULL, &e) != MG_BAD_INPUT) fail_msg("'%s' for '%s' is taken", to, from);
+  free(t), free(made);
+}
+static void refused(const char *text, const char *from, const char *to) { refused_where(text, from, to, 0); }
+/* Both graphs are printed in the symbols of their classes; what is edited there is refused, of the same member too. */
+static void forged_families(void **s) {
+  (void)s;
+  static const struct { const char *from, *to; } edit[] = {
+      {"x=ceil(N/4)", "x=ceil(N/6)"}, {"x=ceil(N/4)", "x=ceil(N/5)"}, {"x=ceil(N/4)", "x=3"}, {"y=ceil(M/4)", "y=ceil(M/8)"}, {"y=ceil(M/4)", "y=4"},
+      {"x=ceil(N/4)", "x=ceil(M/4)"}, {"i=2", "i=ceil(N/6)"}, {"i=2", "i=1"}, {"W : f16[8, N]", "W : f16[8, 12]"}, {"X : f16[M, 8]", "X : f16[16, 8]"},
+      {"X : f16[M, 8]", "X : f16[N, 8]"}, {"sym N in 1..12", "sym N in 1..13"}, {"sym N in 1..12", "sym N in 2..12"}, {"sym N in 1..12", "sym N in 1..11 of 12"},
+      {"instance M = 16, N = 12\n", ""}, {"instance M = 16, N = 12\n", "instance M = 16, N = 8\n"}, {"instance M = 16, N = 12\n", "instance M = 16\nas written N = 12\n"},
+      {"sym M in 1..16\nsym N in 1..12\n", "sym N in 1..12\nsym M in 1..16\n"}, {"sym N in 1..12\n", "sym N in 1..12\nsym P in 1..4\n"}};
+  mg_graph *g[2] = {side(&pairs[0], 0), side(&pairs[0], 1)}, *family[2];
+  mg_verify_report r;
+  mg_error e;
+  char *text = NULL;
+  assert_int_equal(mg_verify(g[0], g[1], NULL, &r, &e), MG_OK);
+  assert_int_equal(mg_certificate(g[0], g[1], &r, &text, &e), MG_OK);
+  for (size_t k = 0; k < sizeof edit / sizeof *edit; k++)
+    for (int all = 0; all < 2; all++) refused_where(text, edit[k].from, edit[k].to, all);
+  /* a symbol less, or of another name, throughout: the same member */
+  const char *at = strstr(text, "\ninstance ") + 1;
+  static const struct { const char *from, *to; } name[2][6] = {{{"ceil(N/4)", "3"}, {"[8, N]", "[8, 12]"}, {"sym N in 1..12\n", ""}}, {{"ceil(N/4)", "ceil(P/4)"}, {"[8, N]", "[8, P]"}, {"sym N in", "sym P in"}}};
+  for (int k = 0; k < 2; k++) {
+    char *t = replaced(at, "M = 16, N = 12", k ? "M = 16, P = 12" : "M = 16");
+    for (int j = 0; j < 6; j++) {
+      if (j / 2 == 0 && j % 2) continue; /* the second graph alone counts it */
+      char *u = replaced(t, name[k][j / 2].from, name[k][j / 2].to);
+      free(t), t = u;
+    }
+    refused(text, at, t);
+    free(t);
+  }
+  /* its members are those of Theorem C, and equal */
+  at = strstr(text, "\nfirst ") + 1;
+  for (int k = 0; k < 2; k++) {
+    const size_t size = strtoull(strchr(at, ' '), NULL, 10);
+    at = strchr(at, '\n') + 1;
+    assert_int_equal(mg_parse(at, size, "family", NULL, &family[k], &e), MG_OK);
+    at += size;
+  }
+  mg_parallel P;
+  assert_int_equal(mg_verify(family[0], family[1], NULL, &r, &e), MG_OK);
+  assert_true(r.verdict == MG_EQUAL && !strcmp(r.every, "M >= 1, N >= 1"));
+  assert_int_equal(mg_parallel_of(g[0], g[1], &P, &e), MG_OK);
+  for (int64_t m = 1; m <= 16; m += 3)
+    for (int64_t n = 1; n <= 12; n += 2) {
+      const int64_t value[2] = {m, n}, chunks[2] = {(m + 3) / 4, (n + 3) / 4};
+      mg_graph *member[2], *want;
+      for (int k = 0; k < 2; k++) {
+        assert_int_equal(mg_at(family[k], value, &member[k], &e), MG_OK);
+        assert_int_equal(mg_parallel_resize(&P, k, value, chunks, &want, &e), MG_OK);
+        assert_true(mg_graph_equal(member[k], want));
+        mg_graph_free(want);
+      }
+      mg_verify_config c = mg_verify_config_default();
+      c.full_size = 1, c.threads = 1;
+      assert_int_equal(mg_verify(member[0], member[1], &c, &r, &e), MG_OK);
+      assert_int_equal(r.verdict, MG_EQUAL);
+      mg_graph_free(member[0]), mg_graph_free(member[1]);
+    }
+  mg_parallel_free(&P);
+  mg_string_free(text);
+  for (int k = 0; k < 2; k++) mg_graph_free(g[k]), mg_graph_free(family[k]);
 }
 static void forged(void **s) {
   (void)s;
@@ -366,7 +466,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(every_row, begin), cmocka_unit_test_setup(every_graph, begin), cmocka_unit_test_setup(every_verdict, begin),
-      cmocka_unit_test_setup(forged, begin), cmocka_unit_test_setup(large, begin),
+      cmocka_unit_test_setup(forged, begin), cmocka_unit_test_setup(forged_families, begin), cmocka_unit_test_setup(large, begin),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
      verdicts     what pieces show, and what they do not
      mutants      what pieces accept is EQUAL as a whole, at the extents as written
      certificates of pieces, and forged ones
+     other_names  twins by their values
      folds        reshapes and transposes as addresses (mg_fold_moves) are the program still
    gcc -std=c11 -O2 -Wall -Wextra tests/test_pieces.c -o build/test_pieces -lcmocka -lm -lpthread
    build/test_pieces [SEED]; SOAK_PIECES=N tries N mutants of each pair */
@@ -205,6 +206,24 @@ static void certificates(void **s) {
   mg_graph_free(a), mg_graph_free(b);
 }
 
+/* Where no names are alike, values at reduced sizes say which tensors are twins. */
+static void other_names(void **s) {
+  (void)s;
+  static const char *const last[] = {"O = matmul(hidden, C)\noutput O\n", "O = matmul(scale(hidden, 2), C)\noutput O\n"};
+  mg_graph *a = side(WEIGHTS MLP("X", "A", "B", "C", "O") "output O\n");
+  for (int k = 0; k < 2; k++) {
+    char text[2048];
+    snprintf(text, sizeof text, "%s%s", WEIGHTS GATED("hidden", "X", "A", "B"), last[k]);
+    mg_graph *b = side(text);
+    mg_verify_report r;
+    mg_error e;
+    if (mg_verify(a, b, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    if (r.verdict != (k ? MG_NOT_EQUAL : MG_EQUAL) || r.pieces != (k ? 0 : 2)) fail_msg("%s by %d pieces: %s", mg_verdict_name(r.verdict), r.pieces, r.reason);
+    mg_graph_free(b);
+  }
+  mg_graph_free(a);
+}
+
 /* ---- moves as addresses */
 
 typedef struct text { char s[2048]; size_t n; } text;
@@ -406,6 +425,7 @@ int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 0);
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_verdict), cmocka_unit_test(mutants), cmocka_unit_test(certificates),
+                                     cmocka_unit_test(other_names),
                                      cmocka_unit_test(folds), cmocka_unit_test(folds_refused), cmocka_unit_test(folds_keep_blocks), cmocka_unit_test(too_much_for_one)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

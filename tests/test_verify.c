@@ -384,6 +384,25 @@ static void domains_agree(void **state) {
   mg_graph_free(g);
 }
 
+/* The inverses of a row at once are those one by one; 0, undefined and minus infinity have none. */
+static void inverses(void **state) {
+  (void)state;
+  uint64_t s = seed, y[3 * MGI_WORD_BATCH], inverse[MGI_WORD_BATCH];
+  for (int round = 0; round < 300; round++) {
+    const mg_modulus M = mgi_modulus(mgi_ff_random_prime(&s, 2 + (int)(next(&s) % 60)));
+    const int stride = 1 + round % 3, n = 1 + (int)(next(&s) % MGI_WORD_BATCH);
+    for (int k = 0; k < n * stride; k++) {
+      const int what = (int)(next(&s) % 8);
+      y[k] = what == 0 ? 0 : what == 1 ? MGI_WORD_UNDEF : what == 2 ? MGI_WORD_NEGINF : next(&s) % M.m;
+    }
+    mgi_word_inverses(&M, y, stride, n, inverse);
+    for (int k = 0; k < n; k++) {
+      const uint64_t x = y[k * stride];
+      assert_true(inverse[k] == (!x || x >> 62 ? 0 : mgi_invmod(&M, x)));
+    }
+  }
+}
+
 /* Both ways to multiply tiles are 128-bit sums reduced: random residues, and the largest. */
 static void wide_products(void **state) {
   (void)state;
@@ -1897,7 +1916,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(parts_and_threads), cmocka_unit_test(cuts), cmocka_unit_test(not_a_number), cmocka_unit_test(progress_and_stop), cmocka_unit_test(winner_patterns), cmocka_unit_test(identity), cmocka_unit_test(salts), cmocka_unit_test(digests), cmocka_unit_test(kept_values),
       cmocka_unit_test(a_time_limit),
       cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(draws), cmocka_unit_test(specials), cmocka_unit_test(shortcuts), cmocka_unit_test(primes_are_found), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
-    cmocka_unit_test(domains_agree), cmocka_unit_test(wide_products), cmocka_unit_test(matmul_definition), cmocka_unit_test(right_pairs), cmocka_unit_test(exponentials),
+    cmocka_unit_test(domains_agree), cmocka_unit_test(inverses), cmocka_unit_test(wide_products), cmocka_unit_test(matmul_definition), cmocka_unit_test(right_pairs), cmocka_unit_test(exponentials),
     cmocka_unit_test(maxima), cmocka_unit_test(wrong_pairs), cmocka_unit_test(undecided), cmocka_unit_test(zero_divisors_never_mislead),
     cmocka_unit_test(user_rows), cmocka_unit_test(every_row), cmocka_unit_test(degree_bounds), cmocka_unit_test(term_bounds), cmocka_unit_test(exponential_bounds), cmocka_unit_test(theorem_quantities),
     cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(signatures), cmocka_unit_test(certificates), cmocka_unit_test(damaged_lines), cmocka_unit_test(uncertified_certificates),
