@@ -12752,6 +12752,7 @@ MGI_FN int mgi_cu_uneven(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, in
   const int symbol = mgi_cu_is_symbol(K->em, t, d);
   int64_t chunk = K->em->g->tensors[t].shape.dim[d];
   int uneven = 0;
+  if (K->number < 0 && d < K->em->g->tensors[t].shape.rank - 2) return 0; /* mgi_cu_axis_cuts: a block has one of its elements */
   for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
     if (m->to[a] != d) continue;
     const int64_t whole = chunk;
@@ -12759,6 +12760,28 @@ MGI_FN int mgi_cu_uneven(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, in
     uneven |= chunk * K->b->axes[a].extent != whole || (symbol && chunk != 1);
   }
   return uneven || (symbol && chunk != 1);
+}
+/* Whether dimension d of a product's operand, or result, is a leading one of more than one element. */
+MGI_FN int mgi_cu_leads(const mg_shape *x, int d) { return d < x->rank - 2 && x->dim[d] != 1; }
+/* 1 if axis a cuts dimension d of kernel-level tensor `t`.  The third one of a library product counts through all leading dimensions
+   of its result at once, the last one the fastest: it cuts each that an operand has. */
+MGI_FN int mgi_cu_axis_cuts(const mgi_cu_kernel *K, const mg_map *m, uint32_t a, uint32_t t, int d) {
+  if (K->number >= 0 || a != 3 || m->to[a] < 0) return m->to[a] == d;
+  return mgi_cu_leads(&K->em->g->tensors[t].shape, d);
+}
+/* Behind the name of that axis: its part that is dimension d's. */
+MGI_FN void mgi_cu_leading_text(const mgi_cu_kernel *K, uint32_t t, int d, char *ax, size_t n) {
+  const mg_graph *g = K->em->g;
+  const uint32_t made = mgi_cu_above(K, K->b->up->ops[K->b->up_op].out[0]);
+  const mg_shape *shape = &g->tensors[made].shape;
+  const int at = d + shape->rank - g->tensors[t].shape.rank;
+  char dim[200];
+  size_t used = strlen(ax);
+  int outer = 0;
+  for (int e = at + 1; e < shape->rank; e++)
+    if (mgi_cu_leads(shape, e)) used += (size_t)snprintf(ax + used, used < n ? n - used : 0, " / %s", mgi_cu_dim_text(K->em, made, e, dim, sizeof dim));
+  for (int e = 0; e < at; e++) outer |= mgi_cu_leads(shape, e);
+  if (outer) snprintf(ax + used, used < n ? n - used : 0, " %% %s", mgi_cu_dim_text(K->em, made, at, dim, sizeof dim));
 }
 /* Dimension d of kernel-level tensor `t` under a map: the chunk, the text of its offset ("" for 0), its valid extent, and
    by how much offsets are aligned (both may be NULL).  Axes after `last` are left out. */
@@ -12770,10 +12793,11 @@ MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t,
   size_t at = 0;
   offset[0] = 0;
   for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
-    char ax[100];
-    if (m->to[a] != d) continue;
+    char ax[700];
+    if (!mgi_cu_axis_cuts(K, m, a, t, d)) continue;
     chunk = mg_ceil_div(chunk, K->b->axes[a].extent);
     mgi_cu_axis_text(K, a, ax, sizeof ax);
+    if (K->number < 0 && a == 3) mgi_cu_leading_text(K, t, d, ax, sizeof ax);
     at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s", at ? " + " : "", ax);
     if (chunk != 1) at += (size_t)snprintf(offset + (at < n ? at : n), at < n ? n - at : 0, " * (int64_t)%lld", (long long)chunk);
     mgi_cu_cut(&left, ax, chunk);
@@ -16422,8 +16446,34 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
 
 /* ---- operators at kernel level */
 
+/* Whether the leading dimensions of operand t of a product of such a shape lie in memory as one: all or none of them, one behind the other. */
+MGI_FN int mgi_cu_one_batch(const mgi_cu_emit *em, uint32_t t, const mg_shape *out) {
+  const mg_shape *x = &em->g->tensors[t].shape;
+  char dim[200], want[1700];
+  int last = -1, found = 0, wanted = 0;
+  for (int d = 0; d < out->rank; d++) wanted += mgi_cu_leads(out, d);
+  for (int d = x->rank - 1; d >= 0; d--) {
+    if (!mgi_cu_leads(x, d)) continue;
+    if (last >= 0) {
+      const mgi_cu_size outer = mgi_cu_stride(em, t, d), inner = mgi_cu_stride(em, t, last);
+      snprintf(want, sizeof want, "(int64_t)%s * %s", mgi_cu_dim_text(em, t, last, dim, sizeof dim), inner.text + strcspn(inner.text, ")") + 1);
+      if (mgi_cu_is_one(&inner) || strcmp(outer.text, want)) return 0;
+    }
+    last = d, found++;
+  }
+  return !found || found == wanted;
+}
+/* The number of products in a matmul's result of that tensor: of the elements of its leading dimensions. */
+MGI_FN const char *mgi_cu_batches_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
+  const mg_shape *x = &em->g->tensors[t].shape;
+  char dim[200];
+  size_t used = 0;
+  for (int d = 0; d < x->rank; d++)
+    if (mgi_cu_leads(x, d)) used += (size_t)snprintf(out + used, used < n ? n - used : 0, "%s%s", used ? " * " : "", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+  return used ? out : "1";
+}
 /* The call of cuBLAS before a matmul's own kernel, which becomes its else: 0 if cuBLAS has no such product.  `batch`: the
-   output's leading dimension that has more than one element, or -1. */
+   output's last leading dimension that has more than one element, or -1. */
 MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) {
   const mg_graph *g = em->g;
   mgi_cu_str *l = &em->launches;
@@ -16437,12 +16487,13 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
     for (int d = 0; d < r; d++)
       if (x->shape.dim[d] > INT32_MAX) return 0;
     if (!mgi_cu_stride_is_one(em, o->in[side].id, r - 1) && !mgi_cu_stride_is_one(em, o->in[side].id, r - 2)) return 0;
+    if (!mgi_cu_one_batch(em, o->in[side].id, &out->shape)) return 0;
   }
   int rank = out->shape.rank;
   mgi_cu_str_put(l, "  /* %s = matmul(%s, %s): by cuBLAS where it is found. */\n  if (mg_cublas(%s, %s, %s, %s, ", out->name, a->name, g->tensors[o->in[1].id].name, mg_type_row(out->dtype)->id,
                  mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim[0], sizeof dim[0]), mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim[1], sizeof dim[1]),
                  mgi_cu_dim_text(em, o->in[0].id, a->shape.rank - 1, dim[2], sizeof dim[2]));
-  mgi_cu_str_put(l, "%s", batch >= 0 ? mgi_cu_dim_text(em, o->out[0].id, batch, dim[0], sizeof dim[0]) : "1");
+  mgi_cu_str_put(l, "%s", mgi_cu_batches_text(em, o->out[0].id, text, sizeof text));
   for (int side = 0; side < 2; side++) {
     uint32_t t = o->in[side].id;
     const mg_tensor_info *x = &g->tensors[t];
@@ -16466,34 +16517,36 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
 MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const char *name) {
   const mg_graph *g = em->g;
   const mg_shape *out = &g->tensors[o->out[0].id].shape;
-  int pairs = o->n_in / 2, rank = out->rank, batch = -1;
-  int64_t M = out->dim[rank - 2], N = out->dim[rank - 1];
+  int pairs = o->n_in / 2, rank = out->rank, batch = -1, leads[4];
+  int64_t M = out->dim[rank - 2], N = out->dim[rank - 1], batches = 1;
   uint32_t above[MG_MAX_IN + 8];
   char counts[MG_MAX_AXES + 1][400], dim[200];
   mg_graph *p, *k;
   mg_tensor in[4], made[MG_MAX_OUT], sum = {0};
   memset(counts, 0, sizeof counts);
   for (int d = 0; d < rank - 2; d++)
-    if (out->dim[d] != 1) {
-      if (batch >= 0) {
-        mgi_cu_emit_fail(em, MG_UNSUPPORTED, "matmul", "more than one leading dimension at kernel level");
-        return;
-      }
-      batch = d;
-    }
+    if (out->dim[d] != 1) batch = d, batches *= out->dim[d];
   p = mg_program_new("library", NULL);
   if (!p) {
     mgi_cu_emit_fail(em, MG_NO_MEMORY, "matmul", "no memory");
     return;
   }
   memset(above, 0, sizeof above);
-  for (int j = 0; j < o->n_in; j++) {
+  for (int j = 0; j < o->n_in; j++) { /* of its leading dimensions one, `batch`, stands for all: mgi_cu_axis_cuts */
     const mg_tensor_info *x = &g->tensors[o->in[j].id];
+    const int xb = batch - (rank - x->shape.rank);
     char nm[16];
     int32_t order[MG_MAX_RANK];
-    for (int d = 0; d < x->shape.rank; d++) order[d] = x->op ? d : x->order[d];
+    int64_t dims[MG_MAX_RANK];
+    leads[j] = 0;
+    for (int d = 0; d < x->shape.rank; d++) {
+      order[d] = x->op ? d : x->order[d];
+      dims[d] = d < x->shape.rank - 2 ? 1 : x->shape.dim[d];
+      leads[j] |= mgi_cu_leads(&x->shape, d);
+    }
+    if (leads[j]) dims[xb] = batches;
     snprintf(nm, sizeof nm, "i%d", j);
-    in[j] = mg_input_ordered(p, nm, x->dtype, x->shape.rank, x->shape.dim, order);
+    in[j] = mg_input_ordered(p, nm, x->dtype, x->shape.rank, dims, order);
     if (in[j].id) p->tensors[in[j].id].fill = x->fill;
     if (in[j].id && in[j].id < MG_MAX_IN + 8) above[in[j].id] = o->in[j].id;
   }
@@ -16501,13 +16554,13 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
   int64_t grid[3];
   grid[0] = mg_ceil_div(N, tn);
   grid[1] = mg_ceil_div(M, tm);
-  grid[2] = batch >= 0 ? out->dim[batch] : 1;
+  grid[2] = batches;
   /* A chunk is ceil(extent / count). */
   int64_t cn = mg_ceil_div(N, grid[0]), cm = mg_ceil_div(M, grid[1]);
   snprintf(counts[1], sizeof counts[1], "mg_chunks(%s, %lld)", mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim, sizeof dim), (long long)cn);
   snprintf(counts[2], sizeof counts[2], "mg_chunks(%s, %lld)", mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim, sizeof dim), (long long)cm);
-  if (batch >= 0) snprintf(counts[3], sizeof counts[3], "%s", mgi_cu_dim_text(em, o->out[0].id, batch, dim, sizeof dim));
-  else snprintf(counts[3], sizeof counts[3], "1");
+  char all[700];
+  snprintf(counts[3], sizeof counts[3], "%.399s", mgi_cu_batches_text(em, o->out[0].id, all, sizeof all));
   k = mg_graph_begin(p, grid, threads);
   for (int j = 0; j < pairs && k; j++) {
     mg_tensor part[2];
@@ -16520,7 +16573,7 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
       int r = x->shape.rank, xb = batch - (rank - r);
       mg_map m = mg_map_set(mg_map_none(), loop, side ? r - 2 : r - 1);
       m = mg_map_set(m, mg_grid_axis(k, side ? 0 : 1), side ? r - 1 : r - 2);
-      if (batch >= 0 && xb >= 0 && x->shape.dim[xb] != 1) m = mg_map_set(m, mg_grid_axis(k, 2), xb);
+      if (leads[j + side * pairs]) m = mg_map_set(m, mg_grid_axis(k, 2), xb);
       part[side] = mg_load(k, in[j + side * pairs], m);
     }
     mg_tensor c = mg_matmul(k, part[0], part[1]);
