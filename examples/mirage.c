@@ -486,7 +486,7 @@ static void progress_line(const char *format, ...) {
 }
 static void on_test(void *user, const mg_verify_progress *p) {
   const double *started = (const double *)user;
-  progress_line("%.1f s: %s test %d of %d, part %d of %d", now() - *started, p->kind < 0 ? "float64" : p->kind & 1 ? "two-field" : "field", p->test + 1, p->tests, p->part + 1, p->parts);
+  progress_line("%.1f s: certifying, %s test %d of %d, part %d of %d", now() - *started, p->kind < 0 ? "float64" : p->kind & 1 ? "two-field" : "field", p->test + 1, p->tests, p->part + 1, p->parts);
 }
 
 /* The solver, where it is asked for or the field tests leave something open.  lines[] is what they say; the solver's lines
@@ -678,14 +678,16 @@ static int do_verify(const options *o) {
 /* ---- search */
 
 static void on_progress(void *user, const mg_search_stats *s) {
-  char best[64] = "nothing yet", left[48] = "";
+  char left[48] = "";
+  double us = s->own_us;
+  const char *of = "as written";
   (void)user;
-  if (s->predicted_us > 0) snprintf(best, sizeof best, "best %.2f us (model)", s->predicted_us);
-  else if (s->structure_us > 0) snprintf(best, sizeof best, "best %.2f us (model, unverified)", s->structure_us);
+  if (s->structure_us > 0 && s->structure_us < us) us = s->structure_us, of = "unverified";
+  if (s->predicted_us > 0 && s->predicted_us <= us) us = s->predicted_us, of = "tested";
   if (s->left_s >= 0) snprintf(left, sizeof left, ", %s %.0f s left", s->left_limit ? "at most" : "about", s->left_s);
-  progress_line("%.1f s: frame %llu of %llu in segment %llu%s; %llu states, %llu pruned, %llu verified; %s", s->seconds, (unsigned long long)s->frames,
+  progress_line("%.1f s: frame %llu of %llu in segment %llu%s; %llu states, %llu pruned, %llu verified; best %.2f us (model, %s)", s->seconds, (unsigned long long)s->frames,
           (unsigned long long)s->frames_begun, (unsigned long long)s->segments, left, (unsigned long long)s->states,
-          (unsigned long long)(s->pruned_pairs + s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit + s->pruned_bound), (unsigned long long)s->verified, best);
+          (unsigned long long)(s->pruned_pairs + s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit + s->pruned_bound), (unsigned long long)s->verified, us, of);
 }
 
 static mg_status may_emit(void *user, const mg_graph *g, mg_error *why) { return mg_cuda_emittable(g, (const char *)user, why); }

@@ -571,6 +571,8 @@ E
 timeout 120 python3 terminal.py "$m" search long.mg --max-loops 2 >terminal.txt 2>err </dev/null; ok $? "search on a terminal"
 grep -q 'frame [0-9]* of [0-9]* in segment' terminal.txt; ok $? "it says how far it is"
 ! grep -q 'best 0\.00' terminal.txt; ok $? "and no time of nothing"
+grep -q 'verified; best [0-9.]* us (model' terminal.txt && ! grep -q 'nothing yet' terminal.txt; ok $? "it has an answer at any time, and says which"
+grep -q 's: certifying' terminal.txt; ok $? "and when it is the certificate's turn"
 "$m" search long.mg --max-loops 2 >out 2>err; [ ! -s err ]; ok $? "not a terminal: nothing on standard error"
 
 # The tool with an operator of one's own, as the README says.
