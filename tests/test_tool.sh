@@ -225,12 +225,18 @@ E
   grep -q 'lora.json.gz: expected JSON, found a gzip file: .*gunzip' err; ok $? "import of a packed file: the message says what to do"
 fi
 
+mkdir found
+for f in 00.4.cert:'mirage certificate 3':p 07.mg:'# verdict: EQUAL':p 06.mg:'# verdict: EQUAL':p_1 05.mg:'# mine':p 00.5.cert:'# mine':p; do
+  IFS=: read -r file head name <<<"$f" && printf '%s\nprogram %s\n' "$head" "$name" >"found/$file"
+done
 status 0 "search" "$m" search p.mg -o found --stats stats.json --top 3 --no-measure
 cp out best.mg
 head -n 1 best.mg | grep -qx '# verdict: EQUAL'; ok $? "search: the first line is the verdict"
 [ "$(grep -c '= kernel ' best.mg)" = 1 ]; ok $? "search: one kernel"
 grep -qx '# measured: no, the order is predicted' best.mg; ok $? "search --no-measure: it says that the order is predicted"
 [ -s found/00.mg ] && [ -s found/01.mg ] && [ -s found/00.cert ] && [ ! -e found/03.mg ]; ok $? "search -o: ranked files and a certificate, --top obeyed"
+[ ! -e found/00.4.cert ] && [ ! -e found/07.mg ]; ok $? "search -o: what an earlier search of it left is gone"
+[ -s found/06.mg ] && [ -s found/05.mg ] && [ -s found/00.5.cert ]; ok $? "search -o: other files are left alone"
 python3 -c 'import json; s = json.load(open("stats.json")); assert s["complete"] is True and s["states"] > 0 and s["best"]["kernels"] == 1 and set(s["pruned"]) and s["threads"] >= 1 and 0 < s["probe_ns"] < 10000' 2>err
 ok $? "search --stats: JSON that says what it did"
 status 0 "search: the same with another seed and one thread" "$m" search p.mg --seed 77 --threads 1 --top 3 --no-measure
