@@ -6760,23 +6760,10 @@ MGI_FN int64_t mgi_cu_last(const mg_graph *g, uint32_t symbol, int64_t most) {
   const mg_symbol *s = symbol ? &g->symbol[symbol - 1] : NULL;
   return s ? mg_ceil_div(s->last, mg_ceil_div(s->most, most)) : most;
 }
-/* Symbol k of all ranges of a file: its bounds, as far as each of those that have no other behind them goes.  Behind the symbols, the
-   sizes computed of them. */
-MGI_FN mg_symbol mgi_cu_ranges_symbol(const mg_graph *const *range, int n, uint32_t k) {
-  mg_symbol is = range[n - 1]->symbol[k];
-  is.least = range[0]->symbol[k].least;
-  for (int j = 0; j < n && k < range[0]->n_symbols; j++)
-    if (!mg_range_end(range, n, j, k) && range[j]->symbol[k].last < is.last) is.last = range[j]->symbol[k].last;
-  if (k < range[0]->n_symbols) return is;
-  int64_t last[MG_MAX_SYMBOLS];
-  for (uint32_t v = 0; v < range[0]->n_symbols; v++) last[v] = mgi_cu_ranges_symbol(range, n, v).last;
-  if (mg_symbol_values(range[0], last, last, NULL) == MG_OK) is.last = last[k];
-  return is;
-}
 /* The greatest value of symbol k that is range `at`'s. */
 MGI_FN int64_t mgi_cu_ranges_greatest(const mg_graph *const *range, int n, int at, uint32_t k) {
   const int64_t end = mg_range_end(range, n, at, k);
-  return end ? end - 1 : mgi_cu_ranges_symbol(range, n, k).last;
+  return end ? end - 1 : mg_range_symbol(range, n, k).last;
 }
 MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e);
 
@@ -7995,7 +7982,7 @@ MGI_FN int mgi_check_whole_bounds(const mgi_check_task *t, const mg_emitted_info
   const mg_graph *f = t->family;
   int same = (uint32_t)all->n_symbols == f->n_symbols && (uint32_t)all->n_computed == f->n_computed;
   for (uint32_t k = 0; same && k < mg_n_sizes(f); k++) {
-    const mg_symbol is = mgi_cu_ranges_symbol(t->range, t->n_ranges, k);
+    const mg_symbol is = mg_range_symbol(t->range, t->n_ranges, k);
     same = all->symbol[k].least == is.least && all->symbol[k].most == is.last && !strcmp(all->symbol[k].name, is.name);
   }
   return same;
@@ -8227,7 +8214,7 @@ MGI_FN int mgi_host_bounds(mgi_host *H) {
     const mg_symbol *s = &f->symbol[k / 2];
     uint64_t launches = 0;
     memcpy(sym, H->t->sym, f->n_symbols * sizeof *sym);
-    const mg_symbol whole = H->t->range ? mgi_cu_ranges_symbol(H->t->range, H->t->n_ranges, k / 2) : *s;
+    const mg_symbol whole = H->t->range ? mg_range_symbol(H->t->range, H->t->n_ranges, k / 2) : *s;
     sym[k / 2] = k % 2 ? whole.last + 1 : whole.least - 1;
     if (mgi_host_sized(H, H->launch, sym, &launches) && !launches) continue;
     snprintf(text, sizeof text, " takes %.60s = %lld, which is out of its bounds", s->name, (long long)sym[k / 2]);
@@ -11299,7 +11286,8 @@ MGI_FN mg_status mgi_run_range(const char *cu_text, const int64_t *sym, mg_graph
   mg_status s = mg_cuda_source_graphs(cu_text, strlen(cu_text), range, &n, e);
   if (s != MG_OK) return s;
   if (n > 1 && !mgi_cu_ranges_name((const mg_graph *const *)range, n, entry, e)) s = MG_BAD_INPUT;
-  if (s == MG_OK) at = sym ? mg_range_of((const mg_graph *const *)range, n, sym) : n - 1;
+  if (s == MG_OK && sym) s = mg_range_at((const mg_graph *const *)range, n, sym, &at, e);
+  else at = n - 1;
   if (s == MG_OK && n > 1) *own = range[at], range[at] = NULL;
   while (n > 0) mg_graph_free(range[--n]);
   return s;
@@ -17306,7 +17294,7 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
   for (int early = 0; early < 1 + dependent; early++) {
     mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  unsigned char *space = (unsigned char *)workspace; // each has a part of its own\n", name, early ? "_pdl" : "", args);
     for (uint32_t v = 0; v < last->n_symbols; v++) { /* one that goes further is for these alone */
-      const int64_t last_of = mgi_cu_ranges_symbol(range, n, v).last;
+      const int64_t last_of = mg_range_symbol(range, n, v).last;
       int beyond = 0;
       for (int k = 0; k < n; k++) beyond |= !mg_range_end(range, n, k, v) && range[k]->symbol[v].last > last_of;
       if (beyond) mgi_cu_str_put(out, "  if (sym[%u] > %lld) return (int)cudaErrorInvalidValue;\n", (unsigned)v, (long long)last_of);
@@ -17325,7 +17313,7 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
   }
   mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", name);
   for (uint32_t v = 0; v < mg_n_sizes(last); v++) {
-    const mg_symbol is = mgi_cu_ranges_symbol(range, n, v);
+    const mg_symbol is = mg_range_symbol(range, n, v);
     mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", v ? ", " : "", is.name, (long long)is.least, (long long)is.last);
   }
   mgi_cu_str_put(out, "};\nextern \"C\" const mg_emitted_info %s_info;\n", name);

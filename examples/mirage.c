@@ -401,9 +401,11 @@ static mg_status sizes_given(const options *o, const mg_graph *g, int64_t value[
 /* The member at the sizes that --sym gives, which are in `value` then, of a program or of its ranges. */
 static mg_status member_given(const options *o, mg_graph *const *range, int ranges, int64_t value[MG_MAX_SYMBOLS], mg_graph **member, mg_error *e) {
   const mg_graph *const *of = (const mg_graph *const *)range;
+  int k = 0;
   *member = NULL;
-  const mg_status s = sizes_given(o, of[0], value, e);
-  return s == MG_OK ? mg_at(of[mg_range_of(of, ranges, value)], value, member, e) : s;
+  mg_status s = sizes_given(o, of[0], value, e);
+  if (s == MG_OK) s = mg_range_at(of, ranges, value, &k, e);
+  return s == MG_OK ? mg_at(of[k], value, member, e) : s;
 }
 /* What a .mg file holds: a program, or the ranges of a symbol; with --sym its one member at these sizes. */
 static mg_status parse_sized(const options *o, const char *text, size_t n, mg_graph *range[MG_MAX_RANGES], int *ranges, mg_error *e) {

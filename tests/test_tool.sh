@@ -359,6 +359,8 @@ for r in '1 1..4' '2 5..40'; do printf 'program rows_%s\nsym n in %s\ninput X : 
 sed 's/3..37/1..37/' rows.mg >from1.mg
 status 0 "verify: ranges" "$m" verify from1.mg ranges.mg
 has '^# range 2: n in 5..40$' "verify: ranges: it says which"
+status 3 "run: past all ranges" "$m" run ranges.mg --sym n=41
+grep -q 'n is in 1..40, got 41' err; ok $? "run: past all ranges: it says the bounds of them all"
 status 3 "verify: a certificate of ranges" "$m" verify from1.mg ranges.mg --certificate no.cert
 sed '/^program rows_2/,$d' ranges.mg >few.mg
 sed 's/n in [0-9.]*/n in 1..4/' from1.mg >to4.mg
