@@ -10193,7 +10193,7 @@ MGI_FN void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_res
 }
 
 /* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  whole: NULL for a program too long
-   to be searched whole first.  A part of the time is left to put together what was found, and to test it as a whole. */
+   to be searched whole first: a part of its time is left to put together what was found, and to test that. */
 enum { MGI_SE_JOIN_S = 5, MGI_SE_JOIN_PART = 6 }; /* so many seconds, at most such a part of what is left */
 MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_found *whole, mg_search_result *out, mg_error *e,
                                     mg_error *why) {
@@ -10217,7 +10217,7 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_fou
   X.H = H;
   S->units_done = 0, S->seg_t0 = mgi_se_seconds();
   const double end = S->end, part = (end - S->seg_t0) / MGI_SE_JOIN_PART;
-  if (end < 1e300 && part > 0) S->end -= part < MGI_SE_JOIN_S ? part : MGI_SE_JOIN_S;
+  if (!whole && end < 1e300 && part > 0) S->end -= part < MGI_SE_JOIN_S ? part : MGI_SE_JOIN_S;
   if (st == MG_OK) st = mgi_se_cuts_path_by_path(S, &X, whole, e);
   S->end = end;
   mgi_se_stops(S, X.seg, X.n);
