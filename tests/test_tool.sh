@@ -226,8 +226,8 @@ E
 fi
 
 mkdir found
-for f in 00.4.cert:'mirage certificate 3':p 07.mg:'# verdict: EQUAL':p 06.mg:'# verdict: EQUAL':p_1 05.mg:'# mine':p 00.5.cert:'# mine':p; do
-  IFS=: read -r file head name <<<"$f" && printf '%s\nprogram %s\n' "$head" "$name" >"found/$file"
+for f in '00.4.cert|mirage certificate 3|p' '07.mg|# verdict: EQUAL|p' '06.mg|# verdict: EQUAL|p_1' '05.mg|# mine|p' '00.5.cert|# mine|p'; do
+  IFS='|' read -r file head name <<<"$f" && printf '%s\nprogram %s\n' "$head" "$name" >"found/$file"
 done
 status 0 "search" "$m" search p.mg -o found --stats stats.json --top 3 --no-measure
 cp out best.mg
