@@ -866,6 +866,11 @@ mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **ou
    values, and the value of `symbol` from which on range k is for none, 0: it has none such.  Example: n in 1..8, p in 1..99;
    n in 1..8, p in 100..2048; n in 9..64, p in 1..2048. */
 int mg_range_of(const mg_graph *const *range, int n, const int64_t *value);
+/* The same; MG_BAD_INPUT where the values are out of the bounds of all ranges. */
+mg_status mg_range_at(const mg_graph *const *range, int n, const int64_t *value, int *k, mg_error *e);
+/* Symbol k of all of them: its bounds, as far as each of those that have no other behind them goes.  Behind the symbols, the sizes
+   computed of them. */
+mg_symbol mg_range_symbol(const mg_graph *const *range, int n, uint32_t k);
 int64_t mg_range_end(const mg_graph *const *range, int n, int k, uint32_t symbol);
 /* Gives a program another name. */
 mg_status mg_rename(mg_graph *program, const char *name, mg_error *e);
@@ -6867,6 +6872,26 @@ int mg_range_of(const mg_graph *const *range, int n, const int64_t *value) {
     if (is) return k;
   }
   return n - 1;
+}
+mg_symbol mg_range_symbol(const mg_graph *const *range, int n, uint32_t k) {
+  mg_symbol is = range[n - 1]->symbol[k];
+  is.least = range[0]->symbol[k].least;
+  for (int j = 0; j < n && k < range[0]->n_symbols; j++)
+    if (!mg_range_end(range, n, j, k) && range[j]->symbol[k].last < is.last) is.last = range[j]->symbol[k].last;
+  if (k < range[0]->n_symbols) return is;
+  int64_t last[MG_MAX_SYMBOLS];
+  for (uint32_t v = 0; v < range[0]->n_symbols; v++) last[v] = mg_range_symbol(range, n, v).last;
+  if (mg_symbol_values(range[0], last, last, NULL) == MG_OK) is.last = last[k];
+  return is;
+}
+mg_status mg_range_at(const mg_graph *const *range, int n, const int64_t *value, int *k, mg_error *e) {
+  for (uint32_t s = 0; s < range[0]->n_symbols; s++) {
+    const mg_symbol is = mg_range_symbol(range, n, s);
+    if (value[s] < is.least || value[s] > is.last)
+      return mg_fail(e, MG_BAD_INPUT, n > 1 ? "ranges" : range[0]->name, "%s is in %lld..%lld, got %lld", is.name, (long long)is.least, (long long)is.last, (long long)value[s]);
+  }
+  *k = mg_range_of(range, n, value);
+  return MG_OK;
 }
 mg_status mg_rename(mg_graph *g, const char *name, mg_error *e) {
   if (!mgi_good_name(name) || mgi_keyword(name)) return mg_fail(e, MG_BAD_INPUT, "program", "'%.40s' is no name", name ? name : "(null)");

@@ -6769,23 +6769,10 @@ MGI_FN int64_t mgi_cu_last(const mg_graph *g, uint32_t symbol, int64_t most) {
   const mg_symbol *s = symbol ? &g->symbol[symbol - 1] : NULL;
   return s ? mg_ceil_div(s->last, mg_ceil_div(s->most, most)) : most;
 }
-/* Symbol k of all ranges of a file: its bounds, as far as each of those that have no other behind them goes.  Behind the symbols, the
-   sizes computed of them. */
-MGI_FN mg_symbol mgi_cu_ranges_symbol(const mg_graph *const *range, int n, uint32_t k) {
-  mg_symbol is = range[n - 1]->symbol[k];
-  is.least = range[0]->symbol[k].least;
-  for (int j = 0; j < n && k < range[0]->n_symbols; j++)
-    if (!mg_range_end(range, n, j, k) && range[j]->symbol[k].last < is.last) is.last = range[j]->symbol[k].last;
-  if (k < range[0]->n_symbols) return is;
-  int64_t last[MG_MAX_SYMBOLS];
-  for (uint32_t v = 0; v < range[0]->n_symbols; v++) last[v] = mgi_cu_ranges_symbol(range, n, v).last;
-  if (mg_symbol_values(range[0], last, last, NULL) == MG_OK) is.last = last[k];
-  return is;
-}
 /* The greatest value of symbol k that is range `at`'s. */
 MGI_FN int64_t mgi_cu_ranges_greatest(const mg_graph *const *range, int n, int at, uint32_t k) {
   const int64_t end = mg_range_end(range, n, at, k);
-  return end ? end - 1 : mgi_cu_ranges_symbol(range, n, k).last;
+  return end ? end - 1 : mg_range_symbol(range, n, k).last;
 }
 MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e);
 
@@ -8004,7 +7991,7 @@ MGI_FN int mgi_check_whole_bounds(const mgi_check_task *t, const mg_emitted_info
   const mg_graph *f = t->family;
   int same = (uint32_t)all->n_symbols == f->n_symbols && (uint32_t)all->n_computed == f->n_computed;
   for (uint32_t k = 0; same && k < mg_n_sizes(f); k++) {
-    const mg_symbol is = mgi_cu_ranges_symbol(t->range, t->n_ranges, k);
+    const mg_symbol is = mg_range_symbol(t->range, t->n_ranges, k);
     same = all->symbol[k].least == is.least && all->symbol[k].most == is.last && !strcmp(all->symbol[k].name, is.name);
   }
   return same;
@@ -8236,7 +8223,7 @@ MGI_FN int mgi_host_bounds(mgi_host *H) {
     const mg_symbol *s = &f->symbol[k / 2];
     uint64_t launches = 0;
     memcpy(sym, H->t->sym, f->n_symbols * sizeof *sym);
-    const mg_symbol whole = H->t->range ? mgi_cu_ranges_symbol(H->t->range, H->t->n_ranges, k / 2) : *s;
+    const mg_symbol whole = H->t->range ? mg_range_symbol(H->t->range, H->t->n_ranges, k / 2) : *s;
     sym[k / 2] = k % 2 ? whole.last + 1 : whole.least - 1;
     if (mgi_host_sized(H, H->launch, sym, &launches) && !launches) continue;
     snprintf(text, sizeof text, " takes %.60s = %lld, which is out of its bounds", s->name, (long long)sym[k / 2]);
@@ -11308,7 +11295,8 @@ MGI_FN mg_status mgi_run_range(const char *cu_text, const int64_t *sym, mg_graph
   mg_status s = mg_cuda_source_graphs(cu_text, strlen(cu_text), range, &n, e);
   if (s != MG_OK) return s;
   if (n > 1 && !mgi_cu_ranges_name((const mg_graph *const *)range, n, entry, e)) s = MG_BAD_INPUT;
-  if (s == MG_OK) at = sym ? mg_range_of((const mg_graph *const *)range, n, sym) : n - 1;
+  if (s == MG_OK && sym) s = mg_range_at((const mg_graph *const *)range, n, sym, &at, e);
+  else at = n - 1;
   if (s == MG_OK && n > 1) *own = range[at], range[at] = NULL;
   while (n > 0) mg_graph_free(range[--n]);
   return s;
@@ -12761,6 +12749,7 @@ MGI_FN int mgi_cu_uneven(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, in
   const int symbol = mgi_cu_is_symbol(K->em, t, d);
   int64_t chunk = K->em->g->tensors[t].shape.dim[d];
   int uneven = 0;
+  if (K->number < 0 && d < K->em->g->tensors[t].shape.rank - 2) return 0; /* mgi_cu_axis_cuts: a block has one of its elements */
   for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
     if (m->to[a] != d) continue;
     const int64_t whole = chunk;
@@ -12768,6 +12757,28 @@ MGI_FN int mgi_cu_uneven(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, in
     uneven |= chunk * K->b->axes[a].extent != whole || (symbol && chunk != 1);
   }
   return uneven || (symbol && chunk != 1);
+}
+/* Whether dimension d of a product's operand, or result, is a leading one of more than one element. */
+MGI_FN int mgi_cu_leads(const mg_shape *x, int d) { return d < x->rank - 2 && x->dim[d] != 1; }
+/* 1 if axis a cuts dimension d of kernel-level tensor `t`.  The third one of a library product counts through all leading dimensions
+   of its result at once, the last one the fastest: it cuts each that an operand has. */
+MGI_FN int mgi_cu_axis_cuts(const mgi_cu_kernel *K, const mg_map *m, uint32_t a, uint32_t t, int d) {
+  if (K->number >= 0 || a != 3 || m->to[a] < 0) return m->to[a] == d;
+  return mgi_cu_leads(&K->em->g->tensors[t].shape, d);
+}
+/* Behind the name of that axis: its part that is dimension d's. */
+MGI_FN void mgi_cu_leading_text(const mgi_cu_kernel *K, uint32_t t, int d, char *ax, size_t n) {
+  const mg_graph *g = K->em->g;
+  const uint32_t made = mgi_cu_above(K, K->b->up->ops[K->b->up_op].out[0]);
+  const mg_shape *shape = &g->tensors[made].shape;
+  const int at = d + shape->rank - g->tensors[t].shape.rank;
+  char dim[200];
+  size_t used = strlen(ax);
+  int outer = 0;
+  for (int e = at + 1; e < shape->rank; e++)
+    if (mgi_cu_leads(shape, e)) used += (size_t)snprintf(ax + used, used < n ? n - used : 0, " / %s", mgi_cu_dim_text(K->em, made, e, dim, sizeof dim));
+  for (int e = 0; e < at; e++) outer |= mgi_cu_leads(shape, e);
+  if (outer) snprintf(ax + used, used < n ? n - used : 0, " %% %s", mgi_cu_dim_text(K->em, made, at, dim, sizeof dim));
 }
 /* Dimension d of kernel-level tensor `t` under a map: the chunk, the text of its offset ("" for 0), its valid extent, and
    by how much offsets are aligned (both may be NULL).  Axes after `last` are left out. */
@@ -12779,10 +12790,11 @@ MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t,
   size_t at = 0;
   offset[0] = 0;
   for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
-    char ax[100];
-    if (m->to[a] != d) continue;
+    char ax[700];
+    if (!mgi_cu_axis_cuts(K, m, a, t, d)) continue;
     chunk = mg_ceil_div(chunk, K->b->axes[a].extent);
     mgi_cu_axis_text(K, a, ax, sizeof ax);
+    if (K->number < 0 && a == 3) mgi_cu_leading_text(K, t, d, ax, sizeof ax);
     at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s", at ? " + " : "", ax);
     if (chunk != 1) at += (size_t)snprintf(offset + (at < n ? at : n), at < n ? n - at : 0, " * (int64_t)%lld", (long long)chunk);
     mgi_cu_cut(&left, ax, chunk);
@@ -16500,8 +16512,34 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
 
 /* ---- operators at kernel level */
 
+/* Whether the leading dimensions of operand t of a product of such a shape lie in memory as one: all or none of them, one behind the other. */
+MGI_FN int mgi_cu_one_batch(const mgi_cu_emit *em, uint32_t t, const mg_shape *out) {
+  const mg_shape *x = &em->g->tensors[t].shape;
+  char dim[200], want[1700];
+  int last = -1, found = 0, wanted = 0;
+  for (int d = 0; d < out->rank; d++) wanted += mgi_cu_leads(out, d);
+  for (int d = x->rank - 1; d >= 0; d--) {
+    if (!mgi_cu_leads(x, d)) continue;
+    if (last >= 0) {
+      const mgi_cu_size outer = mgi_cu_stride(em, t, d), inner = mgi_cu_stride(em, t, last);
+      snprintf(want, sizeof want, "(int64_t)%s * %s", mgi_cu_dim_text(em, t, last, dim, sizeof dim), inner.text + strcspn(inner.text, ")") + 1);
+      if (mgi_cu_is_one(&inner) || strcmp(outer.text, want)) return 0;
+    }
+    last = d, found++;
+  }
+  return !found || found == wanted;
+}
+/* The number of products in a matmul's result of that tensor: of the elements of its leading dimensions. */
+MGI_FN const char *mgi_cu_batches_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
+  const mg_shape *x = &em->g->tensors[t].shape;
+  char dim[200];
+  size_t used = 0;
+  for (int d = 0; d < x->rank; d++)
+    if (mgi_cu_leads(x, d)) used += (size_t)snprintf(out + used, used < n ? n - used : 0, "%s%s", used ? " * " : "", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+  return used ? out : "1";
+}
 /* The call of cuBLAS before a matmul's own kernel, which becomes its else: 0 if cuBLAS has no such product.  `batch`: the
-   output's leading dimension that has more than one element, or -1. */
+   output's last leading dimension that has more than one element, or -1. */
 MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) {
   const mg_graph *g = em->g;
   mgi_cu_str *l = &em->launches;
@@ -16515,12 +16553,13 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
     for (int d = 0; d < r; d++)
       if (x->shape.dim[d] > INT32_MAX) return 0;
     if (!mgi_cu_stride_is_one(em, o->in[side].id, r - 1) && !mgi_cu_stride_is_one(em, o->in[side].id, r - 2)) return 0;
+    if (!mgi_cu_one_batch(em, o->in[side].id, &out->shape)) return 0;
   }
   int rank = out->shape.rank;
   mgi_cu_str_put(l, "  /* %s = matmul(%s, %s): by cuBLAS where it is found. */\n  if (mg_cublas(%s, %s, %s, %s, ", out->name, a->name, g->tensors[o->in[1].id].name, mg_type_row(out->dtype)->id,
                  mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim[0], sizeof dim[0]), mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim[1], sizeof dim[1]),
                  mgi_cu_dim_text(em, o->in[0].id, a->shape.rank - 1, dim[2], sizeof dim[2]));
-  mgi_cu_str_put(l, "%s", batch >= 0 ? mgi_cu_dim_text(em, o->out[0].id, batch, dim[0], sizeof dim[0]) : "1");
+  mgi_cu_str_put(l, "%s", mgi_cu_batches_text(em, o->out[0].id, text, sizeof text));
   for (int side = 0; side < 2; side++) {
     uint32_t t = o->in[side].id;
     const mg_tensor_info *x = &g->tensors[t];
@@ -16544,34 +16583,36 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
 MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const char *name) {
   const mg_graph *g = em->g;
   const mg_shape *out = &g->tensors[o->out[0].id].shape;
-  int pairs = o->n_in / 2, rank = out->rank, batch = -1;
-  int64_t M = out->dim[rank - 2], N = out->dim[rank - 1];
+  int pairs = o->n_in / 2, rank = out->rank, batch = -1, leads[4];
+  int64_t M = out->dim[rank - 2], N = out->dim[rank - 1], batches = 1;
   uint32_t above[MG_MAX_IN + 8];
   char counts[MG_MAX_AXES + 1][400], dim[200];
   mg_graph *p, *k;
   mg_tensor in[4], made[MG_MAX_OUT], sum = {0};
   memset(counts, 0, sizeof counts);
   for (int d = 0; d < rank - 2; d++)
-    if (out->dim[d] != 1) {
-      if (batch >= 0) {
-        mgi_cu_emit_fail(em, MG_UNSUPPORTED, "matmul", "more than one leading dimension at kernel level");
-        return;
-      }
-      batch = d;
-    }
+    if (out->dim[d] != 1) batch = d, batches *= out->dim[d];
   p = mg_program_new("library", NULL);
   if (!p) {
     mgi_cu_emit_fail(em, MG_NO_MEMORY, "matmul", "no memory");
     return;
   }
   memset(above, 0, sizeof above);
-  for (int j = 0; j < o->n_in; j++) {
+  for (int j = 0; j < o->n_in; j++) { /* of its leading dimensions one, `batch`, stands for all: mgi_cu_axis_cuts */
     const mg_tensor_info *x = &g->tensors[o->in[j].id];
+    const int xb = batch - (rank - x->shape.rank);
     char nm[16];
     int32_t order[MG_MAX_RANK];
-    for (int d = 0; d < x->shape.rank; d++) order[d] = x->op ? d : x->order[d];
+    int64_t dims[MG_MAX_RANK];
+    leads[j] = 0;
+    for (int d = 0; d < x->shape.rank; d++) {
+      order[d] = x->op ? d : x->order[d];
+      dims[d] = d < x->shape.rank - 2 ? 1 : x->shape.dim[d];
+      leads[j] |= mgi_cu_leads(&x->shape, d);
+    }
+    if (leads[j]) dims[xb] = batches;
     snprintf(nm, sizeof nm, "i%d", j);
-    in[j] = mg_input_ordered(p, nm, x->dtype, x->shape.rank, x->shape.dim, order);
+    in[j] = mg_input_ordered(p, nm, x->dtype, x->shape.rank, dims, order);
     if (in[j].id) p->tensors[in[j].id].fill = x->fill;
     if (in[j].id && in[j].id < MG_MAX_IN + 8) above[in[j].id] = o->in[j].id;
   }
@@ -16579,13 +16620,13 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
   int64_t grid[3];
   grid[0] = mg_ceil_div(N, tn);
   grid[1] = mg_ceil_div(M, tm);
-  grid[2] = batch >= 0 ? out->dim[batch] : 1;
+  grid[2] = batches;
   /* A chunk is ceil(extent / count). */
   int64_t cn = mg_ceil_div(N, grid[0]), cm = mg_ceil_div(M, grid[1]);
   snprintf(counts[1], sizeof counts[1], "mg_chunks(%s, %lld)", mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim, sizeof dim), (long long)cn);
   snprintf(counts[2], sizeof counts[2], "mg_chunks(%s, %lld)", mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim, sizeof dim), (long long)cm);
-  if (batch >= 0) snprintf(counts[3], sizeof counts[3], "%s", mgi_cu_dim_text(em, o->out[0].id, batch, dim, sizeof dim));
-  else snprintf(counts[3], sizeof counts[3], "1");
+  char all[700];
+  snprintf(counts[3], sizeof counts[3], "%.399s", mgi_cu_batches_text(em, o->out[0].id, all, sizeof all));
   k = mg_graph_begin(p, grid, threads);
   for (int j = 0; j < pairs && k; j++) {
     mg_tensor part[2];
@@ -16598,7 +16639,7 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
       int r = x->shape.rank, xb = batch - (rank - r);
       mg_map m = mg_map_set(mg_map_none(), loop, side ? r - 2 : r - 1);
       m = mg_map_set(m, mg_grid_axis(k, side ? 0 : 1), side ? r - 1 : r - 2);
-      if (batch >= 0 && xb >= 0 && x->shape.dim[xb] != 1) m = mg_map_set(m, mg_grid_axis(k, 2), xb);
+      if (leads[j + side * pairs]) m = mg_map_set(m, mg_grid_axis(k, 2), xb);
       part[side] = mg_load(k, in[j + side * pairs], m);
     }
     mg_tensor c = mg_matmul(k, part[0], part[1]);
@@ -17331,7 +17372,7 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
   for (int early = 0; early < 1 + dependent; early++) {
     mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  unsigned char *space = (unsigned char *)workspace; // each has a part of its own\n", name, early ? "_pdl" : "", args);
     for (uint32_t v = 0; v < last->n_symbols; v++) { /* one that goes further is for these alone */
-      const int64_t last_of = mgi_cu_ranges_symbol(range, n, v).last;
+      const int64_t last_of = mg_range_symbol(range, n, v).last;
       int beyond = 0;
       for (int k = 0; k < n; k++) beyond |= !mg_range_end(range, n, k, v) && range[k]->symbol[v].last > last_of;
       if (beyond) mgi_cu_str_put(out, "  if (sym[%u] > %lld) return (int)cudaErrorInvalidValue;\n", (unsigned)v, (long long)last_of);
@@ -17350,7 +17391,7 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
   }
   mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", name);
   for (uint32_t v = 0; v < mg_n_sizes(last); v++) {
-    const mg_symbol is = mgi_cu_ranges_symbol(range, n, v);
+    const mg_symbol is = mg_range_symbol(range, n, v);
     mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", v ? ", " : "", is.name, (long long)is.least, (long long)is.last);
   }
   mgi_cu_str_put(out, "};\nextern \"C\" const mg_emitted_info %s_info;\n", name);

@@ -5243,11 +5243,13 @@ mg_status mg_model_found_at(const mg_model_found *f, uint32_t k, const int64_t *
   const mg_found_piece *p = &f->piece[k];
   int64_t value[MG_MAX_SYMBOLS];
   *out = NULL;
-  const mg_status s = mgi_found_takes(f, sym, e);
+  int at = 0;
+  mg_status s = mgi_found_takes(f, sym, e);
   if (s != MG_OK) return s;
   if (!p->program) return mg_piece_at(f->l, k, sym, out, e);
   mgi_found_values(f->l, p->program, sym, value);
-  return mg_at(p->graph[mg_range_of((const mg_graph *const *)p->graph, p->n, value)], value, out, e);
+  s = mg_range_at((const mg_graph *const *)p->graph, p->n, value, &at, e);
+  return s == MG_OK ? mg_at(p->graph[at], value, out, e) : s;
 }
 mg_status mg_model_found_run(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym, const void *const *in,
                              void *const *out, mg_error *e) {

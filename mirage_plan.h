@@ -4470,6 +4470,7 @@ MGI_FN void mgi_memory_step(mgi_memory_walk *W, mg_memory_step *s) {
   case MG_STEP_CLEAR:
     mgi_memory_begin(W);
     W->passed += s->kind == MG_STEP_SYNCED;
+    if (o && o->last < W->passed) o->last = W->passed; /* it is read behind that barrier */
     for (int k = 0; k < W->M->n; k++) {
       mgi_memory_state *q = &W->of[k];
       q->read = q->written = k == s->piece;
@@ -4499,6 +4500,7 @@ MGI_FN void mgi_memory_step(mgi_memory_walk *W, mg_memory_step *s) {
   case MG_STEP_JOINED: p->written = 1; break;
   case MG_STEP_COPIES: break;
   case MG_STEP_LOOP:
+    mgi_memory_begin(W); /* what it touched does not live through the loop */
     W->body[s->loop] = ++W->touches;
     W->pieces[s->loop] = s->n;
     break;

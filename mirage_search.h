@@ -225,9 +225,10 @@ typedef struct mg_search_stats {
   double measured_us;                /* of the best, by the hook `measure`; 0: the order is predicted */
   char unmeasured[256];              /* then: why, or empty without a hook */
   /* while it runs: of the frames of the segments begun, how many there are; an estimate of the seconds left for the whole
-     search, negative if there is none yet; the fastest one-kernel structure of the whole program yet, not verified, 0: none */
+     search, negative if there is none yet; by the model the program as it is written, and the least that the whole program takes by
+     what is known yet, one kernel or parts put together, not verified, 0: nothing */
   uint64_t frames_begun;
-  double left_s, structure_us;
+  double left_s, own_us, structure_us;
   int left_limit;                    /* 1: left_s is what is left of the time limit: it takes no longer */
 } mg_search_stats;
 
@@ -7748,6 +7749,10 @@ MGI_FN int mgi_se_pool_add(mgi_se_search *S, const mgi_se_structure *t) {
   return 1;
 }
 
+/* The caller is told of `us` for the whole program, if that is less than all before. */
+MGI_FN void mgi_se_likely(mgi_se_search *S, double us) {
+  if (us < 1e9 && (S->st.structure_us <= 0 || us < S->st.structure_us)) S->st.structure_us = us;
+}
 /* What a frame says of itself, and the fastest of its structures that anyone wants, NULL: none, go to the sums; under the lock. */
 MGI_FN void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const mgi_se_structure *best) {
   mgi_se_search *R = S->root;
@@ -7757,7 +7762,7 @@ MGI_FN void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const mgi_
   st->frames++;
   if (S == R) {
     S->units_done++;
-    if (best && best->us < 1e9 && (st->structure_us <= 0 || best->us < st->structure_us)) st->structure_us = best->us;
+    if (best) mgi_se_likely(S, best->us);
   }
   R->cut |= r->cut;
 }
@@ -9010,6 +9015,7 @@ typedef struct mgi_se_cutting {
   int n_piece, n;                            /* n: of seg */
   mgi_se_set kept;                           /* operators whose results stay within a kernel: in 16 bits they are not as safe as written */
   int moves;                                 /* 1: reshapes and transposes are priced as if they were addresses */
+  uint64_t tried;                            /* mg_hash of the program that was put together last */
   double least;                              /* us: what one kernel for the whole is likely to take */
   double enough;                             /* us: no slower path is looked at, if all of its space or the whole's is; or 1e18 */
 } mgi_se_cutting;
@@ -9117,6 +9123,7 @@ MGI_FN mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, 
     x->library = mgi_se_cuts_library(S, X, x, x->us);
     if (!seg[x->at].n_open && seg[x->at].effort) x->bound = x->us < x->library ? x->us : x->library;
   }
+  mgi_se_likely(S, mgi_se_chains_fill(&X->H));
   return st;
 }
 
@@ -10150,7 +10157,7 @@ MGI_FN int mgi_se_slices(const mg_graph *g) {
   return any;
 }
 /* The program of k kernels that the chains have, if it is equal, among the results. */
-MGI_FN void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k, mg_search_result *out, mg_error *why) {
+MGI_FN void mgi_se_cuts_result(mgi_se_search *S, mgi_se_cutting *X, int k, mg_search_result *out, mg_error *why) {
   const mgi_se_piece *cut[MGI_SE_MOST_OPS];
   uint8_t library[MGI_SE_MOST_OPS];
   const int n = mgi_se_cuts_path(X, k, cut, library);
@@ -10158,6 +10165,9 @@ MGI_FN void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k,
   mg_verify_report rep;
   if (!n) return;
   mg_graph *g = mgi_se_compose(S, X->C, X->seg, cut, library, n, &local);
+  const uint64_t hash = g ? mg_hash(g) : 0;
+  if (g && hash == X->tried) { mg_graph_free(g); return; }
+  X->tried = hash;
   const double us = X->moves || (g && mgi_se_slices(g)) ? mgi_se_us(S, g, &local) : X->H.cost[(k + 1) * X->H.n - 1];
   S->st.candidates++;
   if (!g) mgi_se_step(S, local.status);
@@ -10221,7 +10231,8 @@ MGI_FN void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_res
 }
 
 /* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  whole: NULL for a program too long
-   to be searched whole first. */
+   to be searched whole first: a part of its time is left to put together what was found, and to test that. */
+enum { MGI_SE_JOIN_S = 5, MGI_SE_JOIN_PART = 6 }; /* so many seconds, at most such a part of what is left */
 MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_found *whole, mg_search_result *out, mg_error *e,
                                     mg_error *why) {
   const int K = S->cfg.max_kernel_ops < C->n ? S->cfg.max_kernel_ops : C->n;
@@ -10243,16 +10254,19 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_fou
   const mgi_se_chains H = { D, K, id, X.piece, cost, from, by };
   X.H = H;
   S->units_done = 0, S->seg_t0 = mgi_se_seconds();
+  const double end = S->end, part = (end - S->seg_t0) / MGI_SE_JOIN_PART;
+  if (!whole && end < 1e300 && part > 0) S->end -= part < MGI_SE_JOIN_S ? part : MGI_SE_JOIN_S;
   if (st == MG_OK) st = mgi_se_cuts_path_by_path(S, &X, whole, e);
+  S->end = end;
   mgi_se_stops(S, X.seg, X.n);
   if (st == MG_OK) {
     int first = 2;
     mgi_se_chains_fill(&X.H);
     for (int k = 2; k <= K; k++) if (cost[k * D + D - 1] < cost[first * D + D - 1]) first = k;
     mgi_se_cuts_result(S, &X, first, out, why);
-    mgi_se_cuts_moves(S, &X, out, why);
+    if (!out->n || !mgi_se_over(S)) mgi_se_cuts_moves(S, &X, out, why);
     mgi_se_chains_fill(&X.H);
-    for (int k = first + 1; k <= K && k <= first + 2; k++) mgi_se_cuts_result(S, &X, k, out, why); /* repairs may cost less there */
+    for (int k = first + 1; k <= K && k <= first + 2 && (!out->n || !mgi_se_over(S)); k++) mgi_se_cuts_result(S, &X, k, out, why); /* repairs may cost less there */
     for (int k = 2; k <= all; k++) if ((k < first || k > first + 2) && !mgi_se_over(S)) mgi_se_cuts_result(S, &X, k, out, why);
     if (!mgi_se_over(S)) mgi_se_cuts_products(S, &X, out, why);
   }
@@ -11352,6 +11366,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (S.cfg.max_states > 65535) S.cfg.max_states = 65535;
   if (S.cfg.max_structures <= 0) S.cfg.max_structures = 500000;
   if (S.cfg.max_steps <= 0) S.cfg.max_steps = 400000000;
+  S.st.own_us = mg_predict_us(program, S.cfg.machine);
   S.t0 = S.shown = mgi_se_seconds();
   S.end = S.cfg.time_limit_s > 0 ? S.t0 + S.cfg.time_limit_s : 1e300;
   S.st.threads = S.cfg.threads, S.st.egraph_stop = "SATURATED";

@@ -120,7 +120,8 @@ typedef struct options {
   char **file;
 } options;
 
-enum { SEARCH_S = 60, MODEL_S = 300, TOP = 8 }; /* the time limit of a search that is given none, of a program and of a model */
+enum { SEARCH_S = 60, MODEL_S = 300 }; /* the time limit of a search that is given none, of a program and of a model */
+enum { TOP = 8, MOST_TOP = 100 };      /* results that are kept, if nobody says how many; at most */
 enum { PAST_S = 3 };
 /* For the certificate, though the search took all the time there was: without one nothing of what was found comes back. */
 enum { CERTIFY_S = 10 };
@@ -298,7 +299,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_NO_PRUNE: o->no_prune = 1; break;
       case O_SEED: ok = number(optarg, 0, INT64_MAX, &v, range), o->seed = (uint64_t)v, o->seeded = 1; break;
       case O_STATS: o->stats = optarg; break;
-      case O_TOP: ok = number(optarg, 1, 100, &o->top, range); break;
+      case O_TOP: ok = number(optarg, 1, MOST_TOP, &o->top, range); break;
       case O_DELTA: ok = parse_delta(optarg, &o->log2_delta); break;
       case O_CERT: o->certificate = optarg; break;
       case O_STEPS: ok = number(optarg, 1, 1 << 20, &o->steps, range); break;
@@ -400,9 +401,11 @@ static mg_status sizes_given(const options *o, const mg_graph *g, int64_t value[
 /* The member at the sizes that --sym gives, which are in `value` then, of a program or of its ranges. */
 static mg_status member_given(const options *o, mg_graph *const *range, int ranges, int64_t value[MG_MAX_SYMBOLS], mg_graph **member, mg_error *e) {
   const mg_graph *const *of = (const mg_graph *const *)range;
+  int k = 0;
   *member = NULL;
-  const mg_status s = sizes_given(o, of[0], value, e);
-  return s == MG_OK ? mg_at(of[mg_range_of(of, ranges, value)], value, member, e) : s;
+  mg_status s = sizes_given(o, of[0], value, e);
+  if (s == MG_OK) s = mg_range_at(of, ranges, value, &k, e);
+  return s == MG_OK ? mg_at(of[k], value, member, e) : s;
 }
 /* What a .mg file holds: a program, or the ranges of a symbol; with --sym its one member at these sizes. */
 static mg_status parse_sized(const options *o, const char *text, size_t n, mg_graph *range[MG_MAX_RANGES], int *ranges, mg_error *e) {
@@ -486,7 +489,7 @@ static void progress_line(const char *format, ...) {
 }
 static void on_test(void *user, const mg_verify_progress *p) {
   const double *started = (const double *)user;
-  progress_line("%.1f s: %s test %d of %d, part %d of %d", now() - *started, p->kind < 0 ? "float64" : p->kind & 1 ? "two-field" : "field", p->test + 1, p->tests, p->part + 1, p->parts);
+  progress_line("%.1f s: certifying, %s test %d of %d, part %d of %d", now() - *started, p->kind < 0 ? "float64" : p->kind & 1 ? "two-field" : "field", p->test + 1, p->tests, p->part + 1, p->parts);
 }
 
 /* The solver, where it is asked for or the field tests leave something open.  lines[] is what they say; the solver's lines
@@ -678,14 +681,16 @@ static int do_verify(const options *o) {
 /* ---- search */
 
 static void on_progress(void *user, const mg_search_stats *s) {
-  char best[64] = "nothing yet", left[48] = "";
+  char left[48] = "";
+  double us = s->own_us;
+  const char *of = "as written";
   (void)user;
-  if (s->predicted_us > 0) snprintf(best, sizeof best, "best %.2f us (model)", s->predicted_us);
-  else if (s->structure_us > 0) snprintf(best, sizeof best, "best %.2f us (model, unverified)", s->structure_us);
+  if (s->structure_us > 0 && s->structure_us < us) us = s->structure_us, of = "unverified";
+  if (s->predicted_us > 0 && s->predicted_us <= us) us = s->predicted_us, of = "tested";
   if (s->left_s >= 0) snprintf(left, sizeof left, ", %s %.0f s left", s->left_limit ? "at most" : "about", s->left_s);
-  progress_line("%.1f s: frame %llu of %llu in segment %llu%s; %llu states, %llu pruned, %llu verified; %s", s->seconds, (unsigned long long)s->frames,
+  progress_line("%.1f s: frame %llu of %llu in segment %llu%s; %llu states, %llu pruned, %llu verified; best %.2f us (model, %s)", s->seconds, (unsigned long long)s->frames,
           (unsigned long long)s->frames_begun, (unsigned long long)s->segments, left, (unsigned long long)s->states,
-          (unsigned long long)(s->pruned_pairs + s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit + s->pruned_bound), (unsigned long long)s->verified, best);
+          (unsigned long long)(s->pruned_pairs + s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit + s->pruned_bound), (unsigned long long)s->verified, us, of);
 }
 
 static mg_status may_emit(void *user, const mg_graph *g, mg_error *why) { return mg_cuda_emittable(g, (const char *)user, why); }
@@ -1044,6 +1049,33 @@ static void put_symbols(joined *t, const mg_graph *g, const int64_t *least, cons
   }
 }
 /* A program with a symbol: ranges of it with a µGraph each, in one text, and their certificates. */
+/* 1 if the file at `path` begins so, and has the program of that name. */
+static int is_result_of(const char *path, const char *name, const char *first) {
+  struct stat at;
+  char line[80];
+  size_t n = 0;
+  int code = 0;
+  if (lstat(path, &at) || !S_ISREG(at.st_mode) || access(path, R_OK)) return 0;
+  char *text = read_all(path, &n, &code);
+  snprintf(line, sizeof line, "\nprogram %.64s\n", name);
+  const int is = text && !strncmp(text, first, strlen(first)) && strstr(text, line);
+  free(text);
+  return is;
+}
+/* Removes what an earlier search of a program of this name left in the directory, and this one may not write again. */
+static void remove_earlier(const char *directory, const char *name) {
+  char path[1024];
+  for (int k = 0; k <= MG_MAX_RANGES; k++) {
+    if (k) snprintf(path, sizeof path, "%s/00.%d.cert", directory, k);
+    else snprintf(path, sizeof path, "%s/00.cert", directory);
+    if (is_result_of(path, name, "mirage certificate ")) remove(path);
+  }
+  for (int k = 1; k < MOST_TOP; k++) {
+    snprintf(path, sizeof path, "%s/%02d.mg", directory, k);
+    if (is_result_of(path, name, "# verdict: ")) remove(path);
+  }
+}
+
 static int search_family(const options *o, const mg_graph *program, const mg_search_config *c, const mg_verify_config *vc) {
   mg_error e;
   mg_family_result r;
@@ -1054,6 +1086,7 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
   if (s != MG_OK) return report(s, &e);
   joined all = {NULL, 0}, said = {NULL, 0};
   int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
+  if (o->out) remove_earlier(o->out, program->name);
   for (int k = 0; k < r.n && !code; k++) {
     mg_range *range = &r.range[k];
     char *text = NULL;
@@ -1211,6 +1244,7 @@ static int do_search(const options *o) {
   const int unkept = o->stats ? write_stats(o->stats, program->name, c.machine->name, &res.stats, first, verify_seconds) : 0; /* what cannot take the statistics takes nothing else */
   if (undecided && s == MG_OK) fprintf(stderr, "mirage: search: %d candidate%s left out, not certified: %s\n", undecided, undecided == 1 ? " is" : "s are", why);
   if (s != MG_OK) code = report(s, &e);
+  else if (o->out) remove_earlier(o->out, program->name);
   for (int k = 0; s == MG_OK && !code && k < res.n; k++) { /* files by rank: the result comes first */
     const mg_verify_report *r = &res.report[k];
     const int certified = r->verdict == MG_EQUAL;

@@ -301,6 +301,28 @@ static void test_proxies(void **state) {
   mg_string_free(cu);
   mg_graph_free(g);
 }
+/* A product as written has any leading dimensions: apart in memory, absent, of one element, a symbol's.  cuBLAS takes those that lie as one. */
+static void test_leading_dimensions(void **state) {
+  (void)state;
+  static const struct { const char *text; int blas; } forms[] = {
+      {"program t\ninput A : f16[2, 3, 20, 24]\ninput B : f16[2, 3, 24, 70]\nY = matmul(A, B)\noutput Y\n", 1},
+      {"program t\ninput A : f16[2, 3, 20, 24] @ [0, 1, 3, 2]\ninput B : f16[24, 70]\nY = matmul(A, B)\noutput Y\n", 1},
+      {"program t\ninput A : f16[2, 3, 20, 24] @ [1, 0, 2, 3]\ninput B : f16[2, 3, 24, 70]\nY = matmul(A, B)\noutput Y\n", 0},
+      {"program t\ninput A : f16[2, 3, 20, 24] @ [0, 2, 1, 3]\ninput B : f16[2, 3, 24, 70]\nY = matmul(A, B)\noutput Y\n", 0},
+      {"program t\ninput A : f16[2, 3, 20, 24]\ninput B : f16[3, 24, 70]\ninput C : f16[2, 1, 70, 7]\nY = matmul(matmul(A, B), C)\noutput Y\n", 0},
+      {"program t\ninput A : f16[2, 6, 20, 24]\ninput B : f16[2, 3, 24, 70]\nY = matmul(slice(A, dim=1, from=2, n=3), B)\noutput Y\n", 1},
+      {"program t\ninput A : bf16[2, 1, 3, 7, 5]\ninput B : bf16[2, 4, 3, 5, 9]\nY = matmul(A, B)\noutput Y\n", 0},
+      {"program t\ninput A : f16[2, 3, 20, 24]\ninput B : f16[2, 1, 24, 70]\ninput C : f16[3, 20, 16]\ninput D : f16[2, 3, 16, 70]\nY = concat_matmul(A, C, B, D)\noutput Y\n", 0},
+      {"program t\nsym n in 1..3\ninput A : f16[2, 8*n, 1, 17, 32] @ [1, 0, 2, 3, 4]\ninput B : f16[8*n, 3, 32, 33]\nY = matmul(A, B)\noutput Y\n", 0}};
+  for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++) {
+    mg_graph *g = parse(forms[k].text);
+    char *cu = emit(g, NULL);
+    if ((strstr(cu, "if (mg_cublas(") != NULL) != forms[k].blas) fail_msg("form %d: %s", (int)k, cu);
+    mg_string_free(cu);
+    mg_graph_free(g);
+    (k % 4 ? passes : always)(forms[k].text);
+  }
+}
 /* NAME_run launches what NAME_launch launches, which are the kernels of NAME_info; pointers that are not aligned are refused. */
 static void test_typed_launch(void **state) {
   (void)state;
@@ -1632,7 +1654,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_rows_before), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_rows_of_iterations), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_slices), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_products_under_way), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
-    cmocka_unit_test(test_shared_operands), cmocka_unit_test(test_runs),
+    cmocka_unit_test(test_shared_operands), cmocka_unit_test(test_runs), cmocka_unit_test(test_leading_dimensions),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

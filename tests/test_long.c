@@ -359,9 +359,30 @@ static void a_flag_keeps_the_parts(void **state) {
   mg_graph_free(p);
 }
 
+/* A search whose time is over before it began puts together what it has once; what it says of itself has a price from the first. */
+static void told(void *user, const mg_search_stats *s) {
+  assert_true(s->own_us > 0 && s->structure_us < 1e9);
+  ++*(int *)user;
+}
+static void no_time_is_none(void **state) {
+  (void)state;
+  mg_graph *p = parse("program layer\n" LAYER);
+  volatile int stop = 1;
+  int calls = 0;
+  mg_search_config c = mg_search_config_default();
+  mg_search_result r;
+  mg_error e;
+  c.stop = &stop, c.progress = told, c.user = &calls;
+  if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_int_equal(r.stats.candidates, 2); /* of the parts, and the program as it is */
+  assert_true(calls > 0 && r.stats.late && r.stats.own_us == mg_predict_us(p, NULL));
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096),
                                       cmocka_unit_test(an_encoder_with_biases), cmocka_unit_test(as_many_inputs_as_may_be),
-                                      cmocka_unit_test(a_half_with_turned_queries), cmocka_unit_test(two_mlps), cmocka_unit_test(rows_that_fill_a_block), cmocka_unit_test(heads_sliced_and_turned), cmocka_unit_test(heads_of_groups_repeated), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
+                                      cmocka_unit_test(a_half_with_turned_queries), cmocka_unit_test(two_mlps), cmocka_unit_test(rows_that_fill_a_block), cmocka_unit_test(heads_sliced_and_turned), cmocka_unit_test(heads_of_groups_repeated), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts), cmocka_unit_test(no_time_is_none) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

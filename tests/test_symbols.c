@@ -1065,6 +1065,17 @@ static void a_file_of_boxes_runs_at_every_size(void **state) {
                         parse(BOX("two_3", "5..20", "1..64") "O = kernel grid=(x=ceil(n/4), y=2) threads=32 {\n" BOX_LOOP)};
   const mg_graph *const *ranges = (const mg_graph *const *)range;
   for (size_t k = 0; k < sizeof at / sizeof *at; k++) assert_int_equal(mg_range_of(ranges, 3, at[k]), at[k][2]);
+  for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+    int is = -1;
+    assert_int_equal(mg_range_at(ranges, 3, at[k], &is, &e), MG_OK);
+    assert_int_equal(is, at[k][2]);
+  }
+  static const struct { int64_t at[2]; const char *told; } past[] = {{{1, 49}, "p is in 1..48, got 49"}, {{21, 8}, "n is in 1..20, got 21"}, {{0, 1}, "n is in 1..20, got 0"}};
+  for (size_t k = 0; k < sizeof past / sizeof *past; k++) {
+    int is = -1;
+    assert_int_equal(mg_range_at(ranges, 3, past[k].at, &is, &e), MG_BAD_INPUT);
+    assert_string_equal(e.msg, past[k].told);
+  }
   if (mg_cuda_emit_ranges(ranges, 3, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
   if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   if (!strstr(r.sizes, "p = 15, 16, 17, 48, 9") || !strstr(r.sizes, "n = 5, ")) fail_msg("%s", r.sizes);

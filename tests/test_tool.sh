@@ -225,12 +225,18 @@ E
   grep -q 'lora.json.gz: expected JSON, found a gzip file: .*gunzip' err; ok $? "import of a packed file: the message says what to do"
 fi
 
+mkdir found
+for f in '00.4.cert|mirage certificate 3|p' '07.mg|# verdict: EQUAL|p' '06.mg|# verdict: EQUAL|p_1' '05.mg|# mine|p' '00.5.cert|# mine|p'; do
+  IFS='|' read -r file head name <<<"$f" && printf '%s\nprogram %s\n' "$head" "$name" >"found/$file"
+done
 status 0 "search" "$m" search p.mg -o found --stats stats.json --top 3 --no-measure
 cp out best.mg
 head -n 1 best.mg | grep -qx '# verdict: EQUAL'; ok $? "search: the first line is the verdict"
 [ "$(grep -c '= kernel ' best.mg)" = 1 ]; ok $? "search: one kernel"
 grep -qx '# measured: no, the order is predicted' best.mg; ok $? "search --no-measure: it says that the order is predicted"
 [ -s found/00.mg ] && [ -s found/01.mg ] && [ -s found/00.cert ] && [ ! -e found/03.mg ]; ok $? "search -o: ranked files and a certificate, --top obeyed"
+[ ! -e found/00.4.cert ] && [ ! -e found/07.mg ]; ok $? "search -o: what an earlier search of it left is gone"
+[ -s found/06.mg ] && [ -s found/05.mg ] && [ -s found/00.5.cert ]; ok $? "search -o: other files are left alone"
 python3 -c 'import json; s = json.load(open("stats.json")); assert s["complete"] is True and s["states"] > 0 and s["best"]["kernels"] == 1 and set(s["pruned"]) and s["threads"] >= 1 and 0 < s["probe_ns"] < 10000' 2>err
 ok $? "search --stats: JSON that says what it did"
 status 0 "search: the same with another seed and one thread" "$m" search p.mg --seed 77 --threads 1 --top 3 --no-measure
@@ -353,6 +359,8 @@ for r in '1 1..4' '2 5..40'; do printf 'program rows_%s\nsym n in %s\ninput X : 
 sed 's/3..37/1..37/' rows.mg >from1.mg
 status 0 "verify: ranges" "$m" verify from1.mg ranges.mg
 has '^# range 2: n in 5..40$' "verify: ranges: it says which"
+status 3 "run: past all ranges" "$m" run ranges.mg --sym n=41
+grep -q 'n is in 1..40, got 41' err; ok $? "run: past all ranges: it says the bounds of them all"
 status 3 "verify: a certificate of ranges" "$m" verify from1.mg ranges.mg --certificate no.cert
 sed '/^program rows_2/,$d' ranges.mg >few.mg
 sed 's/n in [0-9.]*/n in 1..4/' from1.mg >to4.mg
@@ -571,6 +579,8 @@ E
 timeout 120 python3 terminal.py "$m" search long.mg --max-loops 2 >terminal.txt 2>err </dev/null; ok $? "search on a terminal"
 grep -q 'frame [0-9]* of [0-9]* in segment' terminal.txt; ok $? "it says how far it is"
 ! grep -q 'best 0\.00' terminal.txt; ok $? "and no time of nothing"
+grep -q 'verified; best [0-9.]* us (model' terminal.txt && ! grep -q 'nothing yet' terminal.txt; ok $? "it has an answer at any time, and says which"
+grep -q 's: certifying' terminal.txt; ok $? "and when it is the certificate's turn"
 "$m" search long.mg --max-loops 2 >out 2>err; [ ! -s err ]; ok $? "not a terminal: nothing on standard error"
 
 # The tool with an operator of one's own, as the README says.
