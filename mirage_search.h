@@ -10255,7 +10255,7 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_fou
   X.H = H;
   S->units_done = 0, S->seg_t0 = mgi_se_seconds();
   const double end = S->end, part = (end - S->seg_t0) / MGI_SE_JOIN_PART;
-  if (!whole && end < 1e300 && part > 0) S->end -= part < MGI_SE_JOIN_S ? part : MGI_SE_JOIN_S;
+  if (!whole && end < 1e300 && part > 0) S->end -= fmin(part, MGI_SE_JOIN_S);
   if (st == MG_OK) st = mgi_se_cuts_path_by_path(S, &X, whole, e);
   S->end = end;
   mgi_se_stops(S, X.seg, X.n);
