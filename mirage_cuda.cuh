@@ -12933,7 +12933,7 @@ MGI_FN uint32_t mgi_cu_prepare_from(mgi_cu_kernel *K, mgi_cu_leaves *L, uint32_t
   if (v->weighted && L->touch && !v->copy && K->weights_obj >= 0) mgi_cu_touch(K, K->weights_obj, 0);
   if (v->home == MGI_CU_AT_FRAGMENT && fragments && v->rows == L->rows && v->cols == L->cols) return t;
   if (v->home == MGI_CU_AT_FRAGMENT && !v->copy) mgi_cu_materialise(K, t, MG_F32);
-  if (v->copy && K->rule[t] == MG_AT_KEPT) return K->strip; /* beside its elements */
+  if (v->copy && v->copy_obj < 0) return K->strip; /* in registers beside its elements, or its rows' */
   if (v->copy || v->home == MGI_CU_AT_TILE || v->home == MGI_CU_AT_PARTIAL) {
     const int obj = v->copy ? v->copy_obj : v->obj;
     if (L->touch && obj >= 0) mgi_cu_touch(K, obj, 0);
@@ -13405,7 +13405,7 @@ MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t);
 MGI_FN int mgi_cu_rule_KEPT(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
-  return v->home == MGI_CU_AT_INLINE && !v->copy && mg_flat_kept(&K->flat, K->threads, mgi_cu_place(K, t));
+  return K->strip && v->home == MGI_CU_AT_INLINE && !v->copy && mg_flat_kept(&K->flat, K->threads, mgi_cu_place(K, t));
 }
 static int (*const mgi_cu_rules[])(const mgi_cu_kernel *K, uint32_t t) = {
 #define MGI_W(P, id, word, what) P##id,
@@ -14268,7 +14268,8 @@ MGI_FN void mgi_cu_placed(const mgi_cu_kernel *K, uint8_t placed[MG_FLAT_OPS]) {
     placed[i] = v->copy || v->home != MGI_CU_AT_INLINE;
   }
 }
-/* A vector whose elements many elements of something larger take, and that is dear to compute; 2 where all divide by it. */
+/* A vector whose elements many elements of something larger take, and that is dear to compute, or of a strip a sum or maximum, of which
+   warps have parts; 2 where all divide by it. */
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
   uint8_t placed[MG_FLAT_OPS];
@@ -16522,8 +16523,9 @@ MGI_FN int mgi_cu_one_batch(const mgi_cu_emit *em, uint32_t t, const mg_shape *o
     if (!mgi_cu_leads(x, d)) continue;
     if (last >= 0) {
       const mgi_cu_size outer = mgi_cu_stride(em, t, d), inner = mgi_cu_stride(em, t, last);
+      if (mgi_cu_is_one(&inner)) return 0;
       snprintf(want, sizeof want, "(int64_t)%s * %s", mgi_cu_dim_text(em, t, last, dim, sizeof dim), inner.text + strcspn(inner.text, ")") + 1);
-      if (mgi_cu_is_one(&inner) || strcmp(outer.text, want)) return 0;
+      if (strcmp(outer.text, want)) return 0;
     }
     last = d, found++;
   }

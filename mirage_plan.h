@@ -2374,7 +2374,7 @@ int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed) {
 int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed) {
   const mg_flat_op *v = &k->op[i];
   int larger = 0, divides = 1;
-  const int parts = (v->code == MG_OP_SUM || v->code == MG_OP_MAX) && mg_flat_strip(k, threads) >= 0;
+  const int strip = mg_flat_strip(k, threads), parts = (v->code == MG_OP_SUM || v->code == MG_OP_MAX) && strip >= 0;
   if (!parts && !mg_flat_dear(k, i, placed)) return 0;
   for (int q = i + 1; q < k->n; q++)
     for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
@@ -2382,6 +2382,7 @@ int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed) 
       if (o->in[j] != i) continue;
       const int many = mgi_elementwise(o) && mgi_rows_of(o) * mgi_cols_of(o) >= 8 * (int64_t)threads;
       if (!many || (mgi_rows_of(o) <= mgi_rows_of(v) && mgi_cols_of(o) <= mgi_cols_of(v))) return 0;
+      if (strip >= 0 && !mgi_same_matrix(o, &k->op[strip])) return 0; /* it is found by the strip's elements */
       larger = 1;
       divides &= o->code == MG_OP_DIV && j == 1 && o->in[0] != i;
     }

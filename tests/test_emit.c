@@ -1119,6 +1119,21 @@ static void test_strips(void **state) {
     mg_graph_free(g);
     passes(text);
   }
+  static const char *const kept[] = { /* softmaxes: rows of a ragged block, of a symbol; kept from the strip; then what reads a row's sum and no row */
+    "program t\ninput X : f16[7, 256]\nO = kernel grid=(x=2) threads=64 {\n%s}\noutput O\n",
+    "program t\nsym n in 1..12\ninput X : f16[n, 256]\nO = kernel grid=(x=ceil(n/4)) threads=64 {\n%s}\noutput O\n",
+    "program t\ninput X : f16[8, 256]\nO = kernel grid=(x=2) threads=64 {\n  plan { x.at=plain }\n%s}\noutput O\n",
+  };
+  for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
+    snprintf(text, sizeof text, kept[k], "  x = load X {x->0}\n  e = exp(sub(x, max(x, dim=1)))\n  o = div(e, sum(e, dim=1))\n  store o {x->0}\n");
+    always(text);
+  }
+  static const struct { int cols; const char *made, *r; } rows[] = {{256, "", "s"}, {256, "  r = sqrt(s)\n", "r"}, {128, "", "s"}};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    snprintf(text, sizeof text, "program t\ninput X : f16[8, 256]\ninput G : f16[%d]\nO, P = kernel grid=(x=2) threads=64 {\n  x = load X {x->0}\n  g = load G {x->*}\n"
+             "  s = sum(sqr(x), dim=1)\n%s  o = mul(g, %s)\n  p = mul(x, %s)\n  store o {x->0}\n  store p {x->0}\n}\noutput O\noutput P\n", rows[k].cols, rows[k].made, rows[k].r, rows[k].r);
+    always(text);
+  }
 }
 
 /* Of chained products every warp brings what it multiplies, where whole steps of 16 are its own: no barrier in the loop. */
