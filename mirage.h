@@ -866,12 +866,12 @@ mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **ou
    values, and the value of `symbol` from which on range k is for none, 0: it has none such.  Example: n in 1..8, p in 1..99;
    n in 1..8, p in 100..2048; n in 9..64, p in 1..2048. */
 int mg_range_of(const mg_graph *const *range, int n, const int64_t *value);
-/* The same; MG_BAD_INPUT where the values are out of the bounds of all ranges. */
+int64_t mg_range_end(const mg_graph *const *range, int n, int k, uint32_t symbol);
+/* mg_range_of; MG_BAD_INPUT where the values are out of the bounds of all ranges. */
 mg_status mg_range_at(const mg_graph *const *range, int n, const int64_t *value, int *k, mg_error *e);
 /* Symbol k of all of them: its bounds, as far as each of those that have no other behind them goes.  Behind the symbols, the sizes
    computed of them. */
 mg_symbol mg_range_symbol(const mg_graph *const *range, int n, uint32_t k);
-int64_t mg_range_end(const mg_graph *const *range, int n, int k, uint32_t symbol);
 /* Gives a program another name. */
 mg_status mg_rename(mg_graph *program, const char *name, mg_error *e);
 /* all[k]: the symbols' values, which it is given, and those of the sizes computed of them. */

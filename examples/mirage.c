@@ -385,15 +385,17 @@ static int make_directory(const char *path) {
 
 /* ---- print, dot */
 
-/* The values that --sym gives the symbols of g; each has to be named, and no other. */
-static mg_status sizes_given(const options *o, const mg_graph *g, int64_t value[MG_MAX_SYMBOLS], mg_error *e) {
+/* The values that --sym gives the symbols of a program, or of its ranges; each has to be named, and no other. */
+static mg_status sizes_given(const options *o, const mg_graph *const *range, int ranges, int64_t value[MG_MAX_SYMBOLS], mg_error *e) {
+  const mg_graph *g = range[0];
   int named = 0;
   for (uint32_t k = 0; k < g->n_symbols; k++) {
     const size_t n = strlen(g->symbol[k].name);
     int has = 0;
     for (int j = 0; j < o->n_syms; j++)
       if (!strncmp(o->sym[j], g->symbol[k].name, n) && o->sym[j][n] == '=') value[k] = strtoll(o->sym[j] + n + 1, NULL, 10), has = 1;
-    if (!has) return mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: expected a size of %.60s, in %lld..%lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].last);
+    const mg_symbol is = mg_range_symbol(range, ranges, k);
+    if (!has) return mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: expected a size of %.60s, in %lld..%lld", is.name, (long long)is.least, (long long)is.last);
     named += has;
   }
   return named == o->n_syms ? MG_OK : mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: %s is no symbol of the program, which has %u", o->sym[0], g->n_symbols);
@@ -403,7 +405,7 @@ static mg_status member_given(const options *o, mg_graph *const *range, int rang
   const mg_graph *const *of = (const mg_graph *const *)range;
   int k = 0;
   *member = NULL;
-  mg_status s = sizes_given(o, of[0], value, e);
+  mg_status s = sizes_given(o, of, ranges, value, e);
   if (s == MG_OK) s = mg_range_at(of, ranges, value, &k, e);
   return s == MG_OK ? mg_at(of[k], value, member, e) : s;
 }
@@ -1048,7 +1050,6 @@ static void put_symbols(joined *t, const mg_graph *g, const int64_t *least, cons
     put_text(t, k ? ", " : "", one);
   }
 }
-/* A program with a symbol: ranges of it with a µGraph each, in one text, and their certificates. */
 /* 1 if the file at `path` begins so, and has the program of that name. */
 static int is_result_of(const char *path, const char *name, const char *first) {
   struct stat at;
@@ -1076,6 +1077,7 @@ static void remove_earlier(const char *directory, const char *name) {
   }
 }
 
+/* A program with a symbol: ranges of it with a µGraph each, in one text, and their certificates. */
 static int search_family(const options *o, const mg_graph *program, const mg_search_config *c, const mg_verify_config *vc) {
   mg_error e;
   mg_family_result r;
