@@ -515,7 +515,6 @@ struct mg_graph {
   mg_symbol symbol[MG_MAX_SYMBOLS]; /* kernel level */
   uint32_t n_symbols, n_computed; /* those that come with the launch, then so many computed ones */
   uint8_t in_symbol[MG_MAX_IN][MG_MAX_RANK]; /* by input and dimension: 0, or 1 + the symbol that its extent is */
-  const char *fixed[MG_MAX_SYMBOLS]; /* names of the symbols that mg_fix took out, up to a NULL: no class is called so */
   int32_t threads;           /* block level: threads of a block */
   mg_plan_entry plan[MG_MAX_PLAN];
   uint32_t n_plan;
@@ -5679,12 +5678,6 @@ MGI_FN void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const mgi_family *
         if (g->in_symbol[k][d] == s + 1) mg_symbol_input(to, to->in[k], d, is);
   }
 }
-/* The names of the symbols that F fixes in a copy of g. */
-MGI_FN void mgi_copy_fixed(mg_graph *to, const mg_graph *g, const mgi_family *F) {
-  int n = 0;
-  for (uint32_t k = 0; k < g->n_symbols && F && F->fixed; k++)
-    if (F->fixed[k]) to->fixed[n++] = mgi_copy_string(to->root, g->symbol[k].name, strlen(g->symbol[k].name));
-}
 /* A copy, of other sizes or without thread graphs. */
 MGI_FN mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, const mgi_family *F, mg_graph **out, mg_error *e) {
   uint8_t all[MG_MAX_SYMBOLS];
@@ -5716,7 +5709,6 @@ MGI_FN mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
       none.fixed = all, F = &none;
     }
     mgi_copy_symbols(r, g, F);
-    mgi_copy_fixed(r, g, F);
     mgi_rebuild(r, g, map, NULL, counts, &kernel, flat, F);
     for (uint32_t k = 0; k < g->n_out; k++) mg_output(r, map[g->out[k].id]);
     s = mg_check(r, e);
@@ -6836,6 +6828,10 @@ mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **ou
   mgi_symbols S;
   *out = NULL;
   if (g->n_symbols || g->n_in != program->n_in) return mg_fail(e, MG_BAD_INPUT, "mg_family_of", "expected a graph without symbols, and a program with as many inputs");
+  if (program->root->err.status != MG_OK) {
+    if (e) *e = program->root->err;
+    return program->root->err.status;
+  }
   mg_graph *f = NULL;
   mg_status s = mgi_copy_program(g, NULL, NULL, 0, NULL, &f, e);
   if (s != MG_OK) return s;

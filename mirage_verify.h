@@ -4018,7 +4018,6 @@ MGI_FN const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c
     int taken = 0;
     name[0] = *l, name[1] = 0;
     for (uint32_t k = 0; k < g->n_symbols; k++) taken |= mgi_every_alike(name, g->symbol[k].name);
-    for (uint32_t k = 0; k < MG_MAX_SYMBOLS && g->fixed[k]; k++) taken |= mgi_every_alike(name, g->fixed[k]);
     for (uint32_t k = 0; k < g->n_in + g->n_out; k++) taken |= !strcmp(name, g->tensors[k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id].name);
     if (!taken && c-- == 0) return name;
   }
@@ -4848,7 +4847,7 @@ MGI_FN char *mgi_cert_family(const mg_parallel *p, int which, const uint8_t *cho
       for (int d = 0; d < MG_MAX_RANK; d++)
         if (p->in[k][d] == c) mg_symbol_input(named, named->in[k], d, is);
   }
-  holds = holds && named->root->err.status == MG_OK && mg_family_of(g, named, &family, &e) == MG_OK;
+  holds = holds && mg_family_of(g, named, &family, &e) == MG_OK;
   holds = holds && mg_print(family, &text, &e) == MG_OK;
   holds = holds && mg_parse(text, strlen(text), "certificate", NULL, &again, &e) == MG_OK;
   holds = holds && mgi_cert_member(again, &member, &e) == MG_OK && mg_print(member, &same, &e) == MG_OK;

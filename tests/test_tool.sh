@@ -177,6 +177,9 @@ status 3 "model emit to nowhere" "$m" model emit $models/tiny.mgm
 status 3 "model search past a bound" "$m" model search $models/tiny.mgm --sym n=5 --sym p=3
 status 3 "model plan with a directory" "$m" model plan $models/tiny.mgm -o found
 status 3 "model plan of a program" "$m" model plan p.mg
+printf 'program t\nsym n in 1..16\ninput X : f16[16, 8]\ninput W : f16[8, n]\nT = matmul(X, W)\nO = add(T, T)\noutput O\n' >one_size.mg
+status 0 "search at one size of a symbol" "$m" search one_size.mg --sym n=12 --time-limit 5 --no-measure -o one_size
+status 0 "its certificate is rechecked" "$m" verify one_size/00.cert
 status 3 "model plan with sizes" "$m" model plan $models/tiny.mgm --sym n=1
 status 3 "a shape that does not fit" "$m" print bad.mg
 { "$m" print bad.mg 2>&1 || true; } | grep -q 'bad.mg:5:.*256 against 255'; ok $? "the error names file, line and sizes"
