@@ -515,6 +515,7 @@ struct mg_graph {
   mg_symbol symbol[MG_MAX_SYMBOLS]; /* kernel level */
   uint32_t n_symbols, n_computed; /* those that come with the launch, then so many computed ones */
   uint8_t in_symbol[MG_MAX_IN][MG_MAX_RANK]; /* by input and dimension: 0, or 1 + the symbol that its extent is */
+  const char *fixed[MG_MAX_SYMBOLS]; /* names of the symbols that mg_fix took out, up to a NULL: no class is called so */
   int32_t threads;           /* block level: threads of a block */
   mg_plan_entry plan[MG_MAX_PLAN];
   uint32_t n_plan;
@@ -5678,6 +5679,12 @@ MGI_FN void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const mgi_family *
         if (g->in_symbol[k][d] == s + 1) mg_symbol_input(to, to->in[k], d, is);
   }
 }
+/* The names of the symbols that F fixes in a copy of g. */
+MGI_FN void mgi_copy_fixed(mg_graph *to, const mg_graph *g, const mgi_family *F) {
+  int n = 0;
+  for (uint32_t k = 0; k < g->n_symbols && F && F->fixed; k++)
+    if (F->fixed[k]) to->fixed[n++] = mgi_copy_string(to->root, g->symbol[k].name, strlen(g->symbol[k].name));
+}
 /* A copy, of other sizes or without thread graphs. */
 MGI_FN mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, const mgi_family *F, mg_graph **out, mg_error *e) {
   uint8_t all[MG_MAX_SYMBOLS];
@@ -5709,6 +5716,7 @@ MGI_FN mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
       none.fixed = all, F = &none;
     }
     mgi_copy_symbols(r, g, F);
+    mgi_copy_fixed(r, g, F);
     mgi_rebuild(r, g, map, NULL, counts, &kernel, flat, F);
     for (uint32_t k = 0; k < g->n_out; k++) mg_output(r, map[g->out[k].id]);
     s = mg_check(r, e);
@@ -7019,7 +7027,9 @@ mg_status mg_fix(const mg_graph *g, const uint8_t *some, const int64_t *given, m
 mg_status mg_at(const mg_graph *g, const int64_t *value, mg_graph **out, mg_error *e) {
   uint8_t fixed[MG_MAX_SYMBOLS];
   memset(fixed, 1, sizeof fixed);
-  return mg_fix(g, fixed, value, out, e);
+  const mg_status s = mg_fix(g, fixed, value, out, e);
+  if (s == MG_OK) (*out)->fixed[0] = NULL; /* a program of its own, as its text says it */
+  return s;
 }
 mg_status mg_within(const mg_graph *g, const int64_t *low, const int64_t *high, mg_graph **out, mg_error *e) {
   int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];

@@ -4018,6 +4018,7 @@ MGI_FN const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c
     int taken = 0;
     name[0] = *l, name[1] = 0;
     for (uint32_t k = 0; k < g->n_symbols; k++) taken |= mgi_every_alike(name, g->symbol[k].name);
+    for (uint32_t k = 0; k < MG_MAX_SYMBOLS && g->fixed[k]; k++) taken |= mgi_every_alike(name, g->fixed[k]);
     for (uint32_t k = 0; k < g->n_in + g->n_out; k++) taken |= !strcmp(name, g->tensors[k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id].name);
     if (!taken && c-- == 0) return name;
   }
