@@ -14268,13 +14268,11 @@ MGI_FN void mgi_cu_placed(const mgi_cu_kernel *K, uint8_t placed[MG_FLAT_OPS]) {
     placed[i] = v->copy || v->home != MGI_CU_AT_INLINE;
   }
 }
-/* A vector whose elements many elements of something larger take, and that is dear to compute, or of a strip a sum or maximum, of which
-   warps have parts; 2 where all divide by it. */
+/* A vector whose elements many elements of something larger take, and that is dear to compute; 2 where all divide by it. */
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
   uint8_t placed[MG_FLAT_OPS];
-  const int parts = K->strip && v->home == MGI_CU_AT_PARTIAL;
-  if ((v->home != MGI_CU_AT_INLINE && !parts) || v->copy || K->behind || mgi_cu_own_ring(K, K->b->tensors[t].scope)) return 0;
+  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || mgi_cu_own_ring(K, K->b->tensors[t].scope)) return 0;
   if (K->strip && (v->rows != K->v[K->strip].rows || v->cols != 1)) return 0;
   if (!K->strip && (v->rows == 1) == (v->cols == 1)) return 0;
   if (K->strip ? mgi_cu_finds(K, t, mgi_cu_look_no_part, 0) : mgi_cu_has_acc(K, t)) return 0;
@@ -14416,7 +14414,6 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
     mgi_cu_line(K, "red_%s.finish(t_%s);", name, name);
     v->home = MGI_CU_AT_PARTIAL;
     snprintf(v->var, sizeof v->var, "t_%.70s", name);
-    mgi_cu_vector_step(K, t);
     return;
   }
   if (K->v[o->out[0].id].chain) {

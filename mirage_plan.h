@@ -489,8 +489,9 @@ int mg_flat_only_reader(const mg_flat *k, int i);     /* the one that reads valu
 /* `placed` (NULL: none) says which values have a place of their own, and are not computed where they are read.
    1 if value i is computed, element by element, by a dear operator or of a dear value, or so of value x alone in x's loop.
    Of a dear vector i that many elements of something larger take, so that it is made once: 1, or 2 as the inverse by which
-   all of them multiply.  Where a kernel's rows stay in registers (mg_flat_strip) a sum or maximum is dear: warps have parts of it.
-   There a dear value as large as what stays is kept beside it where several steps take it, if the registers suffice. */
+   all of them multiply.
+   Where a kernel's rows stay in registers (mg_flat_strip) a dear value as large as these is kept beside them where several steps take
+   it, if the registers suffice. */
 int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed);
 int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed);
 int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed);
@@ -2374,8 +2375,8 @@ int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed) {
 int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed) {
   const mg_flat_op *v = &k->op[i];
   int larger = 0, divides = 1;
-  const int strip = mg_flat_strip(k, threads), parts = (v->code == MG_OP_SUM || v->code == MG_OP_MAX) && strip >= 0;
-  if (!parts && !mg_flat_dear(k, i, placed)) return 0;
+  const int strip = mg_flat_strip(k, threads);
+  if (!mg_flat_dear(k, i, placed)) return 0;
   for (int q = i + 1; q < k->n; q++)
     for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
       const mg_flat_op *o = &k->op[q];
