@@ -934,7 +934,8 @@ MGI_FN void mgi_uf_join(uint32_t *uf, uint32_t a, uint32_t b) {
 mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e);
 
 /* What makes the kernel-level tensor `want` of a program or µGraph, as one of its own: in[k], other kernel-level tensors,
-   are its inputs, by their names and in that order, needed or not.  MG_BAD_INPUT if it needs an input of g besides. */
+   are its inputs, by their names and in that order, needed or not.  Of a kernel with several outputs it has those that it needs
+   and what they are made of, without a plan then.  MG_BAD_INPUT if it needs an input of g besides. */
 mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e);
 /* The reverse: adds all operators of `piece`, a program or µGraph, to g.  in[k], kernel-level tensors of g, take the places of its
    inputs; out[k] is what its k-th output becomes.  Errors stick to g, and out is not set then. */
@@ -5453,14 +5454,40 @@ typedef struct mgi_fold {
 
 /* Other extents of classes of an index: axes that cut class c get chunks[c], if that is not NULL; those that count a symbol's
    chunks count them in value[symbol], if that is not NULL.  The copy has no symbol that is fixed; least: of the others, or NULL.
-   keep: NULL, or by kernel-level operator whether it is copied.  fold: NULL, or what is loaded or stored elsewhere. */
+   keep: NULL, or by kernel-level operator whether it is copied.  outs: NULL, or of each such kernel which outputs are, a bit each,
+   without its plan where some are not; lines: what they take of the block graph.  fold: NULL, or what is loaded or stored elsewhere. */
 typedef struct mgi_family {
   const mg_parallel *p;
   int which;
   const int64_t *extent, *chunks, *value, *least;
-  const uint8_t *fixed, *keep;
+  const uint8_t *fixed, *keep, *outs, *lines;
   const mgi_fold *fold;
 } mgi_family;
+/* Marks operator `op` of a block graph, and what it is made of. */
+MGI_FN void mgi_lines_mark(const mg_graph *s, uint32_t op, uint8_t *lines) {
+  if (lines[op]) return;
+  lines[op] = 1;
+  for (int k = 0; k < s->ops[op].n_in && s->ops[op].code != MG_OP_LOAD; k++) mgi_lines_mark(s, s->tensors[s->ops[op].in[k].id].op, lines);
+}
+/* What the outputs `outs` of the block graph s are made of, by operator; NULL: no memory. */
+MGI_FN uint8_t *mgi_lines_of(const mg_graph *s, uint32_t outs) {
+  uint8_t *lines = (uint8_t *)calloc(s->n_ops, 1);
+  for (uint32_t k = 1, j = 0; k < s->n_ops && lines; k++)
+    if (s->ops[k].code == MG_OP_STORE && (outs >> j++ & 1)) mgi_lines_mark(s, k, lines);
+  return lines;
+}
+/* need[k]: whether the kernel-level tensor t of g is made of the k-th operand of its operator; returns which output of it t is. */
+MGI_FN int mgi_needs(const mg_graph *g, mg_tensor t, uint8_t need[MG_MAX_IN]) {
+  const mg_op_node *o = &g->ops[g->tensors[t.id].op];
+  int j = 0;
+  while (j < o->n_out - 1 && o->out[j].id != t.id) j++;
+  uint8_t *lines = o->sub && o->n_out > 1 ? mgi_lines_of(o->sub, 1u << j) : NULL;
+  for (int k = 0; k < o->n_in; k++) need[k] = !lines; /* without memory: of all */
+  for (uint32_t q = 1; lines && q < o->sub->n_ops; q++)
+    for (int k = 0; k < o->n_in; k++) need[k] |= lines[q] && o->sub->ops[q].code == MG_OP_LOAD && o->sub->ops[q].in[0].id == o->in[k].id;
+  free(lines);
+  return j;
+}
 /* What symbol s, from 1 on, is in the copy; 0: fixed, or none. */
 MGI_FN uint32_t mgi_family_symbol(const mgi_family *F, uint32_t s) {
   uint32_t now = s;
@@ -5489,6 +5516,7 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
   if (fold && from->level != MG_KERNEL && (from->level != MG_BLOCK || from->up_op != fold->kernel)) fold = NULL;
   if (fold && from->level == MG_BLOCK) memcpy(axis, fold->axis, sizeof fold->axis);
   for (uint32_t k = 1; k <= from->n_ops && to->root->err.status == MG_OK; k++) {
+    if (F && F->lines && from->level == MG_BLOCK && k < from->n_ops && !F->lines[k]) continue;
     uint32_t want = k < from->n_ops ? from->ops[k].scope : 0;
     while (!mgi_encloses(from, scope, want)) scope = from->axes[scope].parent, mg_loop_end(to);
     while (scope != want) {
@@ -5503,6 +5531,7 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
     if (F && F->keep && from->level == MG_KERNEL && !F->keep[k]) continue;
     const mg_op_node *o = &from->ops[k];
     mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT] = {{0}};
+    const uint32_t all = (1u << o->n_out) - 1, outs = F && F->outs && from->level == MG_KERNEL && o->sub ? F->outs[k] & all : all;
     mg_map m = mg_map_none();
     for (uint32_t a = 1; a < from->n_axes; a++)
       if (o->map.to[a] != MG_MAP_NONE) m.to[axis[a]] = o->map.to[a];
@@ -5553,10 +5582,13 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
           if (counted) mg_symbol_axis(sub, mgi_axis(folded ? fold->axis[a] : a), counted);
         }
         mg_tensor *lower = (mg_tensor *)calloc(s->n_tensors, sizeof *lower);
-        if (!sub || !lower) { if (!lower) mgi_err(to, MG_NO_MEMORY, "mg_resize", "no memory"); free(lower); return; }
-        mgi_rebuild(sub, s, lower, map, mine, kernel, flat, F);
-        free(lower);
-        for (uint32_t j = 0; j < s->n_plan; j++) mg_plan_set(sub, s->plan[j].key, s->plan[j].value);
+        uint8_t *lines = outs != all ? mgi_lines_of(s, outs) : NULL;
+        mgi_family some;
+        if (lines) some = *F, some.lines = lines;
+        if (sub && lower && (outs == all || lines)) mgi_rebuild(sub, s, lower, map, mine, kernel, flat, lines ? &some : F);
+        else if (sub) mgi_err(to, MG_NO_MEMORY, "mg_resize", "no memory");
+        for (uint32_t j = 0; j < s->n_plan && sub && !lines; j++) mg_plan_set(sub, s->plan[j].key, s->plan[j].value);
+        free(lower), free(lines);
         mg_graph_end(sub, out);
         break;
       }
@@ -5572,13 +5604,14 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
         out[0] = mg_apply(to, o->code, &A, o->n_in, in);
       }
     }
-    for (int j = 0; j < o->n_out; j++) {
+    for (int j = 0, made = 0; j < o->n_out; j++) {
+      if (!(outs >> j & 1)) continue;
       const int moved = fold && from->level == MG_KERNEL && k == fold->kernel && j == fold->out;
       const uint32_t was = moved ? fold->to.id : o->out[j].id;
-      map[was] = out[j];
-      const mg_tensor_info *t = mg_tensor_of(to, out[j]);
-      if (t->name == NULL && out[j].id) to->tensors[out[j].id].inner = from->tensors[was].inner; /* inlined, two may be one */
-      if (from->tensors[was].name && !(t->name && flat)) mg_named(to, out[j], from->tensors[was].name); /* inlined, two may be one */
+      const mg_tensor now = map[was] = out[made++];
+      const mg_tensor_info *t = mg_tensor_of(to, now);
+      if (t->name == NULL && now.id) to->tensors[now.id].inner = from->tensors[was].inner; /* inlined, two may be one */
+      if (from->tensors[was].name && !(t->name && flat)) mg_named(to, now, from->tensors[was].name); /* inlined, two may be one */
     }
   }
 }
@@ -5729,24 +5762,28 @@ MGI_FN mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
 }
 
 /* See mg_piece_of. */
-MGI_FN void mgi_piece_mark(const mg_graph *g, const uint8_t *given, mg_tensor t, uint8_t *keep) {
+MGI_FN void mgi_piece_mark(const mg_graph *g, const uint8_t *given, mg_tensor t, uint8_t *keep, uint8_t *outs) {
   const uint32_t op = g->tensors[t.id].op;
-  if (given[t.id] || keep[op]) return;
+  uint8_t need[MG_MAX_IN];
+  if (given[t.id]) return;
+  const uint32_t bit = outs ? 1u << mgi_needs(g, t, need) : 1;
+  if (keep[op] && (!outs || (outs[op] & bit))) return;
   keep[op] = 1;
-  for (int k = 0; k < g->ops[op].n_in; k++) mgi_piece_mark(g, given, g->ops[op].in[k], keep);
+  if (outs) outs[op] |= (uint8_t)bit;
+  for (int k = 0; k < g->ops[op].n_in; k++) if (!outs || need[k]) mgi_piece_mark(g, given, g->ops[op].in[k], keep, outs);
 }
 mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e) {
   static const char where[] = "mg_piece_of";
   mg_config cfg = g->root->cfg;
   mg_graph *r = mg_program_new(g->name, &cfg);
   mg_tensor *map = (mg_tensor *)calloc(g->n_tensors, sizeof *map);
-  uint8_t *given = (uint8_t *)calloc(g->n_tensors, 1), *keep = (uint8_t *)calloc(g->n_ops, 1);
+  uint8_t *given = (uint8_t *)calloc(g->n_tensors, 1), *keep = (uint8_t *)calloc(g->n_ops, 1), *outs = (uint8_t *)calloc(g->n_ops, 1);
   mg_status s = MG_OK;
   int kernel = 0;
   mgi_family F;
-  memset(&F, 0, sizeof F), F.keep = keep;
+  memset(&F, 0, sizeof F), F.keep = keep, F.outs = outs;
   *out = NULL;
-  if (!r || !map || !given || !keep) s = mg_fail(e, MG_NO_MEMORY, where, "no memory for the piece");
+  if (!r || !map || !given || !keep || !outs) s = mg_fail(e, MG_NO_MEMORY, where, "no memory for the piece");
   else {
     int known = want.id && want.id < g->n_tensors;
     for (int k = 0; k < n_in && known; k++) known = in[k].id && in[k].id < g->n_tensors;
@@ -5756,12 +5793,12 @@ mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tenso
       given[in[k].id] = 1;
       map[in[k].id] = mg_input_like(r, t, NULL);
     }
-    if (known) mgi_piece_mark(g, given, want, keep);
+    if (known) mgi_piece_mark(g, given, want, keep, outs);
     if (keep[0])
       s = mg_fail(e, MG_BAD_INPUT, where, "%.60s needs an input besides the piece's", g->tensors[want.id].name);
     if (s == MG_OK) mgi_rebuild(r, g, map, NULL, NULL, &kernel, 0, &F), mg_output(r, map[want.id]), s = mg_check(r, e);
   }
-  free(map), free(given), free(keep);
+  free(map), free(given), free(keep), free(outs);
   if (s != MG_OK) { mg_graph_free(r); return s; }
   *out = r;
   return MG_OK;
@@ -5889,7 +5926,7 @@ MGI_FN const char *mgi_rest_name(const mg_graph *g, uint32_t t, const mg_graph *
    what is read is marked in r: by a place that is not -1. */
 MGI_FN void mgi_rest_mark(mg_rest *r, const mg_graph *g, int which, const int *result, const mgi_rest_outputs *w, uint8_t *given, uint8_t *keep) {
   for (uint32_t t = 1; t < g->n_tensors; t++) given[t] = g->tensors[t].dtype != MG_I32 && (!g->tensors[t].op || result[t]);
-  for (int j = 0; j < w->n; j++) mgi_piece_mark(g, given, w->out[which][j], keep);
+  for (int j = 0; j < w->n; j++) mgi_piece_mark(g, given, w->out[which][j], keep, NULL);
   for (uint32_t t = 1; t < g->n_tensors; t++) {
     mg_tensor h;
     h.id = t;

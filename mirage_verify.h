@@ -4193,29 +4193,31 @@ MGI_FN int mgi_pieces_twins(const mg_graph *a, const mg_graph *b, uint32_t *twin
   if (!named && mgi_wide_work(both) > MGI_PIECES_WORK) mgi_pieces_alike(a, b, twin, back);
   return 1;
 }
-/* Marks in stop[], by the first graph's tensors, the twins from which operator `op` takes what it needs; of[]: the
-   first's twin of each tensor of g, or 0. */
-MGI_FN void mgi_piece_stops(const mg_graph *g, const uint32_t *of, uint32_t op, uint8_t *seen, uint8_t *stop) {
-  if (seen[op]) return;
-  seen[op] = 1;
-  for (int k = 0; k < g->ops[op].n_in; k++) {
-    const uint32_t t = g->ops[op].in[k].id;
-    if (of[t]) stop[of[t]] = 1;
-    else mgi_piece_stops(g, of, g->tensors[t].op, seen, stop);
+/* Marks in stop[], by the first graph's tensors, the twins of which tensor t of g is made; of[]: the first's twin of each
+   tensor of g, or 0; seen[]: by tensor. */
+MGI_FN void mgi_piece_stops(const mg_graph *g, const uint32_t *of, mg_tensor t, uint8_t *seen, uint8_t *stop) {
+  const mg_op_node *o = &g->ops[g->tensors[t.id].op];
+  uint8_t need[MG_MAX_IN];
+  if (seen[t.id]) return;
+  seen[t.id] = 1;
+  mgi_needs(g, t, need);
+  for (int k = 0; k < o->n_in; k++) {
+    if (need[k] && of[o->in[k].id]) stop[of[o->in[k].id]] = 1;
+    else if (need[k]) mgi_piece_stops(g, of, o->in[k], seen, stop);
   }
 }
 /* The piece of twin t, from the twins from which b takes it; these are marked in `need`.  0: there is none, or no memory. */
 MGI_FN int mgi_piece_make(const mg_graph *a, const mg_graph *b, const uint32_t *twin, const uint32_t *back, uint32_t t,
                           uint8_t *need, mgi_piece *x) {
-  uint8_t *stop = (uint8_t *)calloc(a->n_tensors, 1), *seen = (uint8_t *)calloc((size_t)a->n_ops + b->n_ops, 1);
+  uint8_t *stop = (uint8_t *)calloc(a->n_tensors, 1), *seen = (uint8_t *)calloc((size_t)a->n_tensors + b->n_tensors, 1);
   uint32_t *own = (uint32_t *)calloc(a->n_tensors, sizeof *own);
   mg_tensor in[2][MG_MAX_IN], want[2];
   int n = 0, good = stop && seen && own && b->tensors[twin[t]].op;
   mg_error e;
   want[0].id = t, want[1].id = twin[t];
-  if (good) mgi_piece_stops(b, back, b->tensors[twin[t]].op, seen + a->n_ops, stop);
+  if (good) mgi_piece_stops(b, back, want[1], seen + a->n_tensors, stop);
   for (uint32_t k = 1; k < a->n_tensors && good; k++) own[k] = stop[k] || !a->tensors[k].op ? k : 0;
-  if (good) mgi_piece_stops(a, own, a->tensors[t].op, seen, stop);
+  if (good) mgi_piece_stops(a, own, want[0], seen, stop);
   for (uint32_t k = 1; k < a->n_tensors && good; k++) {
     if (!stop[k]) continue;
     need[k] = 1;

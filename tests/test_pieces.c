@@ -1,5 +1,5 @@
 /* Long programs are verified piece by piece (mirage_verify.h, PIECES): Theorem D and what it must refuse.
-     verdicts     what pieces show, and what they do not
+     verdicts     what pieces show, and what they do not; what a piece has of a kernel of several results
      mutants      what pieces accept is EQUAL as a whole, at the extents as written
      certificates of pieces, and forged ones
      other_names  twins by their values
@@ -51,6 +51,16 @@ static const pair pairs[] = {
      "Y, S = kernel grid=(x=2) {\nx = load X {x->0}\ny = add(exp(x), x)\nstore y {x->0}\nstore sum(sqr(y), dim=1) {x->0}\n}\n"
      "O = kernel grid=(x=3) {\ny = load Y {x->*}\n"
      "store add(load Y {x->1}, div(matmul(y, load A {x->1}), add_scalar(load S {x->*}, 1))) {x->1}\n}\noutput O\n", 3, MG_EQUAL},
+    {"a kernel of two results, one of a twin that the other does not read",
+     "input X : f16[4, 6]\nT = exp(X)\nO = relu(add(T, X))\nY = sqr(T)\noutput O, Y\n",
+     "input X : f16[4, 6]\nT = kernel grid=(x=2) {\nstore exp(load X {x->0}) {x->0}\n}\n"
+     "O, Y = kernel grid=(x=2) {\nx = load X {x->0}\nt = load T {x->0}\nstore relu(add(exp(x), x)) {x->0}\nstore sqr(t) {x->0}\n}\noutput O, Y\n",
+     3, MG_EQUAL},
+    {"a kernel of two results, one of them wrong",
+     "input X : f16[4, 6]\nT = exp(X)\nO = relu(add(T, X))\nY = sqr(T)\noutput O, Y\n",
+     "input X : f16[4, 6]\nT = kernel grid=(x=2) {\nstore exp(load X {x->0}) {x->0}\n}\n"
+     "O, Y = kernel grid=(x=2) {\nx = load X {x->0}\nt = load T {x->0}\nstore relu(add(exp(x), x)) {x->0}\nstore sqr(x) {x->0}\n}\noutput O, Y\n",
+     0, MG_NOT_EQUAL},
     /* names of other values: the pieces differ, and the whole does not */
     {"a name for another value", "input X : f16[4, 6]\nT = exp(X)\nU = scale(T, 2)\nO = relu(U)\noutput O\n",
      "input X : f16[4, 6]\nT = scale(exp(X), 2)\nU = exp(X)\nO = relu(scale(U, 2))\noutput O\n", 0, MG_EQUAL},
@@ -113,6 +123,43 @@ static void every_verdict(void **s) {
     if (whole != p->verdict) fail_msg("%s: as a whole %s", p->name, mg_verdict_name(whole));
     mg_graph_free(a), mg_graph_free(b);
   }
+}
+
+/* A piece has of a kernel what its tensor is made of: its loops, loads and inputs, and no other store; and it is that tensor. */
+static void one_result_of_several(void **s) {
+  (void)s;
+  static const char inputs[] = "input X : f16[4, 8]\ninput A : f16[8, 6]\ninput B : f16[8, 6]\ninput G : f16[4, 6]\n";
+  static const char *const own[] = {"P = matmul(X, A)\nO = silu(P)\n", "O = mul(G, exp(scale(G, 1/2)))\n", "O = relu(matmul(X, B))\n"};
+  static const struct { int loads, inner; } want[] = {{2, 1}, {1, 0}, {2, 1}}; /* inner: operators inside the loop, loads aside */
+  char text[1024];
+  snprintf(text, sizeof text,
+           "%sP, Q, R = kernel grid=(x=2) threads=32 {\nfor i=2 {\nx = load X {i->1}\na = matmul(x, load A {x->1, i->0})\nb = matmul(x, load B {x->1, i->0})\n"
+           "}\ny = accum(a) {i->+}\nz = accum(b) {i->+}\nstore silu(y) {x->1}\ng = load G {x->1}\n"
+           "e = thread grid=(x=4, y=3) {\nt = load g {x->0, y->1}\nstore mul(t, exp(scale(t, 1/2))) {x->0, y->1}\n}\nstore e {x->1}\nstore relu(z) {x->1}\n}\noutput P, Q, R\n", inputs);
+  mg_graph *g = side(text);
+  for (int k = 0; k < 3; k++) {
+    mg_graph *one = NULL;
+    mg_verify_config c = mg_verify_config_default();
+    mg_verify_report r;
+    mg_error e;
+    snprintf(text, sizeof text, "%s%soutput O\n", inputs, own[k]);
+    mg_graph *p = side(text);
+    if (mg_piece_of(g, (int)g->n_in, g->in, g->out[k], &one, &e) != MG_OK) fail_msg("%s", e.msg);
+    assert_int_equal(one->n_ops, 2);
+    const mg_graph *sub = one->ops[1].sub;
+    int stores = 0, loads = 0, inner = 0;
+    for (uint32_t q = 1; q < sub->n_ops; q++) {
+      stores += sub->ops[q].code == MG_OP_STORE, loads += sub->ops[q].code == MG_OP_LOAD;
+      inner += sub->ops[q].scope && sub->ops[q].code != MG_OP_LOAD;
+    }
+    if (stores != 1 || loads != want[k].loads || one->ops[1].n_in != want[k].loads || inner != want[k].inner || (sub->n_axes > 4) != (inner > 0))
+      fail_msg("result %d: %d stores, %d loads, %d inputs, %d operators in a loop", k, stores, loads, one->ops[1].n_in, inner);
+    c.full_size = 1;
+    if (mg_verify(p, one, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (r.verdict != MG_EQUAL) fail_msg("result %d: %s: %s", k, mg_verdict_name(r.verdict), r.reason);
+    mg_graph_free(one), mg_graph_free(p);
+  }
+  mg_graph_free(g);
 }
 
 /* ---- mutants */
@@ -424,7 +471,7 @@ static void too_much_for_one(void **state_) {
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 0);
   printf("seed %llu\n", (unsigned long long)seed);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_verdict), cmocka_unit_test(mutants), cmocka_unit_test(certificates),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_verdict), cmocka_unit_test(one_result_of_several), cmocka_unit_test(mutants), cmocka_unit_test(certificates),
                                      cmocka_unit_test(other_names),
                                      cmocka_unit_test(folds), cmocka_unit_test(folds_refused), cmocka_unit_test(folds_keep_blocks), cmocka_unit_test(too_much_for_one)};
   return cmocka_run_group_tests(tests, NULL, NULL);
