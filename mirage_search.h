@@ -10232,7 +10232,7 @@ MGI_FN void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_res
 
 /* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  whole: NULL for a program too long
    to be searched whole first: a part of its time is left to put together what was found, and to test that. */
-enum { MGI_SE_JOIN_S = 10, MGI_SE_JOIN_PART = 4 }; /* so many seconds, at most such a part of what is left */
+enum { MGI_SE_JOIN_S = 4, MGI_SE_JOIN_PART = 6 }; /* so many seconds, at most such a part of what is left */
 MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_found *whole, mg_search_result *out, mg_error *e,
                                     mg_error *why) {
   const int K = S->cfg.max_kernel_ops < C->n ? S->cfg.max_kernel_ops : C->n;
