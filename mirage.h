@@ -930,7 +930,8 @@ MGI_FN void mgi_uf_join(uint32_t *uf, uint32_t a, uint32_t b) {
 }
 
 /* A copy with other sizes: class c gets extent[c]; axis a of the k-th graph-defined kernel gets
-   counts[k * (MG_MAX_AXES + 1) + a] (counts NULL: all kept).  Constants are kept.  Plans are kept. */
+   counts[k * (MG_MAX_AXES + 1) + a] (counts NULL: all kept).  Constants are kept.  Plans are kept.  A slice takes the same part of
+   its operand: MG_BAD_INPUT where that is not whole. */
 mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e);
 
 /* What makes the kernel-level tensor `want` of a program or µGraph, as one of its own: in[k], other kernel-level tensors,
@@ -5508,6 +5509,13 @@ MGI_FN mg_tensor mgi_fold_box(mg_graph *to, const mgi_fold *f, mg_tensor t) {
   if (!f->turned) return mg_reshape_to(to, t, &f->box);
   return mg_reshape_to(to, mg_transpose(to, mg_reshape_to(to, t, &f->parts), f->perm), &f->box);
 }
+/* A slice of a dimension of `was` elements that has `now`: the same part of it. */
+MGI_FN void mgi_slice_resize(mg_graph *to, mg_attr *A, int64_t was, int64_t now) {
+  const int64_t first = A->from * now, n = A->n * now;
+  if (was == now) return;
+  if (first % was || n % was) mgi_err(to, MG_BAD_INPUT, "mg_resize", "%lld of %lld elements from %lld on are no part of %lld", (long long)A->n, (long long)was, (long long)A->from, (long long)now);
+  A->from = first / was, A->n = n / was;
+}
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
    flat: thread graphs are inlined, which mgi_flat_threads must have allowed.  F: NULL, or what counts follow besides. */
 MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel, int flat, const mgi_family *F) {
@@ -5601,6 +5609,7 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
           for (int d = 0; d < was->rank; d++)
             if (run[d] >= 0) A.shape.dim[run[d]] = mg_tensor_of(to, in[0])->shape.dim[d];
         }
+        if (o->code == MG_OP_SLICE && !(F && F->p)) mgi_slice_resize(to, &A, from->tensors[o->in[0].id].shape.dim[A.dim], mg_tensor_of(to, in[0])->shape.dim[A.dim]);
         out[0] = mg_apply(to, o->code, &A, o->n_in, in);
       }
     }

@@ -3652,6 +3652,45 @@ MGI_FN mg_status mgi_se_seg_draw(mgi_se_seg *s, uint64_t seed, mgi_se_sided *sid
   return mg_eval(small, &look, in, out, e);
 }
 
+/* The small extents of fixed classes: what slices, concatenations and repetitions join is made of blocks that they leave whole, of as many
+   elements as divide every extent and every `from`.  Smaller blocks make the same program at other sizes: 4 elements, or the next more
+   that divide a block.  Other moves keep what they fix as it is. */
+MGI_FN void mgi_se_seg_shrink(mgi_se_seg *s) {
+  const mg_graph *p = s->p;
+  uint32_t of[MGI_SE_MAX_CLASSES];
+  int64_t block[MGI_SE_MAX_CLASSES];
+  for (int c = 0; c < s->n_cls; c++) of[c] = (uint32_t)c, block[c] = s->real[c];
+  for (uint32_t k = 1; k < p->n_ops; k++) {
+    const mg_op_node *o = &p->ops[k];
+    const int along = mg_op_along(o->code), whole = !along && (mg_op_moves(o->code) || mg_op_picks(o->code)) && o->code != MG_OP_TRANSPOSE;
+    int last = -1;                              /* a class of those that it joins */
+    int64_t all = o->code == MG_OP_SLICE ? o->attr.from : 0;
+    for (int j = 0; j <= o->n_in && (along || whole); j++) {
+      const mg_tensor t = j < o->n_in ? o->in[j] : o->out[0];
+      for (int d = 0; d < p->tensors[t.id].shape.rank; d++) {
+        const int c = mgi_se_cls(s, t, d);
+        if (along && d != o->attr.dim) continue;
+        all = whole ? 1 : mg_gcd(p->tensors[t.id].shape.dim[d], all);
+        if (c < 0) continue;
+        if (last >= 0 && along) mgi_uf_join(of, (uint32_t)last, (uint32_t)c);
+        last = c;
+        if (whole) block[c] = 1;
+      }
+    }
+    if (last >= 0) block[last] = mg_gcd(block[last], all);
+  }
+  for (int c = 0; c < s->n_cls; c++) {
+    const uint32_t root = mgi_uf_find(of, (uint32_t)c);
+    block[root] = mg_gcd(block[root], block[c]);
+  }
+  for (int c = 0; c < s->n_cls; c++) {
+    const int64_t whole = block[mgi_uf_find(of, (uint32_t)c)];
+    int64_t small = whole < 4 ? whole : 4;
+    while (whole % small) small++;
+    s->ext[c] = s->real[c] / (whole / small);
+  }
+}
+
 /* Takes p over; the search ends at `end`.  MG_UNSUPPORTED: no small instance, so no fused kernels for this segment. */
 MGI_FN mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double end, mgi_se_seg **out, mg_error *e) {
   mgi_se_seg *s = (mgi_se_seg *)calloc(1, sizeof *s);
@@ -3669,9 +3708,10 @@ MGI_FN mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double
   mgi_se_seg_merge(s);
   st = mgi_se_seg_egraph(s, cfg, end, e);
   if (st != MG_OK) return st;
+  mgi_se_seg_shrink(s);
   for (int c = 0; c < s->n_cls; c++) { /* an axis cuts a small extent by 2, two by 4 */
-    int64_t r = s->real[c];
-    s->ext[c] = s->fixed[c] || r < 4 ? r : r < 8 || !s->summed[c] ? 4 : c % 2 && r >= 12 ? 12 : 8;
+    const int64_t r = s->real[c];
+    s->ext[c] = s->fixed[c] ? s->ext[c] : r < 4 ? r : r < 8 || !s->summed[c] ? 4 : c % 2 && r >= 12 ? 12 : 8;
     s->ragged[c] = s->fixed[c] || r < 5 ? s->ext[c] : c % 2 && r >= 7 ? 7 : 5;
     s->cnt[c] = s->ext[c];
     for (int64_t f = 2; f * f <= s->ext[c]; f++) if (s->ext[c] % f == 0) { s->cnt[c] = f; break; }
@@ -3700,8 +3740,8 @@ MGI_FN mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double
 
 /* ------------------------------------------------------------------------------------------------- >>values
 
-   A value of a frame holds its elements for every block and, in a loop's body, every iteration:
-   data[(block * iterations + iteration) * elements + element].  Axis numbers: 1 .. 3 grid, 4 and 5 the loops, in
+   A value of a frame holds its elements for every block in which they differ, those of the grid axes that it depends on, and, in a loop's
+   body, every iteration: data[(block * iterations + iteration) * elements + element].  Axis numbers: 1 .. 3 grid, 4 and 5 the loops, in
    order.  A scope is where in the block an operator stands: before, in and after each loop, and after the
    accumulators over the group axis, the grid axis whose blocks share one result.  Odd scopes are loops' bodies.    */
 
@@ -3733,7 +3773,7 @@ typedef struct mgi_se_frame {
   const mgi_se_seg *s;
   const mg_search_config *cfg;
   int n_grid, gcls[4], group, loop[2]; /* gcls[1 .. n_grid]; group: an axis or 0; loops: classes or -1 */
-  int64_t cnt[MGI_SE_AXES], blocks;
+  int64_t cnt[MGI_SE_AXES];
   mgi_se_val *val;
   mgi_se_der *der;
   uint32_t n_val, cap_val, n_der, cap_der, *memo, memo_cap;
@@ -3772,14 +3812,31 @@ MGI_FN int64_t mgi_se_val_elems(const mgi_se_frame *f, const mgi_se_val *v) {
   for (int d = 0; d < v->rank; d++) n *= mgi_se_chunk(f, v, d);
   return n;
 }
-MGI_FN const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, int64_t b, int64_t i, int64_t n) {
+/* How many blocks differ in a value that depends on the axes `dep`; where the b-th of them is, by axis. */
+MGI_FN int64_t mgi_se_val_blocks(const mgi_se_frame *f, int dep) {
+  int64_t n = 1;
+  for (int a = 1; a < 4; a++) if (dep >> a & 1) n *= f->cnt[a];
+  return n;
+}
+MGI_FN void mgi_se_block_at(const mgi_se_frame *f, int dep, int64_t b, int64_t at[MGI_SE_AXES]) {
+  for (int a = 0; a < MGI_SE_AXES; a++) at[a] = 0;
+  for (int a = 1; a < 4; a++) if (dep >> a & 1) at[a] = b % f->cnt[a], b /= f->cnt[a];
+}
+/* The elements that v's value has, in all blocks and iterations. */
+MGI_FN int64_t mgi_se_val_size(const mgi_se_frame *f, const mgi_se_val *v) {
+  return mgi_se_val_elems(f, v) * mgi_se_val_blocks(f, v->dep) * mgi_se_trips(f, v->scope);
+}
+/* v's n elements in the block at `at`, in iteration i. */
+MGI_FN const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, const int64_t *at, int64_t i, int64_t n) {
+  int64_t b = 0;
+  for (int a = 3; a > 0; a--) if (v->dep >> a & 1) b = b * f->cnt[a] + at[a];
   return v->data + (v->scope & 1 ? b * mgi_se_trips(f, v->scope) + i : b) * n;
 }
 
 /* Room for v's elements in the frame's scratch, each of which takes `each` operations over the field; NULL too where a frame could keep, or
    evaluate, few of its kind: an extent that stays as it is may be large. */
 MGI_FN mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v, int64_t each) {
-  const size_t most = MGI_SE_VALUE_BYTES / sizeof(mg_fv), n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
+  const size_t most = MGI_SE_VALUE_BYTES / sizeof(mg_fv), n = (size_t)mgi_se_val_size(f, v);
   const double work = (double)n * (double)each;
   if (f->brief > 0 && f->work + work + (double)MGI_SE_TRIED * (double)f->st.states > f->brief) f->spent = 1;
   if ((f->huge = n > most || work > MGI_SE_VALUE_WORK || f->work + work > MGI_SE_FRAME_WORK)) { f->st.pruned_limit++, f->cut = 1; return NULL; }
@@ -3801,9 +3858,10 @@ MGI_FN void mgi_se_slice(mgi_se_frame *f, const mgi_se_val *v, const mg_fv *whol
   int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), stride[MG_MAX_RANK + 1], ch[MG_MAX_RANK];
   stride[v->rank] = 1;
   for (int d = v->rank; d-- > 0;) stride[d] = stride[d + 1] * (v->cls[d] < 0 ? 1 : f->s->ext[v->cls[d]]), ch[d] = mgi_se_chunk(f, v, d);
-  for (int64_t b = 0; b < f->blocks; b++)
+  for (int64_t b = 0, blocks = mgi_se_val_blocks(f, v->dep); b < blocks; b++)
     for (int64_t i = 0; i < ni; i++) {
-      int64_t at[MGI_SE_AXES] = { 0, b % f->cnt[1], b / f->cnt[1] % f->cnt[2], b / f->cnt[1] / f->cnt[2], i, i }, base = 0;
+      int64_t at[MGI_SE_AXES], base = 0;
+      mgi_se_block_at(f, v->dep, b, at), at[4] = at[5] = i;
       for (int d = 0; d < v->rank; d++) {
         int64_t size = v->cls[d] < 0 ? 1 : f->s->ext[v->cls[d]];
         for (int a = 1; v->mask[d] >> a; a++) if (v->mask[d] >> a & 1) size /= f->cnt[a], base += at[a] * size * stride[d + 1];
@@ -3831,7 +3889,7 @@ MGI_FN void mgi_se_strides_for(const mgi_se_frame *f, const mgi_se_val *v, const
 /* 1/y for every element of a value, by one inversion of the product of all (Montgomery); undefined where y is 0. */
 MGI_FN mg_fv *mgi_se_inverses(const mgi_se_frame *f, const mgi_se_val *v) {
   const mg_modulus *M = &f->s->F.mp;
-  int64_t n = mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope);
+  int64_t n = mgi_se_val_size(f, v);
   mg_fv *r = (mg_fv *)malloc((size_t)n * sizeof *r);
   uint64_t all = 1;
   for (int64_t k = 0; r && k < n; k++) {
@@ -3851,24 +3909,29 @@ MGI_FN mg_fv *mgi_se_inverses(const mgi_se_frame *f, const mgi_se_val *v) {
 MGI_FN void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, mg_rational c, int n_in, const mgi_se_val *const *in) {
   mg_fv *o = mgi_se_val_room(f, v, 1), K = mg_ff_const(&f->s->F, c.den ? c : mg_rat(0, 1));
   if (!o) return;
-  int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), st[2][MG_MAX_RANK], ch[MG_MAX_RANK], na[2] = { 1, 1 };
+  int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), st[2][MG_MAX_RANK], ch[MG_MAX_RANK], na[2] = { 1, 1 }, at[MGI_SE_AXES];
+  memset(st, 0, sizeof st);
   for (int j = 0; j < n_in; j++) mgi_se_strides_for(f, v, in[j], st[j]), na[j] = mgi_se_val_elems(f, in[j]);
   for (int d = 0; d < v->rank; d++) ch[d] = mgi_se_chunk(f, v, d);
   mg_fv *inverse = op == MG_OP_DIV ? mgi_se_inverses(f, in[1]) : NULL;
   if (inverse) op = MG_OP_MUL;
-  for (int64_t b = 0; b < f->blocks; b++)
+  const int last = v->rank - 1;
+  const int64_t row = ch[last], sx = st[0][last], sy = st[1][last];
+  for (int64_t b = 0, blocks = mgi_se_val_blocks(f, v->dep); b < blocks; b++) {
+    mgi_se_block_at(f, v->dep, b, at);
     for (int64_t i = 0; i < ni; i++) {
-      const mg_fv *x = mgi_se_val_at(f, in[0], b, i, na[0]), *y = n_in > 1 ? mgi_se_val_at(f, in[1], b, i, na[1]) : x;
-      if (inverse) y = inverse + (y - in[1]->data);
-      for (int64_t k = 0; k < n; k++) {
-        int64_t r = k, p = 0, q = 0;
-        for (int d = v->rank; d-- > 0; r /= ch[d]) {
-          p += r % ch[d] * st[0][d];
-          if (n_in > 1) q += r % ch[d] * st[1][d];
-        }
-        *o++ = mg_ff_apply(&f->s->F, op, x[p], y[q], K);
+      const mg_fv *x0 = mgi_se_val_at(f, in[0], at, i, na[0]), *y0 = n_in > 1 ? mgi_se_val_at(f, in[1], at, i, na[1]) : x0;
+      if (inverse) y0 = inverse + (y0 - in[1]->data);
+      for (int64_t k = 0; k < n / row; k++) {
+        const mg_fv *x = x0, *y = y0;
+        int64_t r = k;
+        for (int d = last; d-- > 0; r /= ch[d]) x += r % ch[d] * st[0][d], y += r % ch[d] * st[1][d];
+        if (op == MG_OP_MUL) for (int64_t j = 0; j < row; j++) *o++ = mg_ff_mul(&f->s->F, x[j * sx], y[j * sy]);
+        else if (op == MG_OP_ADD) for (int64_t j = 0; j < row; j++) *o++ = mg_ff_add(&f->s->F, x[j * sx], y[j * sy]);
+        else for (int64_t j = 0; j < row; j++) *o++ = mg_ff_apply(&f->s->F, op, x[j * sx], y[j * sy], K);
       }
     }
+  }
   free(inverse);
 }
 
@@ -3879,9 +3942,11 @@ MGI_FN void mgi_se_eval_matmul(mgi_se_frame *f, const mgi_se_val *v, const mgi_s
   int64_t M = mgi_se_chunk(f, v, v->rank - 2), N = mgi_se_chunk(f, v, v->rank - 1), K = mgi_se_chunk(f, a, a->rank - 1), batch = mgi_se_val_elems(f, v) / (M * N);
   int64_t sa[MG_MAX_RANK], sb[MG_MAX_RANK];
   mgi_se_strides_for(f, v, a, sa), mgi_se_strides_for(f, v, b, sb);
-  for (int64_t blk = 0; blk < f->blocks; blk++)
+  for (int64_t blk = 0, blocks = mgi_se_val_blocks(f, v->dep); blk < blocks; blk++)
     for (int64_t i = 0; i < ni; i++) {
-      const mg_fv *x0 = mgi_se_val_at(f, a, blk, i, na), *y0 = mgi_se_val_at(f, b, blk, i, nb);
+      int64_t at[MGI_SE_AXES];
+      mgi_se_block_at(f, v->dep, blk, at);
+      const mg_fv *x0 = mgi_se_val_at(f, a, at, i, na), *y0 = mgi_se_val_at(f, b, at, i, nb);
       for (int64_t t = 0; t < batch; t++) {
         const mg_fv *x = x0, *y = y0;
         int64_t r = t;
@@ -3907,9 +3972,11 @@ MGI_FN void mgi_se_eval_reduce(mgi_se_frame *f, const mgi_se_val *v, const mgi_s
   int64_t ni = mgi_se_trips(f, v->scope), na = mgi_se_val_elems(f, a), inner = 1, len = mgi_se_chunk(f, a, d);
   for (int k = d + 1; k < a->rank; k++) inner *= mgi_se_chunk(f, a, k);
   int64_t outer = na / (inner * len);
-  for (int64_t b = 0; b < f->blocks; b++)
+  for (int64_t b = 0, blocks = mgi_se_val_blocks(f, v->dep); b < blocks; b++)
     for (int64_t i = 0; i < ni; i++) {
-      const mg_fv *x = mgi_se_val_at(f, a, b, i, na);
+      int64_t at[MGI_SE_AXES];
+      mgi_se_block_at(f, v->dep, b, at);
+      const mg_fv *x = mgi_se_val_at(f, a, at, i, na);
       for (int64_t p = 0; p < outer; p++)
         for (int64_t q = 0; q < inner; q++) {
           mg_fv s = x[p * len * inner + q];
@@ -3926,27 +3993,21 @@ MGI_FN void mgi_se_eval_reduce(mgi_se_frame *f, const mgi_se_val *v, const mgi_s
 MGI_FN void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int axis, int kind) {
   mg_fv *o = mgi_se_val_room(f, v, kind < 0 ? f->cnt[axis] : 1);
   if (!o) return;
-  int64_t na = mgi_se_val_elems(f, a), inner = 1, len = 1, n = f->cnt[axis], stride = 1;
-  for (int x = 1; x < axis && axis < 4; x++) stride *= f->cnt[x];
+  int64_t na = mgi_se_val_elems(f, a), inner = 1, len = 1, n = f->cnt[axis], at[MGI_SE_AXES];
   if (kind >= 0) {
     len = mgi_se_chunk(f, a, kind);
     for (int k = kind + 1; k < a->rank; k++) inner *= mgi_se_chunk(f, a, k);
   }
-  for (int64_t b = 0; b < f->blocks; b++) {
-    int64_t first = axis < 4 ? b - b / stride % n * stride : b; /* of the group */
-    if (kind < 0)
-      for (int64_t k = 0; k < na; k++) {
-        mg_fv s = mgi_se_val_at(f, a, first, 0, na)[k];
-        for (int64_t i = 1; i < n; i++) {
-          mg_fv y = axis < 4 ? mgi_se_val_at(f, a, first + i * stride, 0, na)[k] : mgi_se_val_at(f, a, b, i, na)[k];
-          s = kind == MG_MAP_MAX ? mg_ff_max(&f->s->F, s, y) : mg_ff_add(&f->s->F, s, y);
-        }
-        *o++ = s;
-      }
-    else
-      for (int64_t p = 0; p < na / (inner * len); p++)
-        for (int64_t i = 0; i < n; i++)
-          for (int64_t k = 0; k < len * inner; k++) *o++ = mgi_se_val_at(f, a, b, i, na)[p * len * inner + k];
+  for (int64_t b = 0, blocks = mgi_se_val_blocks(f, v->dep); b < blocks; b++) {
+    mgi_se_block_at(f, v->dep, b, at);
+    for (int64_t i = 0; i < n && kind < 0; i++) {
+      at[axis] = i; /* a block of the group, or an iteration */
+      const mg_fv *y = mgi_se_val_at(f, a, at, i, na);
+      for (int64_t k = 0; k < na; k++) o[k] = !i ? y[k] : kind == MG_MAP_MAX ? mg_ff_max(&f->s->F, o[k], y[k]) : mg_ff_add(&f->s->F, o[k], y[k]);
+    }
+    if (kind < 0) o += na;
+    for (int64_t p = 0; kind >= 0 && p < na / (inner * len); p++)
+      for (int64_t i = 0; i < n; i++, o += len * inner) memcpy(o, mgi_se_val_at(f, a, at, i, na) + p * len * inner, (size_t)(len * inner) * sizeof *o);
   }
 }
 
@@ -3954,6 +4015,7 @@ MGI_FN void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se
 MGI_FN mg_attr mgi_se_chunk_attr(const mgi_se_inst *in, const int64_t *ext) {
   mg_attr A = in->attr;
   if (mg_op_row(in->op)->attr == MG_ATTR_SHAPE) for (int d = 0; d < A.shape.rank; d++) A.shape.dim[d] = ext[d];
+  if (mg_op_row(in->op)->attr == MG_ATTR_SLICE) A.from = A.from * ext[A.dim] / A.n, A.n = ext[A.dim]; /* the same part */
   return A;
 }
 
@@ -3969,8 +4031,12 @@ MGI_FN void mgi_se_eval_move(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_
   }
   for (int d = 0; d < v->rank; d++) ext[d] = mgi_se_chunk(f, v, d);
   mg_attr A = mgi_se_chunk_attr(in, ext);
-  for (int64_t b = 0; b < f->blocks; b++)
-    for (int64_t it = 0; it < ni; it++)
+  for (int64_t b = 0, blocks = mgi_se_val_blocks(f, v->dep); b < blocks; b++)
+    for (int64_t it = 0; it < ni; it++) {
+      const mg_fv *from[2] = { NULL, NULL };
+      int64_t at[MGI_SE_AXES];
+      mgi_se_block_at(f, v->dep, b, at);
+      for (int j = 0; j < in->n_in; j++) from[j] = mgi_se_val_at(f, a[j], at, it, na[j]);
       for (int64_t k = 0; k < n; k++) {
         int64_t i[MG_MAX_RANK] = { 0 }, j[MG_MAX_RANK], r = k, off = 0;
         for (int d = v->rank; d-- > 0; r /= ext[d]) i[d] = r % ext[d];
@@ -3980,15 +4046,16 @@ MGI_FN void mgi_se_eval_move(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_
           inside = j[d] >= 0 && j[d] < S[src].dim[d];
           off = off * S[src].dim[d] + j[d];
         }
-        *o++ = inside ? mgi_se_val_at(f, a[src], b, it, na[src])[off] : zero;
+        *o++ = inside ? from[src][off] : zero;
       }
+    }
 }
 
 MGI_FN uint64_t mgi_se_fingerprint(const mgi_se_frame *f, const mgi_se_val *v, const mg_fv *data) {
-  int64_t n = mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope);
-  uint64_t h = 0x51ED270B;
-  for (int64_t k = 0; k < n; k++) h = mgi_se_mix(h, data[k].flags & MG_FV_UNDEF ? 0x0DDu : data[k].p);
-  return h;
+  const int64_t n = mgi_se_val_size(f, v);
+  uint64_t h[4] = { 0x51ED270B, 1, 2, 3 }; /* four at a time */
+  for (int64_t k = 0; k < n; k++) h[k & 3] = mgi_se_mix(h[k & 3], data[k].flags & MG_FV_UNDEF ? 0x0DDu : data[k].p);
+  return mgi_se_mix(mgi_se_mix(h[0], h[1]), mgi_se_mix(h[2], h[3]));
 }
 
 /* ------------------------------------------------------------------------------------------------ >>closure
@@ -4043,7 +4110,7 @@ MGI_FN void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
   if (!dp) { f->oom = 1; return; }
   f->der = dp;
   if (!at) {
-    size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
+    const size_t n = (size_t)mgi_se_val_size(f, v);
     const int many = (int64_t)f->n_val >= f->cfg->max_states;
     if (many || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) { f->st.pruned_limit++, f->cut = 1, f->spent |= many && f->few_states; return; }
     f->bytes += n * sizeof(mg_fv);
@@ -4233,21 +4300,19 @@ MGI_FN void mgi_se_try_move(mgi_se_frame *f, int inst, uint32_t ia, uint32_t ib)
   const mgi_se_inst *in = &f->s->inst[inst];
   const mgi_se_val *a[2] = { &f->val[ia], &f->val[ib] };
   mgi_se_val v;
+  for (int j = 0; j < in->n_in; j++)
+    if (a[j]->rank != in->rank[j] || memcmp(a[j]->cls, in->cls[j], (size_t)a[j]->rank)) { f->st.pruned_shape++; return; }
   memset(&v, 0, sizeof v);
   int scope = in->n_in > 1 ? mgi_se_join_scope(f, a[0], a[1]) : a[0]->scope, fits = scope >= 0;
   v.scope = (int8_t)scope, v.rank = in->rank[in->n_in], v.dep = a[0]->dep | (in->n_in > 1 ? a[1]->dep : 0);
   memcpy(v.cls, in->cls[in->n_in], sizeof v.cls);
-  for (int j = 0; j < in->n_in && fits; j++) {
-    fits = a[j]->rank == in->rank[j];
+  for (int j = 0; j < in->n_in && fits && in->op != MG_OP_TRANSPOSE; j++)
     for (int d = 0; d < a[j]->rank && fits; d++) {
-      fits = a[j]->cls[d] == in->cls[j][d];
-      if (!fits || in->op == MG_OP_TRANSPOSE) continue;
       int kept = d < v.rank && v.cls[d] == a[j]->cls[d]; /* a dimension that the operator passes through */
       if (j == 0 && kept) v.mask[d] = a[j]->mask[d];
       if (a[j]->mask[d] && !kept) fits = 0;
       if (j && kept && a[j]->mask[d] != v.mask[d]) fits = 0;
     }
-  }
   if (fits && in->op == MG_OP_TRANSPOSE) for (int d = 0; d < v.rank; d++) v.mask[d] = a[0]->mask[in->attr.perm[d]];
   if (!fits) { f->st.pruned_shape++; return; }
   const mg_op_info *row = mg_op_row(in->op);
@@ -4492,7 +4557,6 @@ MGI_FN void mgi_se_closure(mgi_se_frame *f) {
     int c = a ? mgi_se_axis_class(f, a) : -1;
     f->cnt[a] = c >= 0 ? s->cnt[c] : 1;
   }
-  f->blocks = f->cnt[1] * f->cnt[2] * f->cnt[3];
   f->kept = mgi_se_kept_axes(f);
   f->memo_cap = 1024;
   f->memo = (uint32_t *)calloc(f->memo_cap, sizeof *f->memo);
@@ -5246,13 +5310,13 @@ MGI_FN int mgi_se_walk_exits(mgi_se_walk *w) {
       memset(&v, 0, sizeof v);
       v.rank = (int8_t)rank, v.scope = MGI_SE_PRE;
       for (int d = 0; d < rank; d++) v.cls[d] = (int8_t)mgi_se_cls(f->s, t, d);
-      int r = i, ok = 1, none = 0;
+      int r = i, ok = 1;
       for (int a = 1; a <= f->n_grid; a++) {
         to[a] = MG_MAP_ALL;
         if (a != f->group) to[a] = (int8_t)(r % (rank + 1) - 1), r /= rank + 1;
-        if (to[a] < 0) { none |= 1 << a; continue; } /* MG_MAP_ALL is -1 */
+        if (to[a] < 0) continue; /* MG_MAP_ALL is -1 */
         ok &= mgi_se_cuts_class(f->s, f->gcls[a], v.cls[to[a]]) && !v.mask[to[a]];
-        v.mask[to[a]] = (uint8_t)(1 << a);
+        v.mask[to[a]] = (uint8_t)(1 << a), v.dep = (uint8_t)(v.dep | 1 << a);
       }
       if (!ok) continue;
       mgi_se_slice(f, &v, f->s->out[k]);
@@ -5261,7 +5325,7 @@ MGI_FN int mgi_se_walk_exits(mgi_se_walk *w) {
       v.fp = mgi_se_fingerprint(f, &v, f->scratch);
       for (uint32_t j = 0; j < f->n_val; j++) {
         const mgi_se_val *q = &f->val[j];
-        if ((q->scope & 1) || q->fp != v.fp || q->rank != v.rank || memcmp(q->cls, v.cls, sizeof v.cls) || memcmp(q->mask, v.mask, sizeof v.mask) || (q->dep & none)) continue;
+        if ((q->scope & 1) || q->fp != v.fp || q->rank != v.rank || memcmp(q->cls, v.cls, sizeof v.cls) || memcmp(q->mask, v.mask, sizeof v.mask) || q->dep != v.dep) continue;
         mgi_se_exit *x = (mgi_se_exit *)mgi_se_grow(w->exit, &w->cap_exit, w->n_exit[k + 1] + 1, sizeof *x);
         if (!x) return 0;
         w->exit = x, x += w->n_exit[k + 1]++;
