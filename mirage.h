@@ -5511,10 +5511,10 @@ MGI_FN mg_tensor mgi_fold_box(mg_graph *to, const mgi_fold *f, mg_tensor t) {
 }
 /* A slice of a dimension of `was` elements that has `now`: the same part of it. */
 MGI_FN void mgi_slice_resize(mg_graph *to, mg_attr *A, int64_t was, int64_t now) {
-  const int64_t first = A->from * now, n = A->n * now;
-  if (was == now) return;
-  if (first % was || n % was) mgi_err(to, MG_BAD_INPUT, "mg_resize", "%lld of %lld elements from %lld on are no part of %lld", (long long)A->n, (long long)was, (long long)A->from, (long long)now);
-  A->from = first / was, A->n = n / was;
+  const int64_t common = mg_gcd(was, now), by = was / common;
+  if (A->from % by || A->n % by)
+    mgi_err(to, MG_BAD_INPUT, "mg_resize", "%lld of %lld elements from %lld on are no whole part of %lld", (long long)A->n, (long long)was, (long long)A->from, (long long)now);
+  A->from = A->from / by * (now / common), A->n = A->n / by * (now / common);
 }
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
    flat: thread graphs are inlined, which mgi_flat_threads must have allowed.  F: NULL, or what counts follow besides. */

@@ -4015,7 +4015,7 @@ MGI_FN void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se
 MGI_FN mg_attr mgi_se_chunk_attr(const mgi_se_inst *in, const int64_t *ext) {
   mg_attr A = in->attr;
   if (mg_op_row(in->op)->attr == MG_ATTR_SHAPE) for (int d = 0; d < A.shape.rank; d++) A.shape.dim[d] = ext[d];
-  if (mg_op_row(in->op)->attr == MG_ATTR_SLICE) A.from = A.from * ext[A.dim] / A.n, A.n = ext[A.dim]; /* the same part */
+  if (mg_op_row(in->op)->attr == MG_ATTR_SLICE) A.from /= A.n / ext[A.dim], A.n = ext[A.dim]; /* mgi_se_seg_shrink */
   return A;
 }
 
@@ -8535,7 +8535,7 @@ MGI_FN int mgi_se_block_ops(const mg_graph *g) {
 
 /* A segment of the program: its n operators, where in the list of those that are searched it stands or -1, what it takes at
    least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing. */
-typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; int at, n, apart; } mgi_se_piece; /* guess: what it is likely to take at least; apart: see mgi_se_piece_apart */
+typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; int at, n, apart, large; } mgi_se_piece; /* guess: what it is likely to take at least; apart: see mgi_se_piece_apart; large: as it is written, more counted operators than a block may have */
 
 /* What library kernel k of a piece takes, with what slices take that it alone keeps from being addresses. */
 MGI_FN double mgi_se_library_us(const mgi_se_search *S, const mgi_se_cuts *C, int k) {
@@ -8562,6 +8562,11 @@ MGI_FN double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
   return raw && (other || best < 2 * us) ? 1e18 : us;
 }
 
+MGI_FN int mgi_se_piece_counted(const mgi_se_cuts *C, const mgi_se_piece *x) {
+  int n = 0;
+  for (int k = 0; k < C->n; k++) if (mgi_se_set_has(&x->ops, k)) n += mgi_se_counted((int)C->p->ops[C->op[k]].code);
+  return n;
+}
 /* 1: operators that have no tensor in common with the others of the piece are among it: one kernel for both saves a launch at most. */
 MGI_FN int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
   mgi_se_set met, reads;
@@ -9008,7 +9013,7 @@ MGI_FN int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *
         x = m;
         const double bytes = mgi_se_cuts_bytes(C, &ops);
         x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
-        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].apart = mgi_se_piece_apart(C, &x[n]);
+        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].apart = mgi_se_piece_apart(C, &x[n]), x[n].large = mgi_se_piece_counted(C, &x[n]) > S->cfg.max_block_ops;
         slot[h] = (int32_t)n++;
         if (2 * n > slots) {
           int32_t *wide = (int32_t *)malloc(2 * slots * sizeof *wide);
@@ -9250,17 +9255,17 @@ MGI_FN int mgi_se_cuts_keep(mgi_se_search *S, mgi_se_cutting *X, int k) {
    concat, or more operators than that puts into a kernel. */
 MGI_FN int mgi_se_cuts_tileable(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x,
                                 mgi_se_set *products) {
-  int counted = 0, hard = 0;
+  int hard = 0;
   memset(products, 0, sizeof *products);
   for (int k = 0; k < C->n; k++) {
     if (!mgi_se_set_has(&x->ops, k)) continue;
     const mg_opcode code = (mg_opcode)C->p->ops[C->op[k]].code;
     if (!mgi_ti_takes(code)) return 0;
-    counted += mgi_se_counted((int)code), hard |= code == MG_OP_SLICE || code == MG_OP_CONCAT;
+    hard |= code == MG_OP_SLICE || code == MG_OP_CONCAT;
     if (code == MG_OP_MATMUL) mgi_se_set_put(products, k);
   }
-  if (counted > S->tiling_ops || mgi_se_set_size(products, C->n) < 2) return 0;
-  return hard || counted > S->cfg.max_block_ops;
+  if (mgi_se_piece_counted(C, x) > S->tiling_ops || mgi_se_set_size(products, C->n) < 2) return 0;
+  return hard || x->large;
 }
 /* Such pieces by tilings: of those with the same products the longest that has one.  They are not searched then; they have a
    quarter of the time. */
@@ -9386,13 +9391,17 @@ MGI_FN double mgi_se_rows_us(mgi_se_search *S) {
 /* By little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
    by more, what may be a part of a better one; at last, what may be by its bound alone.  whole: NULL, or the whole program, which more
    effort may be a kernel of. */
+enum { MGI_SE_LARGE = 2 }; /* the effort from which on large pieces are searched */
 MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mgi_se_found *whole, mg_error *e) {
   const int settled = whole && !whole->n_open; /* it will not be faster */
   const double least = settled ? mgi_se_whole_us(S, whole) : 1e18, rows = mgi_se_rows_us(S);
   mg_status st = mgi_se_cuts_tilings(S, X, e);
   for (int effort = 0; st == MG_OK && effort <= MGI_SE_EFFORTS && !mgi_se_over(S); effort++) {
     const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
-    for (int i = 0; i < X->n_piece; i++) X->piece[i].guess = X->piece[i].apart && !last ? 1e18 : X->piece[i].bound;
+    for (int i = 0; i < X->n_piece; i++) { /* few ways to write a large one are of so few operators, and there are most of these */
+      mgi_se_piece *x = &X->piece[i];
+      x->guess = (x->apart && !last) || (x->large && by < MGI_SE_LARGE) ? 1e18 : x->bound;
+    }
     X->least = 0, X->enough = settled ? least : by == MGI_SE_EFFORTS - 1 ? mgi_se_whole_us(S, whole) : 1e18;
     if (rows < X->enough) X->enough = rows;
     for (int i = 0; i < X->n_piece && !last; i++) if (X->piece[i].at >= 0) mgi_se_cuts_guess(X, &X->piece[i], by);

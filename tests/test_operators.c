@@ -420,7 +420,7 @@ static void parts_of_slices(void **state) {
   mg_part_free(&part), mg_graph_free(g);
 }
 
-/* Where a slice stands, its dimension is pinned and the others are free; slices of one shape from unlike places are unlike. */
+/* Where a slice stands, its dimension is pinned, or resized with the slice, and the others are free; slices of one shape from unlike places are unlike. */
 static void classes_and_hashes(void **state) {
   (void)state;
   mg_graph *g = parse("program p\ninput X : f16[4, 6]\nO = silu(slice(X, dim=1, from=2, n=3))\noutput O\n"), *h = parse("program p\ninput X : f16[4, 6]\nO = silu(slice(X, dim=1, from=3, n=3))\noutput O\n"), *r = NULL;
@@ -435,6 +435,14 @@ static void classes_and_hashes(void **state) {
   assert_int_equal(mg_tensor_of(r, r->out[0])->shape.dim[0], 7);
   assert_int_equal(mg_tensor_of(r, r->out[0])->shape.dim[1], 3);
   assert_int_equal(mg_tensor_of(r, r->in[0])->shape.dim[1], 6);
+  mg_graph_free(r);
+  x[c.of[g->in[0].id * MG_MAX_RANK + 1]] = 14; /* a slice takes the same part, where that is whole: 2 and 3 of 6 are none of 14 */
+  assert_int_equal(mg_resize(g, x, NULL, &r, &e), MG_BAD_INPUT);
+  assert_null(r);
+  x[c.of[g->in[0].id * MG_MAX_RANK + 1]] = 12;
+  assert_int_equal(mg_resize(g, x, NULL, &r, &e), MG_OK);
+  assert_true(r->ops[1].code == MG_OP_SLICE && r->ops[1].attr.from == 4 && r->ops[1].attr.n == 6);
+  assert_int_equal(mg_tensor_of(r, r->out[0])->shape.dim[1], 6);
   mg_classes_free(&c);
   mg_graph_free(g), mg_graph_free(h), mg_graph_free(r);
 }

@@ -833,6 +833,77 @@ static void depth_refuses_no_more_than_the_limit(void **state) {
   assert_true(shorter > 0); /* there are such values */
 }
 
+/* The closures of all frames of a program; *seg is the caller's. */
+typedef struct closures { int n; uint32_t values[256], derivations[256]; } closures;
+static void closures_of(const char *text, mgi_se_seg **seg, closures *out) {
+  mg_search_config c = mg_search_config_default();
+  mgi_se_search S;
+  mg_error e;
+  memset(&S, 0, sizeof S);
+  c.machine = mg_machine_at(0), c.max_states = 32768, c.max_block_ops = 11, c.seed = 1, c.max_loops = 1;
+  S.cfg = c;
+  assert_int_equal(mgi_se_seg_new(parse(text), &c, 1e300, seg, &e), MG_OK);
+  mgi_se_frames(&S, *seg);
+  assert_true(!S.cut && S.n_frames <= 256);
+  out->n = S.n_frames;
+  for (int i = 0; i < S.n_frames; i++) {
+    mgi_se_frame f = S.frame[i];
+    f.s = *seg, f.cfg = &c, f.end = 1e300;
+    mgi_se_closure(&f);
+    assert_true(!f.oom && !f.cut);
+    out->values[i] = f.n_val, out->derivations[i] = f.n_der;
+    mgi_se_frame_free(&f);
+  }
+  free(S.frame);
+}
+
+/* What slices, concatenations and repetitions fix is small in the small instance, where they leave blocks whole: with blocks of 16
+   as with blocks of 7, which stay, nothing is taken for something else. */
+static void what_slices_fix_shrinks(void **state) {
+  static const char *const text[] = {
+    "program turned\ninput X : f16[16, %d]\ninput c : f16[16, %d]\ninput s : f16[16, %d]\ninput W : f16[%d, 32]\n"
+    "R = concat(neg(slice(X, dim=1, from=%d, n=%d)), slice(X, dim=1, from=0, n=%d), dim=1)\nO = matmul(add(mul(X, c), mul(R, s)), W)\noutput O\n",
+    "program four\ninput X : f16[16, %d]\ninput c : f16[16, %d]\ninput s : f16[16, %d]\ninput W : f16[%d, 32]\n"
+    "R = concat(slice(X, dim=1, from=%d, n=%d), slice(X, dim=1, from=0, n=%d), dim=1)\nO = matmul(mul(mul(repeat(slice(R, dim=1, from=0, n=%d), dim=1, n=4), c), s), W)\noutput O\n",
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    closures was[2];
+    for (int j = 0; j < 2; j++) {
+      const int u = j ? 16 : 7;
+      char own[600];
+      mgi_se_seg *s = NULL;
+      snprintf(own, sizeof own, text[k], 4 * u, 4 * u, 4 * u, 4 * u, u, 3 * u, u, u);
+      closures_of(own, &s, &was[j]);
+      assert_int_equal(s->ext[mgi_se_cls(s, s->p->in[0], 1)], j ? 16 : 28);
+      for (uint32_t i = 1; i < s->p->n_ops; i++)
+        if (s->p->ops[i].code == MG_OP_SLICE) {
+          const mg_attr *a = &s->p->ops[i].attr, *small = &s->small->ops[i].attr;
+          assert_true(small->from * u == a->from * (j ? 4 : 7) && small->n * u == a->n * (j ? 4 : 7));
+        }
+      mgi_se_seg_free(s);
+    }
+    assert_true(was[0].n == was[1].n && was[0].n > 8);
+    for (int i = 0; i < was[0].n; i++) {
+      assert_int_equal(was[0].values[i], was[1].values[i]);
+      assert_int_equal(was[0].derivations[i], was[1].derivations[i]);
+    }
+  }
+  static const char *const stays[] = { /* a reshape keeps what it takes apart; blocks of one element */
+    "program split\ninput X : f16[16, 64]\nA = concat(slice(X, dim=1, from=32, n=32), slice(X, dim=1, from=0, n=32), dim=1)\nO = exp(reshape(A, [16, 8, 8]))\noutput O\n",
+    "program odd\ninput X : f16[16, 64]\nA = slice(X, dim=1, from=3, n=32)\nO = exp(A)\noutput O\n",
+  };
+  for (size_t k = 0; k < sizeof stays / sizeof *stays; k++) {
+    mg_search_config c = mg_search_config_default();
+    mgi_se_seg *s = NULL;
+    mg_error e;
+    c.seed = 1;
+    assert_int_equal(mgi_se_seg_new(parse(stays[k]), &c, 1e300, &s, &e), MG_OK);
+    assert_int_equal(s->ext[mgi_se_cls(s, s->p->in[0], 1)], 64);
+    mgi_se_seg_free(s);
+  }
+}
+
 static mg_status refuse_kernels(void *user, const mg_graph *g, mg_error *why) {
   ++*(int *)user;
   return mg_is_program(g) ? MG_OK : mg_fail(why, MG_UNSUPPORTED, "test", "no custom kernels here");
@@ -1011,7 +1082,7 @@ static void long_evaluations_are_a_limit(void **state) {
   mgi_se_seg s;
   mgi_se_val v;
   memset(&f, 0, sizeof f), memset(&s, 0, sizeof s), memset(&v, 0, sizeof v);
-  f.s = &s, f.blocks = 1, s.ext[0] = 1 << 12, v.rank = 1;
+  f.s = &s, s.ext[0] = 1 << 12, v.rank = 1;
   assert_null(mgi_se_val_room(&f, &v, MGI_SE_VALUE_WORK / s.ext[0] + 1));
   assert_true(f.huge && f.cut && f.st.pruned_limit == 1 && f.work == 0);
   for (int k = 0; k < MGI_SE_FRAME_WORK / MGI_SE_VALUE_WORK; k++) assert_non_null(mgi_se_val_room(&f, &v, MGI_SE_VALUE_WORK / s.ext[0]));
@@ -1165,7 +1236,7 @@ int main(void) {
     cmocka_unit_test(finds_forms_on_request), cmocka_unit_test(finds_other_contractions),
     cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed), cmocka_unit_test(searches_side_by_side),
     cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(depth_refuses_no_more_than_the_limit), cmocka_unit_test(limits_and_hooks), cmocka_unit_test(finds_rows_first),
-    cmocka_unit_test(time_is_shared), cmocka_unit_test(large_values_are_a_limit), cmocka_unit_test(long_evaluations_are_a_limit), cmocka_unit_test(late_is_not_empty_handed), cmocka_unit_test(superoptimize_certifies),
+    cmocka_unit_test(time_is_shared), cmocka_unit_test(what_slices_fix_shrinks), cmocka_unit_test(large_values_are_a_limit), cmocka_unit_test(long_evaluations_are_a_limit), cmocka_unit_test(late_is_not_empty_handed), cmocka_unit_test(superoptimize_certifies),
     cmocka_unit_test(gpus_and_model), cmocka_unit_test(model_knows_what_overflows), cmocka_unit_test(random_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
