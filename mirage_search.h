@@ -3658,7 +3658,7 @@ MGI_FN mg_status mgi_se_seg_draw(mgi_se_seg *s, uint64_t seed, mgi_se_sided *sid
 MGI_FN void mgi_se_seg_shrink(mgi_se_seg *s) {
   const mg_graph *p = s->p;
   uint32_t of[MGI_SE_MAX_CLASSES];
-  int64_t block[MGI_SE_MAX_CLASSES];
+  int64_t block[MGI_SE_MAX_CLASSES]; /* what divides all that has been seen of a class, then of what it is joined with */
   for (int c = 0; c < s->n_cls; c++) of[c] = (uint32_t)c, block[c] = s->real[c];
   for (uint32_t k = 1; k < p->n_ops; k++) {
     const mg_op_node *o = &p->ops[k];
@@ -8534,8 +8534,9 @@ MGI_FN int mgi_se_block_ops(const mg_graph *g) {
 }
 
 /* A segment of the program: its n operators, where in the list of those that are searched it stands or -1, what it takes at
-   least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing. */
-typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; int at, n, apart, large; } mgi_se_piece; /* guess: what it is likely to take at least; apart: see mgi_se_piece_apart; large: as it is written, more counted operators than a block may have */
+   least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing.  guess: what it is likely to take at
+   least; apart: see mgi_se_piece_apart; large: it has more counted operators than a block may have. */
+typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; int at, n, apart, large; } mgi_se_piece;
 
 /* What library kernel k of a piece takes, with what slices take that it alone keeps from being addresses. */
 MGI_FN double mgi_se_library_us(const mgi_se_search *S, const mgi_se_cuts *C, int k) {
@@ -9013,7 +9014,8 @@ MGI_FN int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *
         x = m;
         const double bytes = mgi_se_cuts_bytes(C, &ops);
         x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
-        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].apart = mgi_se_piece_apart(C, &x[n]), x[n].large = mgi_se_piece_counted(C, &x[n]) > S->cfg.max_block_ops;
+        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0);
+        x[n].apart = mgi_se_piece_apart(C, &x[n]), x[n].large = mgi_se_piece_counted(C, &x[n]) > S->cfg.max_block_ops;
         slot[h] = (int32_t)n++;
         if (2 * n > slots) {
           int32_t *wide = (int32_t *)malloc(2 * slots * sizeof *wide);
@@ -9388,17 +9390,18 @@ MGI_FN double mgi_se_rows_us(mgi_se_search *S) {
   return mgi_se_safe_us(S, g, S->rows_us);
 }
 
-/* By little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
-   by more, what may be a part of a better one; at last, what may be by its bound alone.  whole: NULL, or the whole program, which more
-   effort may be a kernel of. */
 enum { MGI_SE_LARGE = 2 }; /* the effort from which on large pieces are searched */
+/* By little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
+   by more, what may be a part of a better one; at last, what may be by its bound alone.  Large pieces, most of which no kernel makes, have to
+   wait for an effort that others have had.  whole: NULL, or the whole program, which more
+   effort may be a kernel of. */
 MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mgi_se_found *whole, mg_error *e) {
   const int settled = whole && !whole->n_open; /* it will not be faster */
   const double least = settled ? mgi_se_whole_us(S, whole) : 1e18, rows = mgi_se_rows_us(S);
   mg_status st = mgi_se_cuts_tilings(S, X, e);
   for (int effort = 0; st == MG_OK && effort <= MGI_SE_EFFORTS && !mgi_se_over(S); effort++) {
     const int last = effort == MGI_SE_EFFORTS, by = last ? MGI_SE_EFFORTS - 1 : effort;
-    for (int i = 0; i < X->n_piece; i++) { /* few ways to write a large one are of so few operators, and there are most of these */
+    for (int i = 0; i < X->n_piece; i++) {
       mgi_se_piece *x = &X->piece[i];
       x->guess = (x->apart && !last) || (x->large && by < MGI_SE_LARGE) ? 1e18 : x->bound;
     }
