@@ -5513,7 +5513,8 @@ MGI_FN mg_tensor mgi_fold_box(mg_graph *to, const mgi_fold *f, mg_tensor t) {
 MGI_FN void mgi_slice_resize(mg_graph *to, mg_attr *A, int64_t was, int64_t now) {
   const int64_t common = mg_gcd(was, now), by = was / common;
   if (A->from % by || A->n % by)
-    mgi_err(to, MG_BAD_INPUT, "mg_resize", "%lld of %lld elements from %lld on are no whole part of %lld", (long long)A->n, (long long)was, (long long)A->from, (long long)now);
+    mgi_err(to, MG_BAD_INPUT, "mg_resize", "%lld of %lld elements from %lld on are no whole part of %lld", (long long)A->n, (long long)was,
+            (long long)A->from, (long long)now);
   A->from = A->from / by * (now / common), A->n = A->n / by * (now / common);
 }
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
@@ -5609,7 +5610,8 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
           for (int d = 0; d < was->rank; d++)
             if (run[d] >= 0) A.shape.dim[run[d]] = mg_tensor_of(to, in[0])->shape.dim[d];
         }
-        if (o->code == MG_OP_SLICE && !(F && F->p)) mgi_slice_resize(to, &A, from->tensors[o->in[0].id].shape.dim[A.dim], mg_tensor_of(to, in[0])->shape.dim[A.dim]);
+        if (o->code == MG_OP_SLICE && !(F && F->p)) /* a family's slices are as they are written */
+          mgi_slice_resize(to, &A, from->tensors[o->in[0].id].shape.dim[A.dim], mg_tensor_of(to, in[0])->shape.dim[A.dim]);
         out[0] = mg_apply(to, o->code, &A, o->n_in, in);
       }
     }

@@ -5325,7 +5325,8 @@ MGI_FN int mgi_se_walk_exits(mgi_se_walk *w) {
       v.fp = mgi_se_fingerprint(f, &v, f->scratch);
       for (uint32_t j = 0; j < f->n_val; j++) {
         const mgi_se_val *q = &f->val[j];
-        if ((q->scope & 1) || q->fp != v.fp || q->rank != v.rank || memcmp(q->cls, v.cls, sizeof v.cls) || memcmp(q->mask, v.mask, sizeof v.mask) || q->dep != v.dep) continue;
+        if ((q->scope & 1) || q->fp != v.fp || q->rank != v.rank || q->dep != v.dep || memcmp(q->cls, v.cls, sizeof v.cls) ||
+            memcmp(q->mask, v.mask, sizeof v.mask)) continue; /* dep: the cut axes, which a value depends on, and no others */
         mgi_se_exit *x = (mgi_se_exit *)mgi_se_grow(w->exit, &w->cap_exit, w->n_exit[k + 1] + 1, sizeof *x);
         if (!x) return 0;
         w->exit = x, x += w->n_exit[k + 1]++;
@@ -7684,7 +7685,7 @@ typedef struct mgi_se_kept_mark { uint32_t bytes, mark; uint64_t check; } mgi_se
 MGI_FN mgi_se_kept_head mgi_se_kept_head_of(const mgi_se_key *key) {
   mgi_se_kept_head h;
   memset(&h, 0, sizeof h);
-  memcpy(h.magic, "mirageK6", 8), h.key = *key, h.check = mgi_se_key_hash(key);
+  memcpy(h.magic, "mirageK7", 8), h.key = *key, h.check = mgi_se_key_hash(key);
   return h;
 }
 MGI_FN uint32_t mgi_se_kept_marked(uint64_t seed, uint32_t bytes) { return (uint32_t)mgi_se_mix(seed, bytes); }
@@ -7757,7 +7758,7 @@ MGI_FN mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
   S->seed = h.check;
   FILE *f = fopen(path, "rb");
   if (f) {
-    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK6", &S->kept, e);
+    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK7", &S->kept, e);
     fclose(f);
     if (st != MG_OK) return st;
     const mgi_se_buffer *b = &S->kept;
@@ -9392,9 +9393,8 @@ MGI_FN double mgi_se_rows_us(mgi_se_search *S) {
 
 enum { MGI_SE_LARGE = 2 }; /* the effort from which on large pieces are searched */
 /* By little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
-   by more, what may be a part of a better one; at last, what may be by its bound alone.  Large pieces, most of which no kernel makes, have to
-   wait for an effort that others have had.  whole: NULL, or the whole program, which more
-   effort may be a kernel of. */
+   by more, what may be a part of a better one; at last, what may be by its bound alone.  Large pieces, most of which no kernel makes,
+   wait for the effort MGI_SE_LARGE.  whole: NULL, or the whole program, which more effort may be a kernel of. */
 MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mgi_se_found *whole, mg_error *e) {
   const int settled = whole && !whole->n_open; /* it will not be faster */
   const double least = settled ? mgi_se_whole_us(S, whole) : 1e18, rows = mgi_se_rows_us(S);
