@@ -202,7 +202,7 @@ static void torn_goes_on_and_damaged_is_refused(void **state) {
   refused(p, &c, "damaged at byte", NULL);
   put((const uint8_t *)"program", 7);
   refused(p, &c, "something else", NULL);
-  put((const uint8_t *)"mirageK6 and so on", 18);
+  put((const uint8_t *)"mirageK7 and so on", 18);
   refused(p, &c, "the beginning of another's", NULL);
   free(good), free(bad);
   unlink(path);
