@@ -4038,17 +4038,32 @@ MG_DEV int mg_cut(int64_t extent, int64_t i, int64_t chunk) {
          2    2  3  0  1  6  7  4  5                                        2 3 0 1 | 2 3 0 1       pieces where they lie
 
    PITCH 0: the same as warpgroup products read it: panels of 64 elements (128 bytes) a line, each of all lines.  Such a
-   tile starts at a multiple of 1024 bytes. */
-template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLED_ = PITCH_ == 0> struct mg_tile {
+   tile starts at a multiple of 1024 bytes.
+
+   TURNED: rows lie close, and the pieces of every 128 bytes are exchanged by the number of the row's group, of as many rows as a
+   piece has elements.  Who writes a column's elements side by side, a piece at a time, reads one of each group with its neighbours:
+
+       row    0    0  1  2  3  4  5  6  7
+         ..    7    0  1  2  3  4  5  6  7      of 16 bits, 64 a row: in column 0, threads read rows 0, 8, 16 .., then rows 1, 9, 17 ..
+         ..   15    1  0  3  2  5  4  7  6
+         ..   23    2  3  0  1  6  7  4  5                                                                                          */
+template<int W> struct mg_few {
+  mg_num v[W];
+  MG_DEV mg_num at(int i) const { return v[i]; }
+};
+template<class T, int W> struct mg_row_run;
+template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLED_ = PITCH_ == 0, bool TURNED_ = false> struct mg_tile {
   typedef TYPE T;
   enum { ROWS = ROWS_, COLS = COLS_, PITCH = PITCH_, LINES = TRANS_ ? COLS_ : ROWS_, ACROSS = TRANS_ ? ROWS_ : COLS_ };
-  static constexpr bool TRANS = TRANS_, SWIZZLED = SWIZZLED_;
+  static constexpr bool TRANS = TRANS_, SWIZZLED = SWIZZLED_, TURNED = TURNED_;
+  static_assert(!TURNED || PITCH % 8 == 0, "a group's rows are whole lines of 128 bytes");
   static_assert(PITCH > 0 || (sizeof(TYPE) == 2 && ACROSS % 64 == 0), "panels are whole: 64 elements of 16 bits");
   T *p;
   MG_DEV explicit mg_tile(unsigned char *at) : p((T *)at) {}
   static MG_DEV int offset(int line, int i) { /* of the element, in memory order; both at least 0 */
     constexpr int E = 16 / (int)sizeof(T), TURN = MGI_TILE_TURN(PITCH / E);
     if (PITCH == 0) return i / 64 * (LINES * 64) + line * 64 + ((i / 8 ^ line) & 7) * 8 + i % 8;
+    if (TURNED) return (line * PITCH + i) ^ (int)((unsigned)line / E % 8 * E);
     return line * PITCH + (SWIZZLED ? i ^ (int)((unsigned)line / (8 / TURN) % TURN * E) : i);
   }
   MG_DEV T *place(int r, int c) const { return p + (TRANS ? offset(c, r) : offset(r, c)); }
@@ -4067,15 +4082,17 @@ template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLE
     }
   }
   MG_DEV void put(int r, int c, mg_num v) const { *place(r, c) = mg_narrow<T>(v); }
+  template<int W> MG_DEV mg_row_run<T, W> run(int r, int c, int n) const;
+  template<int W> MG_DEV mg_few<W> lines(int line, int i, int n) const;
 };
 
 /* The same memory, rows and columns exchanged. */
-template<class TILE> MG_DEV mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS, TILE::SWIZZLED> mg_transposed(const TILE &t) {
-  return mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS, TILE::SWIZZLED>((unsigned char *)t.p);
-}
+template<class TILE> using mg_turned_tile =
+    mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS, TILE::SWIZZLED, TILE::TURNED>;
+template<class TILE> MG_DEV mg_turned_tile<TILE> mg_transposed(const TILE &t) { return mg_turned_tile<TILE>((unsigned char *)t.p); }
 
-/* W neighbours of a row of global memory, as words. */
-template<class T, int W> struct mg_global_run {
+/* W neighbours of a row, as words. */
+template<class T, int W> struct mg_row_run {
   enum { WORDS = W * (int)sizeof(T) / 4 };
   uint32_t word[WORDS];
   MG_DEV mg_num at(int i) const {
@@ -4113,6 +4130,39 @@ template<class T, int W> struct mg_global_run {
     }
   }
 };
+/* W neighbours from (r, c) on, c a multiple of W, of which n are there, of a tile's row that lies as one. */
+template<class TYPE, int R, int C, int P, bool TRANS, bool S, bool TURNED>
+template<int W> MG_DEV mg_row_run<TYPE, W> mg_tile<TYPE, R, C, P, TRANS, S, TURNED>::run(int r, int c, int n) const {
+  static_assert(!TRANS && (P > 0 || S), "a row is neighbours in memory");
+  constexpr int E = 16 / (int)sizeof(T);
+  mg_row_run<T, W> got;
+  if constexpr (got.WORDS == 1) got.word[0] = *(const mg_word *)place(r, c);
+  else if constexpr (got.WORDS == 2) {
+    const mg_words2 two = *(const mg_words2 *)place(r, c);
+    got.word[0] = two.w[0], got.word[1] = two.w[1];
+  } else {
+    MG_UNROLL
+    for (int k = 0; k < W; k += E)
+      if (k < n) {
+        const mg_words4 four = *(const mg_words4 *)place(r, c + k);
+        MG_UNROLL
+        for (int j = 0; j < 4; j++) got.word[k / E * 4 + j] = four.w[j];
+      }
+  }
+  return got;
+}
+/* Element i of W lines from one on that is a multiple of W, of which n are there: a constant apart where they are of one group, which
+   has whole lines of 128 bytes. */
+template<class TYPE, int R, int C, int P, bool TRANS, bool S, bool TURNED>
+template<int W> MG_DEV mg_few<W> mg_tile<TYPE, R, C, P, TRANS, S, TURNED>::lines(int line, int i, int n) const {
+  constexpr int E = 16 / (int)sizeof(T);
+  constexpr bool APART = TURNED && W <= E && P / E % 8 == 0;
+  const T *const first = p + offset(line, i);
+  mg_few<W> got;
+  MG_UNROLL
+  for (int j = 0; j < W; j++) got.v[j] = j < n ? mg_widen(APART ? first[j * P] : p[offset(line + j, i)]) : mg_zero();
+  return got;
+}
 /* A tensor read from global memory in place, element by element. */
 template<class T, int ALIGN> struct mg_global {
   const T *p;
@@ -4120,8 +4170,8 @@ template<class T, int ALIGN> struct mg_global {
   MG_DEV mg_global(const T *at, int64_t r, int64_t c) : p(at), row(r), col(c) {}
   MG_DEV mg_num at(int r, int c) const { return mg_widen(mg_ldg(p + r * row + c * col)); }
   /* W neighbours from (r, c) on, c a multiple of W, of which n are there. */
-  template<int W> MG_DEV mg_global_run<T, W> run(int r, int c, int n) const {
-    mg_global_run<T, W> got;
+  template<int W> MG_DEV mg_row_run<T, W> run(int r, int c, int n) const {
+    mg_row_run<T, W> got;
     const T *const from = p + r * row + c * col;
     if (ALIGN >= W && n == W) got.whole(from);
     else got.first(from, col, n);
@@ -12982,6 +13032,7 @@ typedef struct mgi_cu_context {
   int fragments, rows, cols, depth, width, down, run;
   mgi_cu_str *runs;
   const char *first, *tag;
+  int turned; /* of runs: r and c are exchanged */
 } mgi_cu_context;
 
 MGI_FN void mgi_cu_shape_text(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t) {
@@ -13005,10 +13056,24 @@ MGI_FN void mgi_cu_attr_text(mgi_cu_str *s, const mg_attr *A) {
 
 /* The type that a load has in memory. */
 MGI_FN mg_dtype mgi_cu_load_type(const mgi_cu_kernel *K, uint32_t op) { return K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])].dtype; }
-/* 1 if value t is read of device memory, where it is needed, as a run of neighbours. */
+/* 1 if load t stands in a tile whose rows in memory are stored as columns. */
+MGI_FN int mgi_cu_across(const mgi_cu_kernel *K, uint32_t t) {
+  const int place = mgi_cu_place(K, t);
+  return K->v[t].home == MGI_CU_AT_TILE && !K->flat.op[place].inloop && mg_flat_across(&K->flat, place);
+}
+/* How many such loads there are. */
+MGI_FN int mgi_cu_loads_across(const mgi_cu_kernel *K) {
+  int n = 0;
+  for (uint32_t t = 1; t < K->b->n_tensors; t++) n += mgi_cu_across(K, t);
+  return n;
+}
+/* 1 if value t is read, where it is needed, as a run of neighbours: of device memory, or of its tile beside such loads. */
 MGI_FN int mgi_cu_in_runs(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
-  if (v->home != MGI_CU_AT_GLOBAL || v->weighted || v->cols == 1) return 0;
+  const mg_flat_op *o = &K->flat.op[mgi_cu_place(K, t)];
+  const int tile = v->home == MGI_CU_AT_TILE && o->code == MG_OP_LOAD && !o->inloop && !o->down;
+  const int beside = tile && !mgi_cu_across(K, t) && mgi_cu_loads_across(K);
+  if ((v->home != MGI_CU_AT_GLOBAL && !beside) || v->weighted || v->cols == 1) return 0;
   return mgi_cu_load_type(K, K->b->tensors[t].op) != MG_I32;
 }
 MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t);
@@ -13037,7 +13102,7 @@ MGI_FN void mgi_cu_abreast_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_c
   snprintf(tag, sizeof tag, "%.80s%u_", x->tag, t);
   snprintf(first, sizeof first, "c%s", tag);
   snprintf(c, sizeof c, "(%s + i)", first);
-  mgi_cu_context y = {done, x->r, c, 0, 0, 0, depth, 1, 0, x->run, x->runs, first, tag};
+  mgi_cu_context y = {done, x->r, c, 0, 0, 0, depth, 1, 0, x->run, x->runs, first, tag, x->turned};
   mgi_cu_str_put(x->runs, "%s  const int k%s = %s / %d, %s = %s %% %d; // of %s\n", K->pad, tag, x->first, cols, first, x->first, cols, name);
   mgi_cu_str_put(s, "%sconst mg_num v%d_%s = [&]() -> mg_num { // %s\n", in, x->depth, name, mg_op_row(o->code)->name);
   for (int k = 0; k < o->n_in; k++) mgi_cu_value(K, s, &y, o->in[k].id);
@@ -13047,7 +13112,21 @@ MGI_FN void mgi_cu_abreast_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_c
   free(done);
 }
 
-/* A moving row: the table's index text says which element of which operand element (r, c) is. */
+/* Element (r, c) of what move `to` moves; with `x`, what is exchanged is read in x's runs. */
+MGI_FN void mgi_cu_moved_from(mgi_cu_kernel *K, mgi_cu_str *s, int depth, uint32_t to, uint32_t t, const char *r, const char *c,
+                              const mgi_cu_context *x) {
+  uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
+  char tag[100];
+  mgi_cu_context y = {done, r, c, 0, 0, 0, depth, 1, 0, 0, NULL, NULL, NULL, 0};
+  if (x && x->runs) {
+    snprintf(tag, sizeof tag, "%.80s%u_", x->tag, to);
+    y.run = x->run, y.runs = x->runs, y.first = x->first, y.tag = tag, y.turned = !x->turned;
+  }
+  if (done) mgi_cu_value(K, s, &y, t);
+  else mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
+  free(done);
+}
+/* A moving row: rows and columns exchanged; or the table's index text says which element of which operand element (r, c) is. */
 MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t, const char *in, char v, const char *r, const char *c) {
   const mg_graph *b = K->b;
   const mg_op_node *o = mgi_cu_producer(K, t);
@@ -13057,6 +13136,11 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     return;
   }
   mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = [&]() -> mg_num { // %s\n", in, v, x->depth, mgi_cu_tname(b, t), mg_op_row(o->code)->name);
+  if (K->flat.op[mgi_cu_place(K, t)].turns) {
+    mgi_cu_moved_from(K, s, d1, t, o->in[0].id, c, r, x);
+    mgi_cu_str_put(s, "%s  return v%d_%s;\n%s}();\n", in, d1, mgi_cu_tname(b, o->in[0].id), in);
+    return;
+  }
   mgi_cu_str_put(s, "%s  const int64_t to%d[MG_MAX_RANK] = {", in, d1);
   for (int d = 0; d < rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", d == rank - 1 ? c : d == mgi_cu_rows_in(K, t) ? r : "0");
   mgi_cu_str_put(s, "};\n%s  int64_t at%d[MG_MAX_RANK];\n%s  const mg_attr A%d = ", in, d1, in, d1);
@@ -13070,21 +13154,14 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
   for (int k = 0; k < o->n_in; k++) {
     int fr = b->tensors[o->in[k].id].shape.rank;
     char rr[40], cc[40];
-    uint8_t *done = (uint8_t *)calloc(b->n_tensors, 1);
-    if (!done) {
-      mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
-      return;
-    }
     snprintf(rr, sizeof rr, "r%d", d1);
     snprintf(cc, sizeof cc, "c%d", d1);
-    mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1, 1, 0, 0, NULL, NULL, NULL};
     mgi_cu_str_put(s, "%s  if (from%d == %d) {\n%s    [[maybe_unused]] const int r%d = ", in, d1, k, in, d1);
     if (fr > 1) mgi_cu_str_put(s, "(int)at%d[%d]", d1, mgi_cu_rows_in(K, o->in[k].id));
     else mgi_cu_str_put(s, "0");
     mgi_cu_str_put(s, ", c%d = (int)at%d[%d];\n", d1, d1, fr - 1);
-    mgi_cu_value(K, s, &y, o->in[k].id);
+    mgi_cu_moved_from(K, s, d1, t, o->in[k].id, rr, cc, NULL);
     mgi_cu_str_put(s, "%s    return v%d_%s;\n%s  }\n", in, d1, mgi_cu_tname(b, o->in[k].id), in);
-    free(done);
   }
   mgi_cu_str_put(s, "%s  return mg_zero();\n%s}();\n", in, in);
 }
@@ -13122,7 +13199,13 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
       mgi_cu_str_put(s, "%sconst mg_num v%d_%s = v%d_%s;\n", in, depth, name, depth, mgi_cu_tname(b, o->in[0].id));
       return;
     }
-  if (x->runs && mgi_cu_in_runs(K, t)) {
+  if (x->runs && mgi_cu_across(K, t) && x->turned != v->trans) {
+    const char *tag = x->tag[0] ? x->tag : "_";
+    mgi_cu_str_put(x->runs, "%s  const auto u%s%s = %s.template lines<%d>(%s, %s, n);\n", K->pad, tag, name, leaf, x->run, x->first, x->turned ? c : r);
+    mgi_cu_str_put(s, "%sconst mg_num v%d_%s = u%s%s.at(i);\n", in, depth, name, tag, name);
+    return;
+  }
+  if (x->runs && !x->turned && mgi_cu_in_runs(K, t)) {
     const char *tag = x->tag[0] ? x->tag : "_";
     mgi_cu_str_put(x->runs, "%s  const auto u%s%s = %s.template run<%d>(%s, %s, n);\n", K->pad, tag, name, leaf, x->run, r, x->first);
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = u%s%s.at(i);\n", in, depth, name, tag, name);
@@ -13169,7 +13252,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
 MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width, uint32_t of) {
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
   const char *name = mgi_cu_tname(K->b, t);
-  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width ? width : 1, width < 0, 0, NULL, NULL, NULL};
+  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width ? width : 1, width < 0, 0, NULL, NULL, NULL, 0};
   if (!done) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
     return;
@@ -13191,12 +13274,13 @@ MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fr
 
 MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) { mgi_cu_lambda_of(K, s, t, fragments, width, 0); }
 
-/* How many loads the kernel has, if each is read of device memory where something of it is stored; else 0. */
+/* How many loads the kernel has, if each is read where something of it is stored: of device memory, or across a tile; else 0. */
 MGI_FN int mgi_cu_direct_loads(const mgi_cu_kernel *K) {
   int loads = 0;
   for (uint32_t op = 1; op < K->b->n_ops; op++) {
     if (K->b->ops[op].code != MG_OP_LOAD) continue;
-    if (K->v[K->b->ops[op].out[0].id].home != MGI_CU_AT_GLOBAL) return 0;
+    const uint32_t t = K->b->ops[op].out[0].id;
+    if (K->v[t].home != MGI_CU_AT_GLOBAL && !mgi_cu_across(K, t) && !mgi_cu_in_runs(K, t)) return 0;
     loads++;
   }
   return loads;
@@ -13208,13 +13292,13 @@ MGI_FN int mgi_cu_in_part(const mgi_cu_kernel *K, uint32_t x, uint32_t t) {
     if (K->v[c].cols > K->v[x].cols && mgi_cu_abreast(K, c) == K->v[x].cols && mgi_cu_in_part(K, c, t)) return 1;
   return 0;
 }
-/* How many neighbours of a row of t are read of device memory at once: 16 bytes of the narrowest type; 0: none is, or what lies in
-   shared memory is read beside. */
+/* How many neighbours of a row of t are read at once, of device memory or across tiles: 16 bytes of the narrowest type; 0: none is, or
+   what lies in shared memory is read beside as it lies. */
 MGI_FN int mgi_cu_run_of(const mgi_cu_kernel *K, uint32_t t) {
   int run = 0;
   if (!mgi_cu_direct_loads(K)) return 0;
   for (uint32_t x = 1; x < K->b->n_tensors; x++) {
-    if (!mgi_cu_in_runs(K, x) || !mgi_cu_in_part(K, x, t)) continue;
+    if (!mgi_cu_across(K, x) && (!mgi_cu_in_runs(K, x) || !mgi_cu_in_part(K, x, t))) continue;
     const int of = 16 / mg_dtype_bytes(mgi_cu_load_type(K, K->b->tensors[x].op));
     if (of > run) run = of;
   }
@@ -13225,7 +13309,7 @@ MGI_FN int mgi_cu_run_of(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int mgi_cu_lambda_of_runs(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int run) {
   mgi_cu_str runs = {NULL, 0, 0, 0}, one = {NULL, 0, 0, 0};
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
-  mgi_cu_context x = {done, "r", "c", 0, K->v[t].rows, K->v[t].cols, 0, 1, 0, run, &runs, "c", ""};
+  mgi_cu_context x = {done, "r", "c", 0, K->v[t].rows, K->v[t].cols, 0, 1, 0, run, &runs, "c", "", 0};
   if (!done) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
   else mgi_cu_value(K, &one, &x, t);
   if (runs.n) {
@@ -13378,15 +13462,15 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
 MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   const uint32_t t = K->b->ops[op].out[0].id;
   const mg_tile_form T = mgi_cu_tile_of(K, op);
-  const int way = K->way[t], bytes = (int)(mg_tile_bytes(&T, way) / T.lines);
+  const int way = K->way[t], bytes = mg_tile_pitch(&T, way);
   mgi_cu_val_info *v = &K->v[t];
   v->type = mgi_cu_load_type(K, op);
   v->trans = mgi_cu_load_trans(K, op);
   v->pitch = bytes;
   mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mg_type_row(v->type)->device, T.rows, T.cols,
                  way == MG_IN_PANELS ? 0 : bytes / T.esize, v->trans ? "true" : "false",
-                 way == MG_IN_SWIZZLED ? ", true" : "", mgi_cu_tname(K->b, t));
-  return (int64_t)T.lines * bytes;
+                 way == MG_IN_SWIZZLED ? ", true" : way == MG_IN_TURNED ? ", false, true" : "", mgi_cu_tname(K->b, t));
+  return mg_tile_bytes(&T, way);
 }
 /* ---- residency
    Where a value lives follows from what makes it, but for the values that a row of this table takes.  The rows are looked at in
@@ -16277,9 +16361,15 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
 }
 /* The threads of a block, with those that only copy. */
 MGI_FN int mgi_cu_launched_threads(const mgi_cu_kernel *K) { return K->threads + (K->apart ? MG_APART : 0); }
+/* The loads of a kernel that has nothing but these in registers, and nothing but their tiles in shared memory; else 0. */
+MGI_FN int mgi_cu_light_loads(const mgi_cu_kernel *K) {
+  int tiles = 0;
+  for (uint32_t t = 1; t < K->b->n_tensors; t++) tiles += mgi_cu_producer(K, t)->code == MG_OP_LOAD && K->v[t].home == MGI_CU_AT_TILE;
+  return K->mem.n > tiles || K->registers ? 0 : mgi_cu_direct_loads(K);
+}
 /* What a block of K takes, all being decided. */
 MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
-  mg_kernel_takes takes = {mgi_cu_launched_threads(K), K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, K->mem.bytes || K->registers ? 0 : mgi_cu_direct_loads(K), 0, 0};
+  mg_kernel_takes takes = {mgi_cu_launched_threads(K), K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, mgi_cu_light_loads(K), 0, 0};
   mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
   return takes;
 }

@@ -424,6 +424,9 @@ void mg_flat_rings(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c
 /* The load that left operand i is, times *row, another load, in an own ring: multiplied in fragments; -1: it is no such thing. */
 int mg_flat_scaled(const mg_flat *k, const mg_rings *r, int i, int *row);
 int mg_flat_steady(const mg_flat *k, const mg_chains *c, const mg_rings *r, int i); /* 1 if wide product i keeps such an operand in f16 */
+/* Of a load whose elements go to stores and accumulators alone, and some of whose columns in memory are written as rows, as a transpose
+   has it: how many of a row a thread writes at a time; 0: it is no such load, or has fewer rows or columns than 16 bytes have. */
+int mg_flat_across(const mg_flat *k, int load);
 int mg_flat_contracts(const mg_flat *k, int load, int how); /* 1 if a product contracts the load's columns, or rows, as they lie */
 /* The load whose squares SUM i adds up on tensor cores; -1: it does not.  An own ring has each warp do so with its part. */
 int mg_flat_squares(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int i);
@@ -434,9 +437,13 @@ typedef struct mg_tile_form {
   int rows, cols;               /* elements; of an own ring, of one warp's part */
   int lines, pieces;            /* rows of its memory, each of so many pieces */
   int esize;                    /* bytes of an element */
+  int across;                   /* see mg_flat_across */
 } mg_tile_form;
 mg_tile_form mg_flat_tile(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int load);
-int64_t mg_tile_bytes(const mg_tile_form *t, int way); /* way: an MG_IN_.. */
+int mg_tile_pitch(const mg_tile_form *t, int way);     /* bytes between its rows; way: an MG_IN_.. */
+int64_t mg_tile_bytes(const mg_tile_form *t, int way);
+/* Of a tile that is read across: how many of the words that a warp reads at once share a bank, of those that share one most. */
+int mg_tile_conflicts(const mg_tile_form *t, int way);
 int64_t mg_tile_cost(const mg_tile_form *t, int way);  /* lines of 128 bytes, eighths of them, filled and read in an iteration */
 /* Ways that the tile of a load may not lie in, as bits, but for what is lifted by less than `until`: nothing lifts a firm
    ban, the plan's NAME.in=<way> those before, and that the block does not fit those before these. */
@@ -461,7 +468,8 @@ void mg_flat_late(const mg_flat *k, uint8_t late[MG_FLAT_OPS]);
 /* 1 if all behind the merge is elementwise, of merged values and loads, and stored in one shape, *rows x *cols: each block of
    a cluster can then do a share of it. */
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols);
-int mg_flat_direct(const mg_flat *k, int load);       /* 1 if a load outside of loops is read once, twice without a loop, and stored */
+/* 1 if a load outside of loops is read once, twice without a loop, and stored, but not across its rows. */
+int mg_flat_direct(const mg_flat *k, int load);
 /* The first load of whole rows that so many threads hold in registers, 16 bytes at a time, while they join them and store rows: in a
    kernel without loops, products, moves and merges, of tensors of one shape beside vectors; -1: it is no such kernel. */
 int mg_flat_strip(const mg_flat *k, int threads);
@@ -565,7 +573,8 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   W(P, SWIZZLED,  "swizzled",  "rows close together, the pieces of a line exchanged by the row's number")              \
   W(P, PADDED,    "padded",    "rows an odd number of pieces apart")                                                   \
   W(P, DENSE,     "dense",     "rows close together, as they come")                                                    \
-  W(P, PANELS,    "panels",    "swizzled, 64 elements of every row, then the next 64")
+  W(P, PANELS,    "panels",    "swizzled, 64 elements of every row, then the next 64")                                 \
+  W(P, TURNED,    "turned",    "rows close together, the pieces of a line exchanged by the number of the column's run")
 #define MG_WIDE_WORDS(W, P)                                                                                            \
   W(P, WIDE,      "wide",      "its operands pass the exponents of 16 bits")
 #define MG_STORE_WORDS(W, P)                                                                                           \
@@ -2630,10 +2639,13 @@ mg_tile_form mg_flat_tile(const mg_flat *k, const mg_kernel_plan *p, const mg_ri
   t.cols = (int)mg_round_up(cols, mg_flat_contracts(k, load, MG_CUT_COLS) ? 16 : o->down ? 1 : piece);
   t.lines = o->down ? t.cols : t.rows;
   t.pieces = (int)mg_ceil_div(o->down ? t.rows : t.cols, piece);
+  t.across = mg_flat_across(k, load);
   return t;
 }
+int mg_tile_pitch(const mg_tile_form *t, int way) { return 16 * (way == MG_IN_PADDED ? t->pieces | 1 : t->pieces); }
 int64_t mg_tile_bytes(const mg_tile_form *t, int way) {
-  return (int64_t)16 * t->lines * (way == MG_IN_PADDED ? t->pieces | 1 : t->pieces);
+  const int64_t bytes = (int64_t)t->lines * mg_tile_pitch(t, way);
+  return way == MG_IN_TURNED ? mg_round_up(bytes, 128) : bytes; /* the pieces of whole lines are exchanged */
 }
 /* Where piece i of a line lies, in pieces: mg_tile::offset of mirage_cuda.cuh. */
 MGI_FN int mgi_piece_at(const mg_tile_form *t, int way, int line, int i) {
@@ -2642,6 +2654,7 @@ MGI_FN int mgi_piece_at(const mg_tile_form *t, int way, int line, int i) {
     case MG_IN_SWIZZLED: return line * t->pieces + (i ^ line / (8 / turn) % turn);
     case MG_IN_PADDED: return line * (t->pieces | 1) + i;
     case MG_IN_PANELS: return i / 8 * (t->lines * 8) + line * 8 + ((i ^ line) & 7);
+    case MG_IN_TURNED: return (line * t->pieces + i) ^ line * t->esize / 16 % 8;
     default: return line * t->pieces + i;
   }
 }
@@ -2654,9 +2667,25 @@ MGI_FN int mgi_conflicts(const mg_tile_form *t, int way) {
   }
   return most;
 }
+int mg_tile_conflicts(const mg_tile_form *t, int way) {
+  const int runs = (int)mg_ceil_div(t->lines, t->across), piece = 16 / t->esize;
+  int in[32] = { 0 }, word[32][32], most = 0;
+  for (int lane = 0; lane < 32; lane++) { /* as mg_each_run deals them out */
+    const int line = lane % runs * t->across, i = lane / runs;
+    if (i >= t->pieces * piece) break;
+    const int at = mgi_piece_at(t, way, line, i / piece) * 4 + i % piece * t->esize / 4, bank = at % 32;
+    int seen = 0;
+    for (int j = 0; j < in[bank]; j++) seen |= word[bank][j] == at;
+    if (!seen) word[bank][in[bank]++] = at;
+    if (in[bank] > most) most = in[bank];
+  }
+  return most;
+}
 int64_t mg_tile_cost(const mg_tile_form *t, int way) {
+  const int64_t pieces = (int64_t)t->lines * t->pieces;
   const int fill = way == MG_IN_PADDED && t->lines > 1 && t->pieces % 2 == 0 ? 2 : 1;
-  return (int64_t)t->lines * t->pieces * (fill + mgi_conflicts(t, way));
+  if (!t->across) return pieces * (fill + mgi_conflicts(t, way));
+  return pieces * fill + pieces * 16 / t->esize * mg_tile_conflicts(t, way) / 4; /* a line for 32 elements */
 }
 
 #define MGI_BANS(R) /* id, ways, what lifts it, why */                                                                 \
@@ -2673,7 +2702,8 @@ int64_t mg_tile_cost(const mg_tile_form *t, int way) {
     "rings of warps have been timed on a GPU with swizzled tiles only")                                                \
   R(VALUE, 1 << MG_IN_SWIZZLED, MG_UNLESS_PLANNED,                                                                     \
     "no product of 16-bit operands takes it as it is: what expressions read has not been timed so")                    \
-  R(BLOCK, 1 << MG_IN_DENSE, MG_UNLESS_SHORT, "in rings of blocks dense rows have not been timed")
+  R(BLOCK, 1 << MG_IN_DENSE, MG_UNLESS_SHORT, "in rings of blocks dense rows have not been timed")                     \
+  R(ALONG, 1 << MG_IN_TURNED, MG_FIRM, "it is for rows that threads copy and store as columns")
 enum {
 #define MGI_R(id, ways, until, why) MGI_BAN_##id,
   MGI_BANS(MGI_R)
@@ -2703,6 +2733,7 @@ MGI_FN uint32_t mgi_bans_of(const mg_flat *k, const mg_kernel_plan *p, const mg_
   if (own) bans |= 1u << MGI_BAN_RING;
   if (!own && !copied && (!o->narrow || !contracted)) bans |= 1u << MGI_BAN_VALUE;
   if (!own && !(bans >> MGI_BAN_ROW & 1)) bans |= 1u << MGI_BAN_BLOCK;
+  if (!t.across || own || copied || contracted || r->cut[load] || t.pieces * 16 / t.esize % 8) bans |= 1u << MGI_BAN_ALONG;
   return bans;
 }
 uint8_t mg_flat_banned(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int until) {
@@ -2757,7 +2788,29 @@ MGI_FN int mgi_is_inline(const mg_flat *k, int i) {
   if (o->code == MG_OP_ACCUM) return o->loop == k->op[o->in[0]].loop;
   return mgi_elementwise(o) || mg_op_moves(o->code) || mgi_joins_one(k, o);
 }
+/* By what value i is taken: bits; TURNED: what is written has its columns as rows. */
+enum { MGI_ALONG = 1, MGI_TURNED = 2, MGI_JOINED = 4 };
+MGI_FN int mgi_taken_by(const mg_flat *k, int i) {
+  uint8_t taken[MG_FLAT_OPS] = { 0 };
+  for (int q = k->n - 1; q > i; q--) {
+    const mg_flat_op *o = &k->op[q];
+    int by = taken[q];
+    if (!mgi_is_inline(k, q)) by = o->code == MG_OP_STORE || o->code == MG_OP_ACCUM ? MGI_ALONG : MGI_JOINED;
+    if (o->turns) by = (by & MGI_JOINED) | (by & MGI_ALONG) << 1 | (by & MGI_TURNED) >> 1;
+    for (int j = 0; j < mgi_reads(o); j++) taken[o->in[j]] |= (uint8_t)by;
+  }
+  return taken[i];
+}
+int mg_flat_across(const mg_flat *k, int load) {
+  const mg_flat_op *l = &k->op[load];
+  const int64_t least = mgi_rows_of(l) < mgi_cols_of(l) ? mgi_rows_of(l) : mgi_cols_of(l);
+  if (l->code != MG_OP_LOAD || l->made || l->split || least < 16 / l->esize) return 0;
+  const int by = mgi_taken_by(k, load);
+  if (by & MGI_JOINED || !(by & (l->down ? MGI_ALONG : MGI_TURNED))) return 0;
+  return l->inloop ? 4 : 16 / l->esize;
+}
 int mg_flat_direct(const mg_flat *k, int load) {
+  if (!k->op[load].inloop && mg_flat_across(k, load)) return 0;
   uint8_t read[MG_FLAT_OPS] = { 0 }, stored[MG_FLAT_OPS] = { 0 }; /* how often, at most 8; by stores */
   int loops = 0;
   for (int q = k->n - 1; q > load; q--) {
@@ -3213,7 +3266,7 @@ typedef struct mgi_work {
   double merged_bytes;   /* that it hands to the blocks that share its result */
   double flops;          /* on tensor cores */
   double slots;          /* issue slots of everything that is element by element */
-  double shared_bytes;   /* that products read of shared memory, or write to it */
+  double shared_bytes;   /* that products read of shared memory, or write to it; and transposes, each as often as banks make them wait */
   double barriers;       /* beside those of the loop's steps */
   int streams;           /* products of few rows with what the loop brings: memory alone counts */
   int chained;           /* a product takes another's fragments */
@@ -3265,6 +3318,16 @@ MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   w->dram_bytes += (double)o->unique * (w->streams ? waste : 1);
 }
 
+/* What threads read of load i across its rows in memory. */
+MGI_FN void mgi_work_across(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *c, const mg_rings *r) {
+  const mg_flat_op *o = &k->op[i];
+  const mg_tile_form t = mg_flat_tile(k, p, r, i);
+  const int way = t.across ? mg_flat_way(k, p, c, r, i) : -1;
+  if (way < 0) return;
+  w->shared_bytes += 4.0 * (double)(mg_flat_elements(o) * mg_tile_conflicts(&t, way)) * o->trips;
+  if (!o->inloop) w->barriers++;
+}
+
 /* The left operand, which a product made, of product i.  1 if that is all that it costs: it stays in fragments. */
 MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *chains, double read) {
   const mg_flat_op *o = &k->op[i];
@@ -3314,11 +3377,17 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   }
 }
 
-MGI_FN void mgi_work_accumulate(mgi_work *w, const mg_flat *k, const mg_flat_op *o) {
+MGI_FN void mgi_work_accumulate(mgi_work *w, const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i];
   const mg_flat_op *a = &k->op[o->in[0]];
   const double elements = (double)mg_flat_elements(o);
   if (o->across) w->merged_bytes += elements * 4;
-  if (mg_flat_elements(o) > mg_flat_elements(a)) w->slots += elements * 4; /* joined along a dimension */
+  if (mg_flat_elements(o) > mg_flat_elements(a)) { /* joined along a dimension */
+    const int64_t rows = mgi_rows_of(o), cols = mgi_cols_of(o);
+    const mg_tile_form t = { (int)rows, (int)cols, (int)rows, (int)mg_ceil_div(cols, 4), 4, 4 };
+    w->slots += elements * 4;
+    if (mgi_taken_by(k, i) & MGI_TURNED) w->shared_bytes += 4 * elements * mg_tile_conflicts(&t, MG_IN_PADDED);
+  }
   else if (a->code != MG_OP_MATMUL) w->slots += elements * 2 * a->trips;
 }
 
@@ -3391,9 +3460,10 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     w->raises |= o->code == MG_OP_EXP;
     w->tensors |= mg_flat_elements(o) > mgi_rows_of(o) * mgi_cols_of(o);
     if (o->made) continue;
+    if (o->code == MG_OP_LOAD) mgi_work_across(w, k, p, i, &c, &r);
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
     else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &c, &r);
-    else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
+    else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, i);
     else if (!o->stays && !o->turns && (!inlined[i] || !mgi_elementwise(o)))
       mgi_work_elements(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
   }

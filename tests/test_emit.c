@@ -864,6 +864,44 @@ static void test_slices(void **state) {
     mg_graph_free(g);
   }
 }
+/* What a transpose writes as rows comes in runs across a tile that is read without conflicts (test_across of test_optimizer): one tile,
+   of the stored type, whatever stands before and behind; ragged; by addresses; beside what is read as it lies; of a symbol. */
+static void test_turned(void **state) {
+  (void)state;
+  static const struct { const char *tile, *run, *text; } forms[] = {
+    {"mg_tile<mg_f16, 32, 64, 64, false, false, true> T_x", "= t_x.template lines<8>(c, r, n)", "program a\ninput X : f16[64, 128]\nO = kernel grid=(x=2, y=2) threads=64 {\n"
+     "  x = load X {x->0, y->1}\n  t = transpose(x, [1, 0])\n  store t {x->1, y->0}\n}\noutput O\n"},
+    {"mg_tile<mg_bf16, 50, 64, 64, false, false, true> T_x", "= t_x.template lines<8>(c, r, n)", "program b\ninput X : bf16[100, 170]\ninput Y : bf16[170, 100]\nO = kernel grid=(x=2, y=3) threads=64 {\n"
+     "  y = load Y {x->1, y->0}\n  x = load X {x->0, y->1}\n  t = transpose(exp(x), [1, 0])\n  o = add(y, t)\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {"mg_tile<mg_bf16, 50, 64, 64, false, false, true> T_x", "= t_y.template run<8>(r, c, n)", "program c\ninput X : bf16[100, 170]\ninput Y : bf16[170, 100]\nO = kernel grid=(x=2, y=3) threads=64 {\n"
+     "  y = load Y {x->1, y->0}\n  x = load X {x->0, y->1}\n  t = transpose(exp(x), [1, 0])\n  o = add(y, t)\n  store o {x->1, y->0}\n  plan { y.at=plain }\n}\noutput O\n"},
+    {"mg_tile<mg_f32, 45, 48, 48, false, false, true> T_y", "= t_y.template lines<4>(c, r, n)", "program d\ninput X : f32[90, 90]\nO = kernel grid=(x=2, y=2) threads=64 {\n  x = load X {x->0, y->1}\n"
+     "  y = load X {x->1, y->0}\n  t = transpose(y, [1, 0])\n  u = transpose(x, [1, 0])\n  v = transpose(exp(u), [1, 0])\n  o = add(add(t, x), v)\n  store o {x->0, y->1}\n}\noutput O\n"},
+    {"mg_tile<mg_f32, 25, 28, 28, false> T_x", "= t_x.template lines<4>(c, r, n)", "program e\ninput X : f32[50, 28]\nO = kernel grid=(x=2) threads=32 {\n" /* 7 pieces a row: four of such rows are no whole lines */
+     "  x = load X {x->0}\n  t = transpose(x, [1, 0])\n  store t {x->1}\n}\noutput O\n"},
+    {"mg_tile<mg_f16, 56, 57, 56, true, false, true> T_x", "= t_x.template lines<8>(c, r, n)", "program f\ninput X : f16[100, 170] @ [1, 0]\ninput Y : f16[100, 170]\nO = kernel grid=(x=2, y=3) threads=64 {\n"
+     "  y = load Y {x->0, y->1}\n  x = load X {x->0, y->1}\n  o = add(y, x)\n  store o {x->0, y->1}\n}\noutput O\n"},
+    {"mg_tile<mg_f16, 48, 40, 40, false, false, true> T_x", "= t_x.template lines<8>(c, r, n)", "program g\ninput X : f16[3, 96, 80]\nO = kernel grid=(x=3, y=2, z=2) threads=64 {\n"
+     "  x = load X {x->0, y->1, z->2}\n  t = transpose(x, [0, 2, 1])\n  store t {x->0, y->2, z->1}\n}\noutput O\n"},
+    {"mg_tile<mg_f16, 32, 24, 24, false, false, true> T_x", "= t_x.template lines<8>(c, r, n)", "program h\nsym n in 1..96\ninput X : f16[n, 24]\ninput Y : f16[24, n]\nO = kernel grid=(x=ceil(n/32)) threads=64 {\n"
+     "  x = load X {x->0}\n  y = load Y {x->1}\n  t = transpose(x, [1, 0])\n  o = add(t, y)\n  store o {x->1}\n}\noutput O\n"},
+    {"mg_tile<mg_f16, 16, 40, 40, false, false, true> T_x", "t_x.at(c, r)", "program i\ninput X : f16[64, 80]\nO = kernel grid=(x=2, y=2) threads=64 {\n  for i=2 {\n    x = load X {x->0, y->1, i->0}\n"
+     "    t = transpose(x, [1, 0])\n  }\n  o = accum(t) {i->1}\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {"mg_tile<mg_f16, 32, 40, 40, false> T_x", "t_x.at(c, r)", "program j\ninput X : f16[64, 80]\nO = kernel grid=(x=2, y=2) threads=64 {\n  x = load X {x->0, y->1}\n" /* sums read it too */
+     "  t = transpose(sub(x, sum(x, dim=1)), [1, 0])\n  store t {x->1, y->0}\n}\noutput O\n"},
+  };
+  for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+    mg_graph *g = parse(forms[k].text);
+    char *cu = emit(g, NULL);
+    if (!strstr(cu, forms[k].tile) || !strstr(cu, forms[k].run)) fail_msg("no %s, or none read by %s\n%s", forms[k].tile, forms[k].run, cu);
+    always(forms[k].text);
+    if (strstr(cu, "lines<8>(c, r, n)") && in_sample(2)) noticed(g, cu, "lines<8>(c, r, n)", "lines<8>(c, c, n)");
+    if (k == 1) noticed(g, cu, "g_y.template run<8>(r,", "g_y.template run<8>(c,");
+    if (k == 2) noticed(g, cu, "t_y.template run<8>(r,", "t_y.template run<8>(c,");
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+}
 
 /* What a kernel reads where it stores: runs of neighbours, by 16 bytes of the narrowest type; ragged ones, rows whose runs are not
    aligned, turned inputs, columns, rows, a symbol.  `run`: how many at once; 0: none. */
@@ -1385,7 +1423,7 @@ static void test_plan_words(void **state) {
   static const char *const no[][2] = {
     {"stages=0", "stages=0: want 1 to 8"}, {"stages=9", "stages=9: want 1 to 8"}, {"warps_m=3", "are not the 2 warps of threads=64"}, {"ring=thread", "ring=thread: want block, warp or group"},
     {"ring=group warps_m=2", "ring=group: want mma=warpgroup"}, {"mma=thread", "mma=thread: want warp or warpgroup"}, {"ahead=2", "ahead=2: want 0 or 1"}, {"schedule=late", "schedule=late: want written, depth or room"},
-    {"copy=bulk", "copy=bulk: want async, tma or warp"}, {"x.in=loose", "x.in=loose: want swizzled, padded, dense or panels"}, {"p.in=dense", "p.in=dense: there is no such load"}, {"p.at=moon", "p.at=moon: want plain, registers"},
+    {"copy=bulk", "copy=bulk: want async, tma or warp"}, {"x.in=loose", "x.in=loose: want swizzled, padded, dense, panels or turned"}, {"p.in=dense", "p.in=dense: there is no such load"}, {"p.at=moon", "p.at=moon: want plain, registers"},
     {"q.at=plain", "q.at=plain: there is no such tensor"}, {"x.on=dense", "x.on=dense: there is no such word"}, {"copies=tma", "copies=tma: there is no such word"}, {"copy=tma multicast=2", "multicast=2: there is no such word"},
   };
   char text[700];
@@ -1668,7 +1706,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_rows_before), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_rows_of_iterations), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_slices), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_products_under_way), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
-    cmocka_unit_test(test_shared_operands), cmocka_unit_test(test_runs), cmocka_unit_test(test_leading_dimensions),
+    cmocka_unit_test(test_shared_operands), cmocka_unit_test(test_runs), cmocka_unit_test(test_turned), cmocka_unit_test(test_leading_dimensions),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

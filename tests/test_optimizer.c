@@ -543,16 +543,18 @@ static void test_schedule_given(void **state) {
 /* ---- layouts: the integer program, against every choice and against Z3 */
 static int may(const mgi_cu_layout *L, int k, int w) { return !(L->banned[k] >> w & 1); }
 static int64_t every_layout(const mgi_cu_layout *L) {
-  int64_t best = -1;
-  for (uint32_t x = 0; x < (uint32_t)1 << 2 * L->n; x++) { /* two bits a tile */
-    int64_t cost = 0;
-    int fits = 1;
+  int64_t best = -1, all = 1;
+  for (int k = 0; k < L->n; k++) all *= MG_IN_COUNT;
+  for (int64_t x = 0; x < all; x++) { /* a digit a tile */
+    int64_t cost = 0, left = x;
+    int fits = 1, way[MGI_CU_TILES];
+    for (int k = 0; k < L->n; k++, left /= MG_IN_COUNT) way[k] = (int)(left % MG_IN_COUNT);
     for (int s = 0; s < L->rows; s++) {
       int64_t bytes = 0;
-      for (int k = 0; k < L->n; k++) bytes += L->alive[k] >> s & 1 ? L->bytes[k][x >> 2 * k & 3] : 0;
+      for (int k = 0; k < L->n; k++) bytes += L->alive[k] >> s & 1 ? L->bytes[k][way[k]] : 0;
       fits &= bytes <= L->room[s];
     }
-    for (int k = 0; k < L->n; k++) fits &= may(L, k, x >> 2 * k & 3), cost += L->cost[k][x >> 2 * k & 3];
+    for (int k = 0; k < L->n; k++) fits &= may(L, k, way[k]), cost += L->cost[k][way[k]];
     if (fits && (best < 0 || cost < best)) best = cost;
   }
   return best;
@@ -635,6 +637,7 @@ static int layout_of(const mg_graph *b, mgi_cu_layout *L) {
   }
   return L->n;
 }
+enum { EVERY_WAY = (1 << MG_IN_COUNT) - 1 };
 static void test_layouts(void **state) {
   mgi_z3 Z;
   mg_error e;
@@ -642,13 +645,12 @@ static void test_layouts(void **state) {
   int graphs = 0, dear = 0, none = 0;
   ugraphs u = {0};
   (void)state;
-  assert_int_equal(MG_IN_COUNT, 4);
   for (int c = 0; c < cases; c++) { /* any numbers */
     mgi_cu_layout L;
     memset(&L, 0, sizeof L);
     L.n = pick(7), L.rows = pick(6);
     for (int k = 0; k < L.n; k++) {
-      L.banned[k] = (uint8_t)(pick(3) ? pick(15) : pick(40) ? 0 : 15), L.alive[k] = (uint64_t)pick(1 << L.rows);
+      L.banned[k] = (uint8_t)(pick(3) ? pick(EVERY_WAY) : pick(40) ? 0 : EVERY_WAY), L.alive[k] = (uint64_t)pick(1 << L.rows);
       for (int w = 0; w < MG_IN_COUNT; w++) L.cost[k][w] = pick(50) * pick(8), L.bytes[k][w] = pick(40);
     }
     for (int s = 0; s < L.rows; s++) L.room[s] = pick(20 * (L.n + 1)) - 3;
@@ -686,9 +688,9 @@ static void test_places(void **state) {
     for (int w = 0; w < MG_IN_COUNT; w++)
       for (int e = 4; e <= 8; e += 4) { /* f32, f16; rows or columns in memory */
         const int n = shapes[k].lines, p = shapes[k].pieces, trans = (k + w) % 2;
-        if (w == MG_IN_PANELS && (e == 4 || p % 8)) continue;
+        if ((w == MG_IN_PANELS && (e == 4 || p % 8)) || (w == MG_IN_TURNED && p * e % 8)) continue;
         fprintf(f, "  places<mg_tile<%s, %d, %d, %d, %s%s>>(%d, %d);\n", e == 4 ? "mg_f32" : "mg_f16", trans ? p * e : n, trans ? n : p * e, w == MG_IN_PANELS ? 0 : w == MG_IN_PADDED ? (p | 1) * e : p * e,
-                trans ? "true" : "false", w == MG_IN_SWIZZLED ? ", true" : "", n, p);
+                trans ? "true" : "false", w == MG_IN_SWIZZLED ? ", true" : w == MG_IN_TURNED ? ", false, true" : "", n, p);
       }
   fprintf(f, "}\n");
   fclose(f);
@@ -699,8 +701,8 @@ static void test_places(void **state) {
     for (int w = 0; w < MG_IN_COUNT; w++)
       for (int e = 4; e <= 8; e += 4) {
         const int n = shapes[k].lines, p = shapes[k].pieces;
-        const mg_tile_form T = {0, 0, n, p, 16 / e};
-        if (w == MG_IN_PANELS && (e == 4 || p % 8)) continue;
+        const mg_tile_form T = {0, 0, n, p, 16 / e, 0};
+        if ((w == MG_IN_PANELS && (e == 4 || p % 8)) || (w == MG_IN_TURNED && p * e % 8)) continue;
         int copies = 0, most = 0, last = -1;
         for (int line = 0; line < n; line++)
           for (int i = 0; i < p; i++) {
@@ -746,6 +748,7 @@ static int way_in(const char *kernel, const char *name, mg_dtype type, int *odd,
   *narrow = bytes < 4;
   *odd = pieces % 2;
   if (!pitch) return MG_IN_PANELS;
+  if (strstr(rest, ", false, true")) return assert_int_equal(pitch, pieces * unit), MG_IN_TURNED;
   if (strstr(rest, ", true")) return assert_int_equal(pitch, pieces * unit), MG_IN_SWIZZLED;
   assert_true(pitch == pieces * unit || pitch == (pieces | 1) * unit);
   return pitch == (pieces | 1) * unit ? MG_IN_PADDED : MG_IN_DENSE;
@@ -757,6 +760,41 @@ static int in_strips(const char *kernel, const char *name) {
   const char *lines = strstr(kernel, find), *across = lines ? strchr(lines + strlen(find), ' ') + 1 : "T_";
   return strncmp(across, "T_", 2) != 0;
 }
+/* What a transpose reads of its tile, by the index formula of the device's mg_tile, which test_places compares with mgi_piece_at: that no
+   two words of a warp share a bank where a row of the result has eight runs, and never more than mg_tile_conflicts says. */
+static void test_across(void **state) {
+  static const int lines[] = {8, 20, 32, 64, 96, 128, 256};
+  int free_of_them = 0, worse = 0;
+  (void)state;
+  for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
+    for (int pieces = 1; pieces <= 17; pieces++)
+      for (int esize = 2; esize <= 4; esize += 2)
+        for (int w = 0; w < 2; w++) {
+          const int way = w ? MG_IN_TURNED : MG_IN_PADDED, run = 16 / esize, runs = (lines[k] + run - 1) / run, elements = pieces * run;
+          const mg_tile_form T = {lines[k], elements, lines[k], pieces, esize, run};
+          int most = 0;
+          if (w && elements % 8) continue;
+          for (int j = 0; j < run; j++)
+            for (int first = 0; first < runs * elements; first += 32) { /* a warp's 32 runs, element j of each */
+              int words[32], n = 0, in[32] = {0};
+              for (int u = first; u < first + 32 && u < runs * elements; u++) {
+                const int line = u % runs * run + j, i = u / runs, word = (mgi_piece_at(&T, way, line, i / run) * 16 + i % run * esize) / 4;
+                int seen = line >= lines[k];
+                for (int q = 0; q < n && !seen; q++) seen = words[q] == word;
+                if (!seen) words[n++] = word, in[word % 32]++;
+              }
+              for (int bank = 0; bank < 32; bank++) most = in[bank] > most ? in[bank] : most;
+            }
+          if (w && lines[k] == 8 * run) assert_int_equal(most, 1);
+          if (w && lines[k] == 8 * run) free_of_them++;
+          if (!w && lines[k] == 8 * run) assert_int_equal(mg_tile_conflicts(&T, way), esize == 2 ? 8 : 4);
+          if (most > mg_tile_conflicts(&T, way)) fail_msg("%d rows of %d pieces, %d bytes, %s: %d words share a bank, not %d", lines[k], pieces, esize, mg_plan_word(MG_PLAN_IN, way), most, mg_tile_conflicts(&T, way));
+          worse += most < mg_tile_conflicts(&T, way);
+        }
+  print_message("%d tiles that are read without conflicts, %d of fewer than is said\n", free_of_them, worse);
+  assert_true(free_of_them > 20);
+}
+
 /* What is chosen in the µGraphs of all programs: operands of products swizzled, in panels for warpgroups; in rings of warps all
    swizzled, but for strips; all else padded. */
 static void test_layouts_of_programs(void **state) {
@@ -832,7 +870,7 @@ static void test_layout_dense(void **state) {
     const mg_status s = mg_cuda_emit(g, &cfg, &cu, &e);
     if (what) {
       assert_int_equal(s, MG_UNSUPPORTED);
-      assert_non_null(strstr(e.msg, what == 1 ? "bytes of shared memory" : "b.in=loose: want swizzled, padded, dense or panels"));
+      assert_non_null(strstr(e.msg, what == 1 ? "bytes of shared memory" : "b.in=loose: want swizzled, padded, dense, panels or turned"));
     } else {
       if (s != MG_OK) fail_msg("%s", e.msg);
       if (!strstr(cu, ".in=dense")) fail_msg("nothing is dense:\n%s", cu);
@@ -844,15 +882,17 @@ static void test_layout_dense(void **state) {
   }
 }
 /* The plan's NAME.in: each way that it names is obeyed, right on the CPU and comes back, or is refused with the reason. */
-static const struct { const char *name, *arch, *text, *loads[3]; } forms[] = {
+static const struct { const char *name, *arch, *text, *loads[3]; int turned; } forms[] = {
+  {"a transpose", "sm_80", "program t\ninput X : f16[40, 72]\nO = kernel grid=(x=2) threads=64 {\n  x = load X {x->1}\n  t = transpose(exp(x), [1, 0])\n  store t {x->0}\n  plan {%s }\n}\noutput O\n", {"x"}, 1},
+  {"transposes in a loop", "sm_80", "program t\ninput X : f16[40, 72]\nO = kernel grid=(x=2) threads=64 {\n  for i=2 {\n    x = load X {x->1, i->0}\n    t = transpose(x, [1, 0])\n  }\n  o = accum(t) {i->1}\n  store o {x->0}\n  plan { stages=2%s }\n}\noutput O\n", {"x"}, 1},
   {"ring of the block", "sm_80", "program t\ninput A : f16[32, 128]\ninput B : f16[128, 64]\ninput G : f16[1, 128]\nO = kernel grid=(x=2) threads=128 {\n  for i=2 {\n    a = load A {x->*, i->1}\n    g = load G {x->*, i->1}\n    b = load B {x->1, i->0}\n    c = matmul(a, b)\n"
-   "    s = sum(sqr(mul(a, g)), dim=1)\n  }\n  o = div(accum(c) {i->+}, accum(s) {i->+})\n  store o {x->1}\n  plan { stages=2 warps_m=2 warps_n=2 warps_k=1%s }\n}\noutput O\n", {"a", "b", "g"}},
+   "    s = sum(sqr(mul(a, g)), dim=1)\n  }\n  o = div(accum(c) {i->+}, accum(s) {i->+})\n  store o {x->1}\n  plan { stages=2 warps_m=2 warps_n=2 warps_k=1%s }\n}\noutput O\n", {"a", "b", "g"}, 0},
   {"computed operands", "sm_80", "program t\ninput A : f16[20, 96]\ninput B : f16[96, 64] @ [1, 0]\nO = kernel grid=(x=2) threads=64 {\n  for i=3 {\n    a = load A {x->*, i->1}\n    b = load B {x->1, i->0}\n    c = matmul(exp(a), sqr(b))\n  }\n  store accum(c) {i->+} {x->1}\n"
-   "  plan { stages=2 warps_m=1 warps_n=1 warps_k=2%s }\n}\noutput O\n", {"a", "b"}},
+   "  plan { stages=2 warps_m=1 warps_n=1 warps_k=2%s }\n}\noutput O\n", {"a", "b"}, 0},
   {"rings of warps", "sm_90a", "program t\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2) threads=64 {\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n    s = sum(sqr(x), dim=1)\n  }\n  o = div(accum(p) {i->+}, accum(s) {i->+})\n"
-   "  store o {x->1}\n  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2%s }\n}\noutput O\n", {"x", "w"}},
-  {"warpgroups", "sm_90a", "program t\ninput X : f16[64, 128]\ninput W : f16[128, 64]\nO = kernel grid=(x=1) threads=128 {\n  for i=2 {\n    x = load X {i->1}\n    w = load W {i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {}\n  plan { mma=warpgroup warps_m=4 warps_n=1 warps_k=1%s }\n}\noutput O\n", {"x", "w"}},
-  {"rows in fp32", "sm_80", "program t\ninput X : f32[24, 40]\ninput G : f32[24, 1]\nO = kernel grid=(x=2) threads=64 {\n  x = load X {x->0}\n  g = load G {x->0}\n  y = mul(exp(x), g)\n  o = div(y, sum(y, dim=1))\n  p = div(o, max(x, dim=0))\n  store p {x->0}\n  plan { %s }\n}\noutput O\n", {"x", "g"}},
+   "  store o {x->1}\n  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2%s }\n}\noutput O\n", {"x", "w"}, 0},
+  {"warpgroups", "sm_90a", "program t\ninput X : f16[64, 128]\ninput W : f16[128, 64]\nO = kernel grid=(x=1) threads=128 {\n  for i=2 {\n    x = load X {i->1}\n    w = load W {i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {}\n  plan { mma=warpgroup warps_m=4 warps_n=1 warps_k=1%s }\n}\noutput O\n", {"x", "w"}, 0},
+  {"rows in fp32", "sm_80", "program t\ninput X : f32[24, 40]\ninput G : f32[24, 1]\nO = kernel grid=(x=2) threads=64 {\n  x = load X {x->0}\n  g = load G {x->0}\n  y = mul(exp(x), g)\n  o = div(y, sum(y, dim=1))\n  p = div(o, max(x, dim=0))\n  store p {x->0}\n  plan { %s }\n}\noutput O\n", {"x", "g"}, 0},
 };
 static void test_layout_plan(void **state) {
   int seen[MG_IN_COUNT] = {0}, refused = 0, said = 0;
@@ -872,10 +912,10 @@ static void test_layout_plan(void **state) {
         const mg_status s = mg_cuda_emit(g, &cfg, &cu, &e);
         mg_graph_free(g);
         if (s == MG_OK) allowed[m++] = w, mg_string_free(cu);
-        else if (s != MG_UNSUPPORTED || !strstr(e.msg, one + 1) || !strstr(e.msg, "panels")) fail_msg("%s,%s: %s", forms[k].name, one, e.msg);
+        else if (s != MG_UNSUPPORTED || !strstr(e.msg, one + 1) || !strstr(e.msg, w == MG_IN_TURNED ? "store as columns" : "panels")) fail_msg("%s,%s: %s", forms[k].name, one, e.msg);
         else refused++;
       }
-      assert_true(m == 3 || (m == 1 && allowed[0] == MG_IN_PANELS));
+      assert_true(m == (forms[k].turned ? 4 : 3) || (m == 1 && allowed[0] == MG_IN_PANELS));
       asked[j] = allowed[pick(m)];
       n += (size_t)snprintf(plan + n, sizeof plan - n, " %s.in=%s", forms[k].loads[j], mg_plan_word(MG_PLAN_IN, asked[j]));
     }
@@ -884,7 +924,7 @@ static void test_layout_plan(void **state) {
     if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s,%s: %s", forms[k].name, plan, e.msg);
     for (int j = 0; j < 3 && forms[k].loads[j]; j++) {
       int odd, narrow;
-      const int way = way_in(strstr(cu, "MG_KERNEL("), forms[k].loads[j], k == 4 ? MG_F32 : MG_F16, &odd, &narrow);
+      const int way = way_in(strstr(cu, "MG_KERNEL("), forms[k].loads[j], strstr(text, "f32[") ? MG_F32 : MG_F16, &odd, &narrow);
       if (way < 0) continue;
       if (way != asked[j] && !(odd && way == MG_IN_PADDED && asked[j] == MG_IN_DENSE)) fail_msg("%s,%s: '%s' is %s", forms[k].name, plan, forms[k].loads[j], mg_plan_word(MG_PLAN_IN, way));
       seen[way]++, said++;
@@ -893,7 +933,7 @@ static void test_layout_plan(void **state) {
     mg_string_free(cu);
     mg_graph_free(g);
   }
-  print_message("%d tiles as the plan has them: %d swizzled, %d padded, %d dense, %d in panels; %d refused\n", said, seen[0], seen[1], seen[2], seen[3], refused);
+  print_message("%d tiles as the plan has them: %d swizzled, %d padded, %d dense, %d in panels, %d turned; %d refused\n", said, seen[0], seen[1], seen[2], seen[3], seen[4], refused);
   assert_true(refused >= 10 && said >= 8);
 }
 
@@ -1023,7 +1063,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(test_memory_brute), cmocka_unit_test(test_memory_z3), cmocka_unit_test(test_memory_beyond_the_clique), cmocka_unit_test(test_memory_large), cmocka_unit_test(test_memory_ends), cmocka_unit_test(test_memory_edges),
     cmocka_unit_test(test_memory_steps),
     cmocka_unit_test(test_schedule_brute), cmocka_unit_test(test_schedule_every_order), cmocka_unit_test(test_schedule_given),
-    cmocka_unit_test(test_layouts), cmocka_unit_test(test_places), cmocka_unit_test(test_layouts_of_programs), cmocka_unit_test(test_layout_dense), cmocka_unit_test(test_layout_plan), cmocka_unit_test(test_chained), cmocka_unit_test(test_group_rings),
+    cmocka_unit_test(test_layouts), cmocka_unit_test(test_places), cmocka_unit_test(test_across), cmocka_unit_test(test_layouts_of_programs), cmocka_unit_test(test_layout_dense), cmocka_unit_test(test_layout_plan), cmocka_unit_test(test_chained), cmocka_unit_test(test_group_rings),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);

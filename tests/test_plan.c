@@ -244,6 +244,22 @@ static mg_kernel_facts facts_of(const char *text, const char *machine) {
   mg_graph_free(g);
   return f;
 }
+/* A transpose waits for shared memory as often as its words share banks: four times where a row of the result has 32 runs, which have
+   eight places; and where a loop joins what it turned, for that tile too.  Else it is priced as a copy is. */
+#define TURNED(grid, loop, load, behind) "program t\ninput X : f16[1024, 1024]\nO = kernel grid=(" grid ") threads=256 {\n" loop "x = load X {x->0, y->1" load "}\n" behind "}\noutput O\n"
+static void transposes_wait_for_banks(void **state) {
+  static const char *const texts[] = {
+    TURNED("x=16, y=16", "", "", "t = transpose(x, [1, 0])\nstore t {x->1, y->0}\n"), TURNED("x=4, y=64", "", "", "t = transpose(x, [1, 0])\nstore t {x->1, y->0}\n"),
+    TURNED("x=16, y=8", "for i=2 {\n", ", i->1", "}\no = accum(x) {i->1}\nt = transpose(o, [1, 0])\nstore t {x->1, y->0}\n"), TURNED("x=16, y=16", "", "", "t = relu(x)\nstore t {x->0, y->1}\n")};
+  mg_kernel_facts f[4];
+  (void)state;
+  for (int k = 0; k < 4; k++) f[k] = facts_of(texts[k], "sm_90a");
+  assert_true(f[0].cost.shared_us > 0 && f[0].blocks == f[1].blocks);
+  assert_true(fabs(f[1].cost.shared_us / f[0].cost.shared_us - 4) < 1e-6);
+  assert_true(f[2].cost.shared_us > 2 * f[0].cost.shared_us);
+  assert_true(f[3].cost.shared_us == 0 && f[3].cost.barriers_us == 0 && f[0].cost.barriers_us > 0);
+  assert_true(f[0].cost.total_us < f[1].cost.total_us && f[0].cost.total_us < f[2].cost.total_us);
+}
 /* What is said is what is read, of every key and value that the list has; and no other value is taken for one. */
 static void keys_say_and_check(void **state) {
   static const char *const of[MG_PLAN_KEY_COUNT] = {
@@ -774,7 +790,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_found), cmocka_unit_test(rows_are_sane), cmocka_unit_test(capabilities), cmocka_unit_test(architectures),
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
-      cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(products_under_way),
+      cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
       cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};

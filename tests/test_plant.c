@@ -366,9 +366,12 @@ static const plant in_templates[] = {
     {INDEX, 'x', "MG_DEV void mg_each_run", "one(r, c + j, j)", "one(r, c, j)", 0},
     {DROPPED, 'x', "MG_DEV void mg_each_run", "u0 += THREADS", "u0 += 2 * THREADS", 0},
     {INDEX, 'x', "MG_DEV void mg_each_run", "f(r, c, n)", "f(r, 0, n)", 0},
-    {FRAGMENT, 'x', "struct mg_global_run {", "mg_widen(i % 2 ? hi : lo)", "mg_widen(i % 2 ? lo : hi)", 0},
-    {INDEX, 'x', "struct mg_global_run {", "mg_ldg(from + 2 * k * stride)", "mg_ldg(from + k * stride)", 0},
-    {INDEX, 'x', "struct mg_global_run {", "word\\[k + j\\] = four.w\\[[j]\\]", "0", 0},
+    {FRAGMENT, 'x', "struct mg_row_run {", "mg_widen(i % 2 ? hi : lo)", "mg_widen(i % 2 ? lo : hi)", 0},
+    {INDEX, 'x', "struct mg_row_run {", "mg_ldg(from + 2 * k * stride)", "mg_ldg(from + k * stride)", 0},
+    {INDEX, 'x', "struct mg_row_run {", "word\\[k + j\\] = four.w\\[[j]\\]", "0", 0},
+    {INDEX, 'x', "::run(int r, int c, int n) const {", "got.word\\[k / E * 4 + j\\] = four.w\\[[j]\\]", "0", 0},
+    {INDEX, 'x', "::lines(int line, int i, int n) const {", "first\\[[j * P]\\]", "j", 0},
+    {INDEX, 'x', "::lines(int line, int i, int n) const {", "offset([line + j], i)", "line", 0},
     {FRAGMENT, 'x', "MG_DEV void mgi_each_at_once", "run\\[j\\] = v\\[[i + j]\\]", "i", 0},
     {FRAGMENT, 'x', "struct mg_to_tile {", "mg_words2{{mg_narrow2<T>(v\\[0\\], v\\[1\\]), [mg_narrow2<T>(v\\[2\\], v\\[3\\])]}}", "mg_narrow2<T>(v[0], v[1])", 0},
     {STRIDE, 'x', "struct mg_to_global {", "r * row + c * col", "r * col + c * row", 0},
@@ -588,6 +591,9 @@ static const struct { const char *name, *text; } kernels[] = {
      "program k\ninput X : bf16[27, 768]\ninput A : bf16[768, 16]\ninput B : bf16[16, 80]\ninput W : bf16[768, 80]\nO = kernel grid=(x=2, z=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp merge=cluster }\n  for i=6 {\n"
      "    x = load X {z->1, i->1}\n    a = load A {z->0, i->0}\n    w = load W {x->1, z->0, i->0}\n    p = matmul(x, a)\n    q = matmul(x, w)\n    s = sum(mul(x, x), dim=1)\n  }\n  b = load B {x->1}\n"
      "  t = add(accum(q) {i->+}, matmul(accum(p) {i->+}, b))\n  o = div(accum(t) {z->+}, sqrt(add_scalar(accum(s) {z->+, i->+}, 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+    {"transposes", /* across a tile's rows, in groups of whole lines of 128 bytes; beside a tile that is read along its rows */
+     "program k\ninput X : f16[56, 120]\ninput Y : f16[120, 56]\ninput Z : f32[40, 20]\nO = kernel grid=(x=2, y=2) threads=64 {\n  plan { y.at=plain }\n  x = load X {x->0, y->1}\n  y = load Y {x->1, y->0}\n"
+     "  o = add(transpose(x, [1, 0]), y)\n  store o {x->1, y->0}\n}\nP = kernel grid=(x=2) threads=32 {\n  z = load Z {x->0}\n  p = transpose(z, [1, 0])\n  store p {x->1}\n}\noutput O\noutput P\n"},
     {"gated", /* warps on rows and columns, transposed operands, steps that are not whole */
      "program k\ninput X : bf16[40, 96] @ [1, 0]\ninput A : bf16[96, 112] @ [1, 0]\ninput B : bf16[96, 112]\nO = kernel grid=(x=2) threads=128 {\n  plan { stages=2 warps_m=2 warps_n=2 warps_k=1 }\n  for i=4 {\n"
      "    x = load X {i->1}\n    a = load A {x->1, i->0}\n    b = load B {x->1, i->0}\n    p = matmul(x, a)\n    q = matmul(x, div(b, sqrt(sqr(b))))\n  }\n  o = mul(silu(accum(p) {i->+}), accum(q) {i->+})\n"
