@@ -5542,7 +5542,20 @@ template<int LANES, class TILE, class AT> MG_DEV void mg_one_power(const TILE &t
     const int r = u / (TILE::COLS / 8), c = u % (TILE::COLS / 8) * 8, p = (int)mg_ldg(by.p + at(r, c));
     if (p >= by.most || p == MG_NO_POWER) continue; /* larger: outside of what the block reads */
     const mg_num f = mg_power(p - by.most < -30 ? -120 : 4 * (p - by.most));
-    for (int j = 0; j < 8; j++) t.put(r, c + j, t.at(r, c + j) * f);
+    if constexpr (TILE::TRANS || TILE::PITCH % 8) {
+      for (int j = 0; j < 8; j++) t.put(r, c + j, t.at(r, c + j) * f);
+    } else { /* they are 16 bytes */
+      typedef typename TILE::T T;
+      mg_words4 *const eight = (mg_words4 *)t.place(r, c);
+      mg_words4 w = *eight;
+      MG_UNROLL
+      for (int j = 0; j < 4; j++) {
+        T lo, hi;
+        mg_unpack2<T>(w.w[j], lo, hi);
+        w.w[j] = mg_narrow2<T>(mg_widen(lo) * f, mg_widen(hi) * f);
+      }
+      *eight = w;
+    }
   }
 }
 

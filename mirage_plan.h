@@ -743,7 +743,7 @@ double mg_predict_us(const mg_graph *ugraph, const mg_machine *m);
 typedef struct mg_measure_job { const mg_graph *program; const mg_graph *const *g; int n; double *us; } mg_measure_job;
 
 /* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their
-   product.  m NULL: the default machine. */
+   product; of what its plan said before it keeps what is of values, NAME.key.  m NULL: the default machine. */
 void mg_plan_kernel(mg_graph *block, const mg_machine *m);
 
 /* -------------------------------------------------------------------------------------------------- >>memory
@@ -2233,7 +2233,7 @@ MGI_FN int mgi_warpgroups_fit(const mg_flat *k, const mg_machine *machine, const
     if (mgi_rows_of(o) != 16 * p->warps_m || *mg_flat_group_why(k, p, &c, i)) return 0;
     if (mg_flat_has_product(k, o->in[0]) && (!c.from[i] || o->trips != k->op[o->in[0]].trips)) return 0;
     const mg_flat_op *r = &k->op[o->in[1]]; /* what the search has no layout for */
-    if (!mg_flat_brings(r) || r->esize != 2 || r->rank < 2 || (r->inner != r->rank - 1 && r->inner != mgi_rows_in(r))) return 0;
+    if (!mg_flat_brings(r) || (r->esize != 2 && !r->split) || r->rank < 2 || (r->inner != r->rank - 1 && r->inner != mgi_rows_in(r))) return 0;
   }
   return products && mg_flat_group_registers(k, p, &c) <= mg_group_room(machine, threads);
 }
@@ -4205,6 +4205,10 @@ void mg_plan_kernel(mg_graph *block, const mg_machine *m) {
   double us;
   if (!mg_flat_of(block, &k)) return;
   const mg_kernel_plan p = mg_flat_plan(&k, m ? m : mg_machine_at(0), &us, NULL);
+  uint32_t named = 0;
+  for (uint32_t j = 0; j < block->n_plan; j++)
+    if (strchr(block->plan[j].key, '.')) block->plan[named++] = block->plan[j];
+  block->n_plan = named;
   mg_plan_say(block, MG_PLAN_STAGES, NULL, p.stages);
   mg_plan_say(block, MG_PLAN_WARPS_M, NULL, p.warps_m);
   mg_plan_say(block, MG_PLAN_WARPS_N, NULL, p.warps_n);

@@ -8274,6 +8274,26 @@ MGI_FN mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, int stored
   mg_graph_free(with);
   return NULL;
 }
+/* g with the kernels that read what is stored in more than 16 bits planned for that, which the tuner did not know, and as mgi_se_us
+   prices them; NULL where there are none, or the emitter refuses one so. */
+MGI_FN mg_graph *mgi_se_replanned(mgi_se_search *S, const mg_graph *g) {
+  mg_graph *with = NULL;
+  mg_error why;
+  int any = 0;
+  if (mgi_se_step(S, mg_resize(g, NULL, NULL, &with, &why)) != MG_OK || mgi_se_step(S, mg_check(with, &why)) != MG_OK) any = -1;
+  for (uint32_t k = 1; any >= 0 && k < with->n_ops; k++) {
+    mg_graph *b = with->ops[k].sub;
+    int reads = 0;
+    for (uint32_t j = 1; b && j < b->n_ops; j++) {
+      const mg_op_node *o = &b->ops[j];
+      reads |= o->code == MG_OP_LOAD && (mg_split(with, o->in[0]) || mg_wide(with, o->in[0]));
+    }
+    if (reads) mg_plan_kernel(b, S->cfg.machine), any = 1;
+  }
+  if (any > 0 && mgi_se_emittable(S, with, &why) == MG_OK) return with;
+  mg_graph_free(with);
+  return NULL;
+}
 /* Has the plans of g keep what makes it unsafe in f16 by powers of two, or else in f32; leaves it as it is where neither is enough.  What
    that costs, in microseconds. */
 MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
@@ -8284,6 +8304,8 @@ MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   with = mgi_se_repaired(S, *g, MG_STORE_SPLIT, r);
   if (!with) with = mgi_se_repaired(S, *g, MG_STORE_F32, r);
   if (!with) return 0;
+  mg_graph *const planned = mgi_se_replanned(S, with);
+  if (planned) mg_graph_free(with), with = planned;
   const double us = mgi_se_us(S, with, NULL) - mgi_se_us(S, *g, NULL);
   mg_graph_free(*g), *g = with;
   return us;

@@ -424,6 +424,27 @@ static void facts_are_of_the_plan(void **state) {
   assert_int_equal(mg_kernel_facts_of(g, 1, mg_machine_at(0), &f), 0); /* a library operator is no kernel */
   mg_graph_free(g);
 }
+/* Warpgroups multiply by both halves of what lies in memory split, whatever plan was there before; what a plan says of values stays. */
+static void split_operands_are_planned(void **state) {
+  (void)state;
+  mg_graph *g = parse("program t\ninput A : f16[8, 1024, 128]\ninput B : f16[8, 128, 1024]\ninput D : f16[8, 1024, 128]\n"
+                      "H = kernel grid=(x=2, y=8, z=8) threads=128 {\n  for i=4 {\n    b = load B {x->*, y->1, z->0, i->2}\n    d = load D {x->2, y->*, z->0, i->1}\n"
+                      "    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {x->2, y->1, z->0}\n  plan { stages=2 warps_m=1 warps_n=4 warps_k=1 h.store=split }\n}\n"
+                      "E = kernel grid=(x=16, y=8) threads=256 {\n  for i=4 {\n    a = load A {x->1, y->0, i->2}\n    h = load H {x->*, y->0, i->1}\n"
+                      "    t = matmul(a, h)\n  }\n  e = accum(t) {i->+}\n  store e {x->1, y->0}\n  plan { stages=4 warps_m=4 warps_n=2 warps_k=1 ring=block }\n}\noutput E\n");
+  mg_kernel_facts was, is;
+  mg_graph *maker = g->ops[1].sub, *reader = g->ops[2].sub;
+  assert_int_equal(mg_kernel_facts_of(g, 2, mg_machine_at(0), &was), 1);
+  mg_plan_kernel(maker, mg_machine_at(0));
+  mg_plan_kernel(reader, mg_machine_at(0));
+  assert_int_equal(mg_plan_says(maker, MG_PLAN_STORE, "h"), MG_STORE_SPLIT);
+  assert_int_equal(mg_plan_says(maker, MG_PLAN_RING, NULL), MG_RING_WARP);
+  assert_int_equal(mg_plan_says(reader, MG_PLAN_MMA, NULL), MG_MMA_WARPGROUP);
+  assert_int_equal(mg_plan_says(reader, MG_PLAN_RING, NULL), -1);
+  assert_int_equal(mg_kernel_facts_of(g, 2, mg_machine_at(0), &is), 1);
+  assert_true(is.plan.group && is.plan.feasible == 1 && is.cost.total_us < was.cost.total_us);
+  mg_graph_free(g);
+}
 /* Where the factor of a running maximum cancels the emitter has one, by the same fact, and the cost asks for nothing more; where it
    does not, an exponential may overflow: most of all, where another form of a quotient has one. */
 #define SOFT(tail)                                                                                                     \
@@ -792,7 +813,7 @@ int main(void) {
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
       cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
-      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(text_gives_the_row),
+      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
