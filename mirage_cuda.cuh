@@ -5537,25 +5537,21 @@ struct mg_powers {
 /* Takes the elements of a tile down to the largest power; the thread is the `me`-th of LANES; at(r, c): whose element (r, c) is, which
    is the same for eight neighbours. */
 template<int LANES, class TILE, class AT> MG_DEV void mg_one_power(const TILE &t, const mg_powers &by, int me, const AT &at) {
-  static_assert(TILE::COLS % 8 == 0, "eight neighbours are of one block");
+  typedef typename TILE::T T;
+  static_assert(TILE::COLS % 8 == 0 && TILE::PITCH % 8 == 0 && !TILE::TRANS, "eight neighbours are of one block, and 16 bytes");
   for (int u = me; u < TILE::ROWS * TILE::COLS / 8; u += LANES) {
     const int r = u / (TILE::COLS / 8), c = u % (TILE::COLS / 8) * 8, p = (int)mg_ldg(by.p + at(r, c));
     if (p >= by.most || p == MG_NO_POWER) continue; /* larger: outside of what the block reads */
     const mg_num f = mg_power(p - by.most < -30 ? -120 : 4 * (p - by.most));
-    if constexpr (TILE::TRANS || TILE::PITCH % 8) {
-      for (int j = 0; j < 8; j++) t.put(r, c + j, t.at(r, c + j) * f);
-    } else { /* they are 16 bytes */
-      typedef typename TILE::T T;
-      mg_words4 *const eight = (mg_words4 *)t.place(r, c);
-      mg_words4 w = *eight;
-      MG_UNROLL
-      for (int j = 0; j < 4; j++) {
-        T lo, hi;
-        mg_unpack2<T>(w.w[j], lo, hi);
-        w.w[j] = mg_narrow2<T>(mg_widen(lo) * f, mg_widen(hi) * f);
-      }
-      *eight = w;
+    mg_words4 *const eight = (mg_words4 *)t.place(r, c);
+    mg_words4 w = *eight;
+    MG_UNROLL
+    for (int j = 0; j < 4; j++) {
+      T lo, hi;
+      mg_unpack2<T>(w.w[j], lo, hi);
+      w.w[j] = mg_narrow2<T>(mg_widen(lo) * f, mg_widen(hi) * f);
     }
+    *eight = w;
   }
 }
 

@@ -442,7 +442,6 @@ static const plant in_templates[] = {
     {SCALE, 'x', "struct mg_powers {", "mg_power([4 * most])", "-4 * most", 0},
     {STRIDE, 'x', "struct mg_powers {", "z0 + i / XY) * y.n) * [x.n]", "1", 0},
     {SCALE, 'x', "MG_DEV void mg_one_power", "4 * [(p - by.most)]", "(by.most - p)", 0},
-    {DROPPED, 'x', "MG_DEV void mg_one_power", "j < [8]; j++", "4", 0},
     {DROPPED, 'x', "MG_DEV void mg_one_power", "j < [4]; j++", "2", 0},
     {LANE, 'x', "MG_DEV void mg_one_power", "u += [LANES]", "2 * LANES", 0},
     {DROPPED, 's', "MG_DEV void mg_group_contract_both", "mgi_group_begin<T, K / 16, false>(acc, a, low.t, 0);", "", 0},
