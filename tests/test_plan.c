@@ -445,6 +445,35 @@ static void split_operands_are_planned(void **state) {
   assert_true(is.plan.group && is.plan.feasible == 1 && is.cost.total_us < was.cost.total_us);
   mg_graph_free(g);
 }
+/* What lies in memory in f32 no tensor core takes as it is: the emitter multiplies it element by element, and the cost says so. */
+static void products_without_tensor_cores(void **state) {
+  static const struct { const char *plan, *weight, *product; int tensors; } cases[] = {
+    {"", "f16", "matmul(h, w)", 1}, {" h.store=split", "f16", "matmul(h, w)", 1}, {" h.store=f32", "f16", "matmul(h, w)", 0},
+    {" h.store=f32", "f16", "matmul(relu(h), w)", 1}, {" h.store=f32", "f16", "transpose(matmul(transpose(w, [1, 0]), transpose(h, [1, 0])), [1, 0])", 1},
+    {"", "f32", "matmul(h, w)", 0}};
+  double least = 1e9, most = 0;
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[1024], *cu = NULL;
+    mg_kernel_facts f;
+    mg_emit_config c;
+    mg_error e;
+    snprintf(text, sizeof text, "program t\ninput A : f16[32, 256]\ninput W : %s[256, 256]\nH = kernel grid=(x=4) threads=128 {\n  a = load A {x->1}\n"
+             "  h = exp(a)\n  store h {x->1}\n  plan {%s }\n}\nO = kernel grid=(x=4) threads=128 {\n  for i=4 {\n  h = load H {x->*, i->1}\n  w = load W {x->1, i->0}\n  o = %s\n  }\n"
+             "  p = accum(o) {i->+}\n  store p {x->1}\n}\noutput O\n", cases[k].weight, *cases[k].plan ? cases[k].plan : " stages=2", cases[k].product);
+    mg_graph *g = parse(text);
+    memset(&c, 0, sizeof c);
+    c.arch = "sm_90a";
+    if (mg_cuda_emit(g, &c, &cu, &e) != MG_OK) fail_msg("%s: %s", text, e.msg);
+    assert_int_equal(mg_kernel_facts_of(g, 2, mg_machine_at(0), &f), 1);
+    if ((f.flops > 0) != cases[k].tensors || (strstr(cu, "mg_contract_fma(") == NULL) != cases[k].tensors)
+      fail_msg("%s of %s with {%s}: %g operations of tensor cores, emitted %s them", cases[k].product, cases[k].weight, cases[k].plan, f.flops, strstr(cu, "mg_contract_fma(") ? "without" : "by");
+    if (cases[k].tensors) most = fmax(most, f.cost.elements_us + f.cost.tensor_us);
+    else least = fmin(least, f.cost.elements_us);
+    mg_string_free(cu), mg_graph_free(g);
+  }
+  assert_true(least > 5 * most);
+}
 /* Where the factor of a running maximum cancels the emitter has one, by the same fact, and the cost asks for nothing more; where it
    does not, an exponential may overflow: most of all, where another form of a quotient has one. */
 #define SOFT(tail)                                                                                                     \
@@ -813,7 +842,7 @@ int main(void) {
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
       cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
-      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(text_gives_the_row),
+      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
