@@ -27,6 +27,8 @@ cp examples/programs/{rmsnorm_linear_m2_k4096_n4096,rmsnorm_linear_m16_k4096_n61
 # Rows of f32 in registers, and loads that a store alone reads, twice.
 printf 'program small_rows\ninput X : f32[6, 512]\ninput G : f32[512]\nO = kernel grid=(x=6) threads=64 {\n  x = load X {x->0}\n  g = load G {x->*}\n  o = mul(g, div(x, sqrt(add_scalar(scale(sum(sqr(x), dim=1), 1/512), 1/1000000))))\n  store o {x->0}\n}\noutput O\n' >"$dir/small_rows.best.mg"
 printf 'program small_kept\ninput X : f16[6, 512]\nO = kernel grid=(x=6) threads=64 {\n  x = load X {x->0}\n  p = exp(sub(x, max(x, dim=1)))\n  o = div(p, sum(p, dim=1))\n  store o {x->0}\n}\noutput O\n' >"$dir/small_kept.best.mg"
+# Rows that become columns, by one tile without bank conflicts; ragged ones of f32.
+printf 'program small_across\ninput X : f16[128, 192]\ninput Y : f16[192, 128]\ninput Z : f32[100, 72]\nO = kernel grid=(x=2, y=3) threads=256 {\n  x = load X {x->0, y->1}\n  y = load Y {x->1, y->0}\n  store add(transpose(x, [1, 0]), y) {x->1, y->0}\n}\nP = kernel grid=(x=2, y=2) threads=64 {\n  z = load Z {x->0, y->1}\n  store relu(transpose(z, [1, 0])) {x->1, y->0}\n}\noutput O, P\n' >"$dir/small_across.best.mg"
 sed 's/\[256, /[9, /' tests/bench/programs/rope.mg >"$dir/small_rope.mg"
 cp tests/bench/programs/attention_causal.mg "$dir"
 # Scores with a deviation of 16: ±60 occurs in every head.
@@ -164,7 +166,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     timeout 300 compute-sanitizer --tool memcheck --error-exitcode 9 build/mirage run "$dir/sym/sym_rms.cu" --sym n=$n --no-check --no-time >"$dir/sym/memcheck.$n" 2>&1
     tell $? "memcheck sym_rms at n = $n" "$(grep -m 1 -E '=========.*(Error|Invalid)' "$dir/sym/memcheck.$n" || tail -n 1 "$dir/sym/memcheck.$n")"
   done
-  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_behind small_runs small_pair small_rows small_rope"
+  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_behind small_runs small_pair small_rows small_rope small_across"
   for name in $small; do for tool in memcheck racecheck synccheck; do echo "$tool $name"; done; done | xargs -P "$(((cores + 1) / 2))" -L 1 bash -c 'sanitize "$0" "$1"'
   for name in $small; do
     for tool in memcheck racecheck synccheck; do
