@@ -4051,46 +4051,6 @@ template<int W> struct mg_few {
   mg_num v[W];
   MG_DEV mg_num at(int i) const { return v[i]; }
 };
-template<class T, int W> struct mg_row_run;
-template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLED_ = PITCH_ == 0, bool TURNED_ = false> struct mg_tile {
-  typedef TYPE T;
-  enum { ROWS = ROWS_, COLS = COLS_, PITCH = PITCH_, LINES = TRANS_ ? COLS_ : ROWS_, ACROSS = TRANS_ ? ROWS_ : COLS_ };
-  static constexpr bool TRANS = TRANS_, SWIZZLED = SWIZZLED_, TURNED = TURNED_;
-  static_assert(!TURNED || PITCH % 8 == 0, "a group's rows are whole lines of 128 bytes");
-  static_assert(PITCH > 0 || (sizeof(TYPE) == 2 && ACROSS % 64 == 0), "panels are whole: 64 elements of 16 bits");
-  T *p;
-  MG_DEV explicit mg_tile(unsigned char *at) : p((T *)at) {}
-  static MG_DEV int offset(int line, int i) { /* of the element, in memory order; both at least 0 */
-    constexpr int E = 16 / (int)sizeof(T), TURN = MGI_TILE_TURN(PITCH / E);
-    if (PITCH == 0) return i / 64 * (LINES * 64) + line * 64 + ((i / 8 ^ line) & 7) * 8 + i % 8;
-    if (TURNED) return (line * PITCH + i) ^ (int)((unsigned)line / E % 8 * E);
-    return line * PITCH + (SWIZZLED ? i ^ (int)((unsigned)line / (8 / TURN) % TURN * E) : i);
-  }
-  MG_DEV T *place(int r, int c) const { return p + (TRANS ? offset(c, r) : offset(r, c)); }
-  MG_DEV mg_num at(int r, int c) const { return mg_widen(*place(r, c)); }
-  /* Elements (r, c) and (r, c + 1), c even: one read of shared memory where they are 16-bit neighbours.  Beyond the last of an odd
-     number of columns nothing is read: what comes back as the second is for nobody. */
-  MG_DEV void pair(int r, int c, mg_num &first, mg_num &second) const {
-    if constexpr (!TRANS && sizeof(T) == 2 && PITCH % 2 == 0) {
-      T lo, hi;
-      mg_unpack2<T>(*(const mg_word *)place(r, c), lo, hi);
-      first = mg_widen(lo);
-      second = mg_widen(hi);
-    } else {
-      first = second = at(r, c);
-      if (COLS % 2 == 0 || c + 1 < COLS) second = at(r, c + 1);
-    }
-  }
-  MG_DEV void put(int r, int c, mg_num v) const { *place(r, c) = mg_narrow<T>(v); }
-  template<int W> MG_DEV mg_row_run<T, W> run(int r, int c, int n) const;
-  template<int W> MG_DEV mg_few<W> lines(int line, int i, int n) const;
-};
-
-/* The same memory, rows and columns exchanged. */
-template<class TILE> using mg_turned_tile =
-    mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS, TILE::SWIZZLED, TILE::TURNED>;
-template<class TILE> MG_DEV mg_turned_tile<TILE> mg_transposed(const TILE &t) { return mg_turned_tile<TILE>((unsigned char *)t.p); }
-
 /* W neighbours of a row, as words. */
 template<class T, int W> struct mg_row_run {
   enum { WORDS = W * (int)sizeof(T) / 4 };
@@ -4130,39 +4090,74 @@ template<class T, int W> struct mg_row_run {
     }
   }
 };
-/* W neighbours from (r, c) on, c a multiple of W, of which n are there, of a tile's row that lies as one. */
-template<class TYPE, int R, int C, int P, bool TRANS, bool S, bool TURNED>
-template<int W> MG_DEV mg_row_run<TYPE, W> mg_tile<TYPE, R, C, P, TRANS, S, TURNED>::run(int r, int c, int n) const {
-  static_assert(!TRANS && (P > 0 || S), "a row is neighbours in memory");
-  constexpr int E = 16 / (int)sizeof(T);
-  mg_row_run<T, W> got;
-  if constexpr (got.WORDS == 1) got.word[0] = *(const mg_word *)place(r, c);
-  else if constexpr (got.WORDS == 2) {
-    const mg_words2 two = *(const mg_words2 *)place(r, c);
-    got.word[0] = two.w[0], got.word[1] = two.w[1];
-  } else {
-    MG_UNROLL
-    for (int k = 0; k < W; k += E)
-      if (k < n) {
-        const mg_words4 four = *(const mg_words4 *)place(r, c + k);
-        MG_UNROLL
-        for (int j = 0; j < 4; j++) got.word[k / E * 4 + j] = four.w[j];
-      }
+template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLED_ = PITCH_ == 0, bool TURNED_ = false> struct mg_tile {
+  typedef TYPE T;
+  enum { ROWS = ROWS_, COLS = COLS_, PITCH = PITCH_, LINES = TRANS_ ? COLS_ : ROWS_, ACROSS = TRANS_ ? ROWS_ : COLS_ };
+  static constexpr bool TRANS = TRANS_, SWIZZLED = SWIZZLED_, TURNED = TURNED_;
+  static_assert(!TURNED || PITCH % 8 == 0, "a group's rows are whole lines of 128 bytes");
+  static_assert(PITCH > 0 || (sizeof(TYPE) == 2 && ACROSS % 64 == 0), "panels are whole: 64 elements of 16 bits");
+  T *p;
+  MG_DEV explicit mg_tile(unsigned char *at) : p((T *)at) {}
+  static MG_DEV int offset(int line, int i) { /* of the element, in memory order; both at least 0 */
+    constexpr int E = 16 / (int)sizeof(T), TURN = MGI_TILE_TURN(PITCH / E);
+    if (PITCH == 0) return i / 64 * (LINES * 64) + line * 64 + ((i / 8 ^ line) & 7) * 8 + i % 8;
+    if (TURNED) return (line * PITCH + i) ^ (int)((unsigned)line / E % 8 * E);
+    return line * PITCH + (SWIZZLED ? i ^ (int)((unsigned)line / (8 / TURN) % TURN * E) : i);
   }
-  return got;
-}
-/* Element i of W lines from one on that is a multiple of W, of which n are there: a constant apart where they are of one group, which
-   has whole lines of 128 bytes. */
-template<class TYPE, int R, int C, int P, bool TRANS, bool S, bool TURNED>
-template<int W> MG_DEV mg_few<W> mg_tile<TYPE, R, C, P, TRANS, S, TURNED>::lines(int line, int i, int n) const {
-  constexpr int E = 16 / (int)sizeof(T);
-  constexpr bool APART = TURNED && W <= E && P / E % 8 == 0;
-  const T *const first = p + offset(line, i);
-  mg_few<W> got;
-  MG_UNROLL
-  for (int j = 0; j < W; j++) got.v[j] = j < n ? mg_widen(APART ? first[j * P] : p[offset(line + j, i)]) : mg_zero();
-  return got;
-}
+  MG_DEV T *place(int r, int c) const { return p + (TRANS ? offset(c, r) : offset(r, c)); }
+  MG_DEV mg_num at(int r, int c) const { return mg_widen(*place(r, c)); }
+  /* Elements (r, c) and (r, c + 1), c even: one read of shared memory where they are 16-bit neighbours.  Beyond the last of an odd
+     number of columns nothing is read: what comes back as the second is for nobody. */
+  MG_DEV void pair(int r, int c, mg_num &first, mg_num &second) const {
+    if constexpr (!TRANS && sizeof(T) == 2 && PITCH % 2 == 0) {
+      T lo, hi;
+      mg_unpack2<T>(*(const mg_word *)place(r, c), lo, hi);
+      first = mg_widen(lo);
+      second = mg_widen(hi);
+    } else {
+      first = second = at(r, c);
+      if (COLS % 2 == 0 || c + 1 < COLS) second = at(r, c + 1);
+    }
+  }
+  MG_DEV void put(int r, int c, mg_num v) const { *place(r, c) = mg_narrow<T>(v); }
+  /* W neighbours from (r, c) on, c a multiple of W, of which n are there, of a tile's row that lies as one. */
+  template<int W> MG_DEV mg_row_run<T, W> run(int r, int c, int n) const {
+    static_assert(!TRANS && (PITCH > 0 || SWIZZLED), "a row is neighbours in memory");
+    constexpr int E = 16 / (int)sizeof(T);
+    mg_row_run<T, W> got;
+    if constexpr (got.WORDS == 1) got.word[0] = *(const mg_word *)place(r, c);
+    else if constexpr (got.WORDS == 2) {
+      const mg_words2 two = *(const mg_words2 *)place(r, c);
+      got.word[0] = two.w[0], got.word[1] = two.w[1];
+    } else {
+      MG_UNROLL
+      for (int k = 0; k < W; k += E)
+        if (k < n) {
+          const mg_words4 four = *(const mg_words4 *)place(r, c + k);
+          MG_UNROLL
+          for (int j = 0; j < 4; j++) got.word[k / E * 4 + j] = four.w[j];
+        }
+    }
+    return got;
+  }
+  /* Element i of W lines from one on that is a multiple of W, of which n are there: a constant apart where they are of one group, which
+     has whole lines of 128 bytes. */
+  template<int W> MG_DEV mg_few<W> lines(int line, int i, int n) const {
+    constexpr int E = 16 / (int)sizeof(T);
+    constexpr bool APART = TURNED && W <= E && PITCH / E % 8 == 0;
+    const T *const first = p + offset(line, i);
+    mg_few<W> got;
+    MG_UNROLL
+    for (int j = 0; j < W; j++) got.v[j] = j < n ? mg_widen(APART ? first[j * PITCH] : p[offset(line + j, i)]) : mg_zero();
+    return got;
+  }
+};
+
+/* The same memory, rows and columns exchanged. */
+template<class TILE> using mg_turned_tile =
+    mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS, TILE::SWIZZLED, TILE::TURNED>;
+template<class TILE> MG_DEV mg_turned_tile<TILE> mg_transposed(const TILE &t) { return mg_turned_tile<TILE>((unsigned char *)t.p); }
+
 /* A tensor read from global memory in place, element by element. */
 template<class T, int ALIGN> struct mg_global {
   const T *p;
