@@ -938,6 +938,9 @@ mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_
    are its inputs, by their names and in that order, needed or not.  Of a kernel with several outputs it has those that it needs
    and what they are made of, without a plan then.  MG_BAD_INPUT if it needs an input of g besides. */
 mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e);
+/* need[k]: whether the kernel-level tensor t of g, which an operator makes, is made of the k-th operand of that; returns which of its
+   outputs t is. */
+int mg_piece_needs(const mg_graph *g, mg_tensor t, uint8_t need[MG_MAX_IN]);
 /* The reverse: adds all operators of `piece`, a program or µGraph, to g.  in[k], kernel-level tensors of g, take the places of its
    inputs; out[k] is what its k-th output becomes.  Errors stick to g, and out is not set then. */
 void mg_insert(mg_graph *g, const mg_graph *piece, const mg_tensor *in, mg_tensor *out);
@@ -5477,8 +5480,7 @@ MGI_FN uint8_t *mgi_lines_of(const mg_graph *s, uint32_t outs) {
     if (s->ops[k].code == MG_OP_STORE && (outs >> j++ & 1)) mgi_lines_mark(s, k, lines);
   return lines;
 }
-/* need[k]: whether the kernel-level tensor t of g is made of the k-th operand of its operator; returns which output of it t is. */
-MGI_FN int mgi_needs(const mg_graph *g, mg_tensor t, uint8_t need[MG_MAX_IN]) {
+int mg_piece_needs(const mg_graph *g, mg_tensor t, uint8_t need[MG_MAX_IN]) {
   const mg_op_node *o = &g->ops[g->tensors[t.id].op];
   int j = 0;
   while (j < o->n_out - 1 && o->out[j].id != t.id) j++;
@@ -5777,7 +5779,7 @@ MGI_FN void mgi_piece_mark(const mg_graph *g, const uint8_t *given, mg_tensor t,
   const uint32_t op = g->tensors[t.id].op;
   uint8_t need[MG_MAX_IN];
   if (given[t.id]) return;
-  const uint32_t bit = outs ? 1u << mgi_needs(g, t, need) : 1;
+  const uint32_t bit = outs ? 1u << mg_piece_needs(g, t, need) : 1;
   if (keep[op] && (!outs || (outs[op] & bit))) return;
   keep[op] = 1;
   if (outs) outs[op] |= (uint8_t)bit;

@@ -3654,7 +3654,7 @@ MGI_FN mg_status mgi_se_seg_draw(mgi_se_seg *s, uint64_t seed, mgi_se_sided *sid
 
 /* The small extents of fixed classes: what slices, concatenations and repetitions join is made of blocks that they leave whole, of as many
    elements as divide every extent and every `from`.  Smaller blocks make the same program at other sizes: 4 elements, or the next more
-   that divide a block.  Other moves keep what they fix as it is. */
+   that divide a block; where 64 are not enough it stays.  Other moves keep what they fix as it is. */
 MGI_FN void mgi_se_seg_shrink(mgi_se_seg *s) {
   const mg_graph *p = s->p;
   uint32_t of[MGI_SE_MAX_CLASSES];
@@ -3686,7 +3686,8 @@ MGI_FN void mgi_se_seg_shrink(mgi_se_seg *s) {
   for (int c = 0; c < s->n_cls; c++) {
     const int64_t whole = block[mgi_uf_find(of, (uint32_t)c)];
     int64_t small = whole < 4 ? whole : 4;
-    while (whole % small) small++;
+    while (whole % small && small < 64) small++;
+    if (whole % small) small = whole;
     s->ext[c] = s->real[c] / (whole / small);
   }
 }

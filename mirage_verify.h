@@ -4200,7 +4200,7 @@ MGI_FN void mgi_piece_stops(const mg_graph *g, const uint32_t *of, mg_tensor t, 
   uint8_t need[MG_MAX_IN];
   if (seen[t.id]) return;
   seen[t.id] = 1;
-  mgi_needs(g, t, need);
+  mg_piece_needs(g, t, need);
   for (int k = 0; k < o->n_in; k++) {
     if (need[k] && of[o->in[k].id]) stop[of[o->in[k].id]] = 1;
     else if (need[k]) mgi_piece_stops(g, of, o->in[k], seen, stop);
