@@ -930,8 +930,8 @@ MGI_FN void mgi_uf_join(uint32_t *uf, uint32_t a, uint32_t b) {
 }
 
 /* A copy with other sizes: class c gets extent[c]; axis a of the k-th graph-defined kernel gets
-   counts[k * (MG_MAX_AXES + 1) + a] (counts NULL: all kept).  Constants are kept.  Plans are kept.  A slice takes the same part of
-   its operand: MG_BAD_INPUT where that is not whole. */
+   counts[k * (MG_MAX_AXES + 1) + a] (counts NULL: all kept).  Constants are kept.  Plans are kept.  A slice of the
+   kernel level takes the same part of its operand: MG_BAD_INPUT where that is not whole. */
 mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e);
 
 /* What makes the kernel-level tensor `want` of a program or µGraph, as one of its own: in[k], other kernel-level tensors,
@@ -5612,7 +5612,7 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
           for (int d = 0; d < was->rank; d++)
             if (run[d] >= 0) A.shape.dim[run[d]] = mg_tensor_of(to, in[0])->shape.dim[d];
         }
-        if (o->code == MG_OP_SLICE && !(F && F->p)) /* a family's slices are as they are written */
+        if (o->code == MG_OP_SLICE && from->level == MG_KERNEL && !(F && F->p)) /* a family's slices, and a block's, are as they are written */
           mgi_slice_resize(to, &A, from->tensors[o->in[0].id].shape.dim[A.dim], mg_tensor_of(to, in[0])->shape.dim[A.dim]);
         out[0] = mg_apply(to, o->code, &A, o->n_in, in);
       }

@@ -13224,7 +13224,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = %s.at(%s, %s);\n", in, depth, name, leaf, r, c);
     if (x->width == 2 && !one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = %s.at(%s%s, %s%s);\n", in, depth, name, leaf, r, x->down ? " + 1" : "", c, x->down ? "" : " + 1");
   } else if (!mgi_cu_pointwise(K, o) && row->moves) {
-    const int part = x->runs ? mgi_cu_abreast(K, t) : 0;
+    const int part = x->runs && !x->turned ? mgi_cu_abreast(K, t) : 0; /* runs go along columns */
     if (part && part % x->run == 0) {
       mgi_cu_abreast_value(K, s, x, t, in);
       return;
