@@ -889,6 +889,10 @@ static void test_turned(void **state) {
      "    t = transpose(x, [1, 0])\n  }\n  o = accum(t) {i->1}\n  store o {x->1, y->0}\n}\noutput O\n"},
     {"mg_tile<mg_f16, 32, 40, 40, false> T_x", "t_x.at(c, r)", "program j\ninput X : f16[64, 80]\nO = kernel grid=(x=2, y=2) threads=64 {\n  x = load X {x->0, y->1}\n" /* sums read it too */
      "  t = transpose(sub(x, sum(x, dim=1)), [1, 0])\n  store t {x->1, y->0}\n}\noutput O\n"},
+    {"T_a", "_a.at(", "program k\ninput A : f16[64, 32]\ninput B : f16[64, 32]\nO = kernel grid=(x=2) threads=128 {\n" /* parts side by side become rows */
+     "  a = load A {x->0}\n  b = load B {x->0}\n  t = transpose(concat(a, b, dim=1), [1, 0])\n  store t {x->1}\n}\noutput O\n"},
+    {"_a", "_a.at(", "program l\ninput A : f16[8, 32]\ninput B : f16[8, 32]\ninput G : f16[64, 8]\nO = kernel grid=(x=2) threads=128 {\n"
+     "  a = load A {x->0}\n  b = load B {x->0}\n  g = load G {x->1}\n  t = add(transpose(concat(a, b, dim=1), [1, 0]), g)\n  store t {x->1}\n}\noutput O\n"},
   };
   for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
     mg_graph *g = parse(forms[k].text);
