@@ -207,8 +207,8 @@
      A gather's rows are any to a rest: what holds for all rows holds for those that are picked, equal ones among them.
      Indices that are drawn would not do: with n = m the product of all differences of rows of W picked by I is 0 but
      where I is a permutation, which a draw is with a chance of e^-m.  What differs for rows that are no rows of one W, or that
-     only has equal argmaxes (of x and of 2x), is not shown equal: NOT_EQUAL where float64 runs with indices show it, else
-     UNDECIDED.  Delta, classes, pieces and DOMAINS are of the rests, and so are a certificate's lines.
+     only has equal argmaxes (of x and of 2x), is not shown equal: NOT_EQUAL where float64 runs with indices show it at the
+     own sizes, or with fewer rows of a table that gathers alone read (the others are read by nobody), else UNDECIDED.  Delta, classes, pieces and DOMAINS are of the rests, and so are a certificate's lines.
 
    WHAT NORMAL FORMS PROVE
      Each output element at a symbolic index is a real term over the inputs' elements, with sums and maxima over ranges of
@@ -3098,9 +3098,10 @@ MGI_FN mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
    (v +- err) 2^e, so that nothing overflows, or proved to be undefined: a division by exactly 0, a logarithm or a root of
    what is below its domain by more than the bound.  What the bound does not separate is unknown, and refutes nothing.
      sizes   the graphs' own where all runs take little work; else dimensions of at most 8, or 4, with axes of 2 where
-             these cut chunks of more than one, made alike by the inputs and outputs (mg_resize).  Where that is not
-             possible, or too large still, there are no runs.  What is refuted there is another pair: it has to be at the
-             own sizes too, by the same run or others; where that takes more than MGI_WIDE_CONFIRM it is not decided.
+             these cut chunks of more than one, of no attribute's extent, that the block does not take apart, made alike
+             by the inputs and outputs (mg_resize).  Where that is not possible, or too large still, there are no runs.
+             What is refuted there is another pair: it has to be at the own sizes too, by the same run or others; where
+             that takes more than MGI_WIDE_CONFIRM it is not decided.
      runs    at most 64, fewer where they take more than MGI_WIDE_WORK in all, by the seed alone.
   Requirement 1: a verdict depends on the seed and the graphs, not on time. */
 
@@ -3374,25 +3375,38 @@ MGI_FN double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const
 
 /* ---- sizes */
 
-/* How many blocks or iterations axis x of a kernel of g has at other extents (by class).  As many as it had where it
-   cuts nothing, as a sum over it is a multiple then; a chunk of 1 stays one, as much is alike over it that is not over
-   two; else 2. */
-MGI_FN int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t x, const mg_classes *c,
-                             const int64_t *extent) {
-  const int64_t own = kernel->axes[x].extent;
-  int64_t single = 0;
-  int cuts = 0;
+/* 1 if a block of the kernel takes its chunks apart or puts chunks together: what it makes then depends on their size. */
+MGI_FN int mgi_wide_moves(const mg_graph *kernel) {
   for (uint32_t k = 1; k < kernel->n_ops; k++) {
     const mg_op_node *o = &kernel->ops[k];
-    const int to = o->map.to[x];
+    if (o->code == MG_OP_SLICE || o->code == MG_OP_CONCAT || o->code == MG_OP_CONCAT_MATMUL) return 1;
+    if (o->code == MG_OP_RESHAPE || o->code == MG_OP_REPEAT || (o->sub && mgi_wide_moves(o->sub))) return 1;
+  }
+  return 0;
+}
+/* How many blocks or iterations axis x of a kernel of g has at other extents (by class; of those of fixed[] they are its
+   own).  As many as it had where it cuts nothing, as a sum over it is a multiple then, and where the size of a chunk says
+   what is made of it; a chunk of 1 stays one, as much is alike over it that is not over two; else 2. */
+MGI_FN int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t x, const mg_classes *c,
+                             const int64_t *extent, const uint8_t *fixed) {
+  const int64_t own = kernel->axes[x].extent;
+  int64_t single = 0;
+  int cuts = 0, stays = mgi_wide_moves(kernel), stores = 0;
+  for (uint32_t k = 1; k < kernel->n_ops; k++) {
+    const mg_op_node *o = &kernel->ops[k];
+    const int to = o->map.to[x], store = o->code == MG_OP_STORE ? stores++ : -1;
     if ((o->code != MG_OP_LOAD && o->code != MG_OP_STORE && o->code != MG_OP_ACCUM) || to < 0) continue;
     cuts = 1;
-    int others = o->code != MG_OP_LOAD || g->tensors[o->in[0].id].shape.dim[to] != own;
+    if (o->code == MG_OP_ACCUM) continue;
+    const mg_tensor whole = store < 0 ? o->in[0] : g->ops[kernel->up_op].out[store];
+    const int32_t class_of = c->of[whole.id * MG_MAX_RANK + (uint32_t)to];
+    if (class_of < 0) continue;
+    stays |= fixed[class_of];
+    int others = store >= 0 || g->tensors[whole.id].shape.dim[to] != own;
     for (uint32_t y = 1; y < kernel->n_axes; y++) others |= y != x && o->map.to[y] == to;
-    const int32_t class_of = others ? -1 : c->of[o->in[0].id * MG_MAX_RANK + (uint32_t)to];
-    if (class_of >= 0) single = extent[class_of];
+    if (!others) single = extent[class_of];
   }
-  return !cuts ? own : single ? single : own > 1 ? 2 : 1;
+  return !cuts || stays ? own : single ? single : own > 1 ? 2 : 1;
 }
 /* Both graphs with dimensions of at most `most` and few blocks and iterations, but those of the classes of an index where `keep` is not NULL;
    out are to be freed.  0 if there are none such. */
@@ -3436,6 +3450,7 @@ MGI_FN int mgi_wide_resized(const mg_graph *const *g, int64_t most, const mg_par
     const uint32_t root = mgi_uf_find(uf, k);
     const int64_t own = k < c[0].n ? c[0].extent[k] : c[1].extent[k - c[0].n];
     extent[k] = fixed[root] ? own : extent[root] < most ? extent[root] : most;
+    fixed[k] = fixed[root];
   }
   for (uint32_t k = 1, at = 0; good && k < g[1]->n_ops; k++)
     if (g[1]->ops[k].code == MG_OP_GRAPH) {
@@ -3443,7 +3458,7 @@ MGI_FN int mgi_wide_resized(const mg_graph *const *g, int64_t most, const mg_par
       for (uint32_t x = 1; x < sub->n_axes && x <= MG_MAX_AXES; x++) {
         const int own = keep && keep->axis[mg_parallel_level(keep, 1, sub) * (MG_MAX_AXES + 1) + x] >= 0;
         counts[at * (MG_MAX_AXES + 1) + x] =
-            own ? sub->axes[x].extent : mgi_wide_axis(g[1], sub, x, &c[1], extent + c[0].n);
+            own ? sub->axes[x].extent : mgi_wide_axis(g[1], sub, x, &c[1], extent + c[0].n, fixed + c[0].n);
       }
       at++;
     }
@@ -4522,9 +4537,11 @@ MGI_FN mg_status mgi_verify_compared(const mg_graph *a, const mg_graph *b, const
 
 /* ---- picks (PICKS in the header comment) */
 
-enum { MGI_PICKS_RUNS = 16, MGI_PICKS_MOST = 1 << 22 /* elements of the inputs; of more, sizes are reduced */ };
+/* Elements of inputs and outputs that a run in doubles may have, and its operations; of more than MOST there are FEW runs. */
+enum { MGI_PICKS_RUNS = 16, MGI_PICKS_FEW = 4, MGI_PICKS_MOST = 1 << 22, MGI_PICKS_OWN = 1 << 26, MGI_PICKS_WORK = 1 << 29 };
+enum { MGI_PICKS_ROWS = 1 << 10 }; /* of a table that gathers alone read, as many are enough */
 /* Where run `seed` of both, x and y by output, shows another value. */
-typedef struct mgi_picks_difference { int output, reduced; int64_t element; uint64_t seed; double a, b; } mgi_picks_difference;
+typedef struct mgi_picks_difference { int output; int64_t element; uint64_t seed; double a, b; } mgi_picks_difference;
 MGI_FN int64_t mgi_picks_elements(const mg_graph *g) {
   int64_t n = 0;
   for (uint32_t k = 0; k < g->n_in + g->n_out; k++) n += mgi_trial_elements(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in]);
@@ -4560,21 +4577,55 @@ MGI_FN int mgi_picks_run(const mg_graph *const *g, uint64_t seed, mgi_picks_diff
   for (uint32_t k = 0; k < 2 * MG_MAX_OUT; k++) free(out[k / MG_MAX_OUT][k % MG_MAX_OUT]);
   return found;
 }
-/* 1 if float64 runs with indices show that a and b, whose rests differ, do. */
-MGI_FN int mgi_picks_differ(const mg_graph *a, const mg_graph *b, uint64_t seed, mgi_picks_difference *d) {
+/* 1 if what reads input k of g is gathers from it, by indices that are inputs: any of its rows are as good as others. */
+MGI_FN int mgi_picks_table(const mg_graph *g, uint32_t k) {
+  const uint32_t table = g->in[k].id;
+  for (uint32_t j = 0; j < g->n_out; j++)
+    if (g->out[j].id == table) return 0;
+  for (uint32_t op = 1; op < g->n_ops; op++) {
+    const mg_op_node *o = &g->ops[op];
+    for (int j = 0; j < o->n_in; j++)
+      if (o->in[j].id == table && (o->code != MG_OP_GATHER || j || g->tensors[o->in[1].id].op)) return 0;
+  }
+  return 1;
+}
+/* Both graphs with at most MGI_PICKS_ROWS rows of their tables: where these differ, so do a and b, at the same indices and
+   with the same rows before others, which nothing reads.  0 and NULL where there is no such table. */
+MGI_FN int mgi_picks_shorter(const mg_graph *const *g, mg_graph **out) {
+  int good = 1, shorter = 0;
+  for (int which = 0; which < 2 && good; which++) {
+    mg_classes c;
+    good = mg_classes_of(g[which], &c, NULL) == MG_OK;
+    for (uint32_t k = 0; k < g[0]->n_in && good; k++) {
+      if (!mgi_picks_table(g[0], k) || !mgi_picks_table(g[1], k)) continue;
+      const int32_t rows = c.of[g[which]->in[k].id * MG_MAX_RANK];
+      if (rows >= 0 && c.extent[rows] > MGI_PICKS_ROWS) c.extent[rows] = MGI_PICKS_ROWS, shorter = 1;
+    }
+    good = good && shorter && mg_resize(g[which], c.extent, NULL, &out[which], NULL) == MG_OK;
+    mg_classes_free(&c);
+  }
+  if (!good) mg_graph_free(out[0]), mg_graph_free(out[1]), out[0] = out[1] = NULL;
+  return good;
+}
+/* 1 if float64 runs with indices show that a and b, whose rests differ, do; *large: they are too large for any. */
+MGI_FN int mgi_picks_differ(const mg_graph *a, const mg_graph *b, uint64_t seed, mgi_picks_difference *d, int *large) {
   const mg_graph *g[2] = {a, b};
-  mg_graph *small[2] = {NULL, NULL};
+  mg_graph *shorter[2] = {NULL, NULL};
   int found = 0;
   memset(d, 0, sizeof *d);
-  if (mgi_picks_elements(a) > MGI_PICKS_MOST) {
-    if (!mgi_wide_resized(g, 8, NULL, small)) return 0;
-    g[0] = small[0], g[1] = small[1], d->reduced = 1;
-  }
-  if (mgi_picks_elements(g[0]) <= MGI_PICKS_MOST)
-    for (uint64_t round = 0; round < MGI_PICKS_RUNS && !found; round++)
-      found = mgi_picks_run(g, (mgi_ff_hash(seed, round, 17) & ~(uint64_t)0xFF) | (uint64_t)MGI_REAL_QUIET << 2 | (round & 3), d);
-  mg_graph_free(small[0]), mg_graph_free(small[1]);
+  if (mgi_picks_elements(a) > MGI_PICKS_MOST && mgi_picks_shorter(g, shorter)) g[0] = shorter[0], g[1] = shorter[1];
+  const double elements = (double)mgi_picks_elements(g[0]);
+  *large = elements > MGI_PICKS_MOST && (elements > MGI_PICKS_OWN || mgi_wide_work(g) > MGI_PICKS_WORK);
+  const uint64_t runs = *large ? 0 : elements > MGI_PICKS_MOST ? MGI_PICKS_FEW : MGI_PICKS_RUNS;
+  for (uint64_t round = 0; round < runs && !found; round++)
+    found = mgi_picks_run(g, (mgi_ff_hash(seed, round, 17) & ~(uint64_t)0xFF) | (uint64_t)MGI_REAL_QUIET << 2 | (round & 3), d);
+  mg_graph_free(shorter[0]), mg_graph_free(shorter[1]);
   return found;
+}
+/* Why a pair whose rests differ is not told unequal. */
+MGI_FN void mgi_picks_unshown(int large, char *why, size_t size) {
+  snprintf(why, size, "what is left without gathers and argmaxes differs, and %s",
+           large ? "both are too large for float64 runs with indices" : "no float64 run with indices does");
 }
 /* What EQUAL of the rests lacks to be one of the graphs: 1 and why, or 0. */
 MGI_FN int mgi_picks_open(const mg_rest *R, double deadline, const volatile int *stop, char *why, size_t size) {
@@ -4589,6 +4640,7 @@ MGI_FN mg_status mgi_verify_picks(const mg_graph *a, const mg_graph *b, const mg
   mg_rest R;
   mg_error why;
   mgi_picks_difference d;
+  int large = 0;
   mg_status s = mg_rest_of(a, b, &R, &why);
   const int apart = s != MG_OK; /* they cannot be paired */
   if (apart && s != MG_NO_MEMORY) {
@@ -4604,16 +4656,13 @@ MGI_FN mg_status mgi_verify_picks(const mg_graph *a, const mg_graph *b, const mg
   } else s = mgi_verify_compared(R.g[0], R.g[1], c, root, deadline, r, e);
   r->picks = R.n;
   const int differ = apart || r->verdict == MG_NOT_EQUAL;
-  if (s == MG_OK && differ && !c->skip_floats && mgi_picks_differ(a, b, mgi_ff_hash(root[0], root[1], 18), &d)) {
+  if (s == MG_OK && differ && !c->skip_floats && mgi_picks_differ(a, b, mgi_ff_hash(root[0], root[1], 18), &d, &large)) {
     r->verdict = MG_NOT_EQUAL, r->confirmed = 1;
     r->cx_seed = d.seed, r->cx_output = d.output, r->cx_element = d.element, r->cx_a = d.a, r->cx_b = d.b;
-    char words[256];
     mgi_verify_counterexample(a, b, r);
-    snprintf(words, sizeof words, "%.220s", r->reason);
-    if (d.reduced) snprintf(r->reason, sizeof r->reason, "at reduced sizes, %.230s", words);
   } else if (s == MG_OK && r->verdict == MG_NOT_EQUAL) {
     r->verdict = MG_UNDECIDED, r->confirmed = 0;
-    snprintf(r->reason, sizeof r->reason, "what is left without gathers and argmaxes differs, and no float64 run with indices does");
+    mgi_picks_unshown(large, r->reason, sizeof r->reason);
   } else if (s == MG_OK && r->verdict == MG_EQUAL && r->proof != MG_PROOF_IDENTITY) {
     if (mgi_picks_open(&R, deadline, c->stop, r->reason, sizeof r->reason)) r->verdict = MG_UNDECIDED;
     else snprintf(r->theorem + strlen(r->theorem), sizeof r->theorem - strlen(r->theorem), "; picks alike by Theorem E");
@@ -9532,6 +9581,7 @@ MGI_FN mg_status mgi_prove_picks(const mg_graph *a, const mg_graph *b, const mg_
   mg_rest R;
   mg_error why;
   mgi_picks_difference d;
+  int large = 0;
   mg_status s = mg_rest_of(a, b, &R, &why);
   const int apart = s != MG_OK;
   if (apart) snprintf(r->reason, sizeof r->reason, "not proved: %.200s", why.msg), s = s == MG_NO_MEMORY ? s : MG_OK;
@@ -9540,13 +9590,13 @@ MGI_FN mg_status mgi_prove_picks(const mg_graph *a, const mg_graph *b, const mg_
     snprintf(r->reason, sizeof r->reason, "proved: all outputs are gathers and argmaxes of inputs, which are alike");
   } else s = mg_prove(R.g[0], R.g[1], c, r, e);
   const int differ = apart || r->verdict == MG_NOT_EQUAL;
-  const int shown = s == MG_OK && differ && !c->skip_floats && mgi_picks_differ(a, b, c->seed, &d);
+  const int shown = s == MG_OK && differ && !c->skip_floats && mgi_picks_differ(a, b, c->seed, &d, &large);
   if (r->verdict == MG_NOT_EQUAL || shown) r->verdict = shown ? MG_NOT_EQUAL : MG_UNDECIDED, r->confirmed = shown;
   if (shown) {
     r->cx_seed = d.seed, r->cx_output = d.output, r->cx_element = d.element, r->cx_a = d.a, r->cx_b = d.b;
-    snprintf(r->reason, sizeof r->reason, "a float64 run with indices%s: output %d, element %lld is %.9g in the first, %.9g in the second", d.reduced ? " at reduced sizes" : "", d.output, (long long)d.element, d.a, d.b);
+    snprintf(r->reason, sizeof r->reason, "a float64 run with indices: output %d, element %lld is %.9g in the first, %.9g in the second", d.output, (long long)d.element, d.a, d.b);
   } else if (s == MG_OK && differ && !apart) {
-    snprintf(r->reason, sizeof r->reason, "what is left without gathers and argmaxes differs, and no float64 run with indices does");
+    mgi_picks_unshown(large, r->reason, sizeof r->reason);
   } else if (s == MG_OK && r->verdict == MG_EQUAL && R.g[0]) {
     if (mgi_picks_open(&R, mgi_seconds() + c->time_limit_s, c->stop, r->reason, sizeof r->reason)) r->verdict = MG_UNDECIDED;
   }

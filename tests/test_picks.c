@@ -97,6 +97,36 @@ static void verdicts(void **state) {
   }
 }
 
+/* Inputs of many elements: no smaller pair speaks for them but one with fewer rows of a table.  In the first the block's
+   chunk says what it makes. */
+static void large(void **state) {
+  (void)state;
+  static const struct { mg_verdict verdict; const char *head, *a, *b, *says; } pair[] = {
+      {MG_UNDECIDED, "input X : f16[4200, 1024]\ninput Z : f16[4, 32]\n",
+       "T = argmax(X, dim=1)\nA = reshape(Z, [4, 4, 8])\nO = reshape(concat(A, neg(A), dim=2), [4, 64])\noutput T, O",
+       "T = argmax(scale(X, 2), dim=1)\nO = kernel grid=(x=4) threads=64 {\n  z = load Z {x->1}\n"
+       "  store concat(z, neg(z), dim=1) {x->1}\n}\noutput T, O", "none that the first has"},
+      {MG_UNDECIDED, "input X : f16[4200, 1024]\ninput Z : f16[4, 32]\n",
+       "T = argmax(X, dim=1)\nA = slice(Z, dim=1, from=0, n=16)\nB = slice(Z, dim=1, from=16, n=16)\n"
+       "O = concat(concat(A, neg(A), dim=1), concat(B, neg(B), dim=1), dim=1)\noutput T, O",
+       "T = argmax(scale(X, 2), dim=1)\nO = kernel grid=(x=2) threads=64 {\n  z = load Z {x->1}\n"
+       "  store concat(z, neg(z), dim=1) {x->1}\n}\noutput T, O", "none that the first has"},
+      {MG_NOT_EQUAL, "input X : f16[4200, 1024]\ninput Z : f16[4, 32]\n", "T = argmax(X, dim=1)\nO = exp(Z)\noutput T, O",
+       "T = argmax(X, dim=1)\nO = exp(scale(Z, 2))\noutput T, O", "float64"},
+      {MG_NOT_EQUAL, "input W : f16[200000, 4096]\ninput I : i32[6]\n", "O = gather(W, I)", "O = scale(gather(W, I), 2)", "float64"},
+      {MG_NOT_EQUAL, "input W : f16[200000, 4096]\ninput I : i32[6]\ninput J : i32[6]\n",
+       "O = add(gather(W, I), gather(W, J))", "O = scale(gather(W, I), 2)", "float64"},
+      {MG_EQUAL, "input W : f16[200000, 4096]\ninput I : i32[6]\n", "O = gather(W, I)", "O = scale(scale(gather(W, I), 2), 1/2)", "for all"},
+      {MG_UNDECIDED, "input W : f16[200000, 4096]\ninput I : i32[6]\n", "P = neg(gather(W, I))\nQ = slice(W, dim=0, from=1, n=1)\noutput P, Q",
+       "P = gather(W, I)\nQ = slice(W, dim=0, from=1, n=1)\noutput P, Q", "too large for float64 runs"}};
+  for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
+    mg_verify_report r;
+    compare(pair[k].head, pair[k].a, pair[k].b, &r);
+    if (r.verdict != pair[k].verdict || !strstr(r.reason, pair[k].says))
+      fail_msg("%s: %s, not %s: %s\n%s\n%s", mg_verdict_name(r.verdict), r.reason, mg_verdict_name(pair[k].verdict), pair[k].says, pair[k].a, pair[k].b);
+  }
+}
+
 /* The evaluator refuses an index beyond the rows. */
 static void bounds(void **state) {
   (void)state;
@@ -308,7 +338,7 @@ static void numerics(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(bounds),  cmocka_unit_test(rests),   cmocka_unit_test(searches),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(large), cmocka_unit_test(bounds),  cmocka_unit_test(rests),   cmocka_unit_test(searches),
                                      cmocka_unit_test(symbols),  cmocka_unit_test(emitted), cmocka_unit_test(numerics)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
