@@ -4177,10 +4177,22 @@ template<class T, int ALIGN> struct mg_global {
 /* The causal mask (mirage.h, mg_filling) of a block, computed.  past: how far the last key that its first query may see
    is from its first key. */
 struct mg_causal_block {
-  int64_t past;
-  MG_DEV explicit mg_causal_block(int64_t last) : past(last) {}
-  MG_DEV mg_num at(int64_t r, int64_t c) const { return c - r <= past ? mg_zero() : mg_const(MG_MASKED, 1); }
+  int past; /* of a block's own rows and columns, which an int holds, what is further is as far */
+  MG_DEV explicit mg_causal_block(int64_t last)
+      : past((int)(last > INT32_MAX ? INT32_MAX : last < -INT32_MAX ? -INT32_MAX : last)) {}
+  MG_DEV mg_num at(int r, int c) const { return c - r <= past ? mg_zero() : mg_const(MG_MASKED, 1); }
 };
+
+/* Of `count` steps of `chunk` keys each, those that have a key which a block sees whose last query sees key `last`
+   (mirage_plan.h, >>seen).  Over field elements none is masked. */
+MG_DEV int mg_causal_steps(int count, int64_t chunk, int64_t last) {
+#ifdef MG_EMULATE_FIELD
+  return (void)chunk, (void)last, count;
+#else
+  const int64_t steps = last / chunk + 1;
+  return steps < count ? (int)steps : count;
+#endif
+}
 
 /* Fills OUTER x INNER elements of a tile (its memory order) from global memory: outer x inner of them are valid, the
    rest becomes zero.  VEC: by cp.async in 16-byte pieces, which needs inner_stride 1 and 16-byte aligned rows; the
@@ -12529,6 +12541,7 @@ typedef struct mgi_cu_kernel {
   char name[160];
   int number;                /* of the graph-defined kernel; -1: made here for a library operator */
   char count[MG_MAX_AXES + 1][400]; /* text of every axis's extent */
+  char seen[2000];                  /* the line that says how many steps of a loop see a key; "": there is none */
   mgi_cu_val_info *v;           /* by tensor */
   mgi_cu_str decl, body;
   char pad[64];              /* indentation of the body */
@@ -12909,6 +12922,21 @@ MGI_FN void mgi_cu_made_text(const mgi_cu_kernel *K, const mg_op_node *o, char *
   const char *row = offset[0], *column = offset[1];
   snprintf(out, n, "mg_causal_block(%s%s%s%s%s%s%s%s)", past, *row ? " + " : "", row, unit[0], *column ? " - (" : "",
            column, *column ? ")" : "", unit[1]);
+}
+/* Where a causal mask ends a loop (mg_flat_seen): the text of its steps.  Blocks that copy for one another take as many as each other. */
+MGI_FN void mgi_cu_seen_analyse(mgi_cu_kernel *K) {
+  const int mask = K->number >= 0 && K->share <= 1 ? mg_flat_seen(&K->flat) : 0;
+  if (!mask) return;
+  const mg_op_node *o = &K->b->ops[mask];
+  const uint32_t t = mgi_cu_above(K, o->in[0]), loop = o->scope;
+  char past[420], row[800], count[400];
+  mgi_cu_past_text(K->em, t, past, sizeof past);
+  const int64_t rows = mgi_cu_chunk(K, &o->map, t, 0, MG_MAX_AXES, row, sizeof row, NULL, NULL);
+  const int64_t keys = mgi_cu_chunk(K, &o->map, t, 1, MG_MAX_AXES, count, sizeof count, NULL, NULL);
+  snprintf(count, sizeof count, "%s", K->count[loop]);
+  snprintf(K->seen, sizeof K->seen, "  // keys that no query of the block sees add nothing\n  const int seen_%s = mg_causal_steps(%s, %lld, %s%s%s + %lld);\n",
+           K->b->axes[loop].name, count, (long long)keys, past, *row ? " + " : "", row, (long long)rows - 1);
+  snprintf(K->count[loop], sizeof K->count[loop], "seen_%.100s", K->b->axes[loop].name);
 }
 /* The valid rows (which 0) or columns (1) of tensor t. */
 MGI_FN mgi_cu_size mgi_cu_valid(const mgi_cu_kernel *K, uint32_t t, int which) {
@@ -15753,6 +15781,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   mgi_cu_own_analyse(K);
   mgi_cu_copies_analyse(K);
   mgi_cu_share_analyse(K);
+  mgi_cu_seen_analyse(K);
   mgi_cu_strip_analyse(K);
   mgi_cu_halves_analyse(K);
 }
@@ -16512,9 +16541,10 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
     snprintf(at, sizeof at, "b_%.70s", b->axes[a].name);
     if (b->axes[a].extent == 1 && !all_axes) continue;
     if (mgi_cu_mentions(mgi_cu_str_text(&K->decl), at) || mgi_cu_mentions(mgi_cu_str_text(&K->body), at) ||
-        (alone && mgi_cu_mentions(K->group, at)))
+        (alone && mgi_cu_mentions(K->group, at)) || mgi_cu_mentions(K->seen, at))
       mgi_cu_str_put(s, "  const int %s = mg_bid(%u);\n", at, (unsigned)a - 1);
   }
+  mgi_cu_str_put(s, "%s", K->seen);
   if (alone)
     mgi_cu_str_put(s, "  enum { MERGE = %lld }; // bytes of a block's parts\n  unsigned char *const parts = p_parts + (int64_t)(%s) * (%s) * MERGE;\n  uint32_t *const ticket = p_tickets + (%s);\n", (long long)K->merge_bytes,
                 K->group, K->group_size, K->group);

@@ -323,6 +323,7 @@ typedef struct mg_flat {
   int64_t group;                /* blocks that share a result: of these grid axes, as bits, which have more than one block */
   uint32_t merged;
   uint32_t nests;               /* bit a: loop a stands in another one, or has one in it */
+  int64_t queries, keys;        /* of the causal mask that it reads; 0: it reads none */
   int sent;                     /* 1: its exponentials leave it under a maximum, which another kernel takes out */
 } mg_flat;
 
@@ -364,6 +365,10 @@ void mg_flat_read_once(mg_flat *k);                   /* of several loads of one
 int64_t mg_flat_elements(const mg_flat_op *o);
 void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch); /* m x c times c x n */
 int mg_flat_has_product(const mg_flat *k, int i);     /* 1 if value i is made of a product's result */
+/* The load of a causal mask, as a place from 1, whose loop ends behind the last key that a query of the block sees: what
+   the steps after it would add is 0.  0: there is none (>>seen). */
+int mg_flat_seen(const mg_flat *k);
+double mg_flat_seen_share(const mg_flat *k); /* of all steps of that loop, those that a block has on average; else 1 */
 void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c); /* reads the plan's warps */
 /* The accumulator, a place from 1, into which product, SUM or MAX i is joined where it is made: nothing else reads i,
    and it joins i over its loops as i joins itself.  0: there is none. */
@@ -1536,6 +1541,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       m->down = (int8_t)mg_runs_down(lies, mgi_rows_in(m));
       m->chunk = (int8_t)(o->scope && o->map.to[o->scope] >= 0 ? 1 + o->map.to[o->scope] : 0);
       m->made = (int8_t)(u->fill != MG_FILL_NONE);
+      if (m->made) k->queries = u->shape.dim[0], k->keys = u->shape.dim[1];
       m->unique = m->made ? 0 : mg_shape_elements(&u->shape) * m->esize;
       m->in[0] = (int16_t)o->in[0].id;
     } else {
@@ -1563,6 +1569,66 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
   }
   mg_flat_read_once(k);
   return 1;
+}
+
+/* -------------------------------------------------------------------------------------------------- >>seen
+   A block of causal attention goes over keys, chunk by chunk, in a loop, and none of its queries sees the last of them.
+   Where all that such a step adds is 0, the loop ends before it.
+     Lemma (of loop bounds, by integers alone).  Query r sees key c where c <= r + keys - queries.  A block whose last query
+     is r sees nothing of a chunk that begins at c > r + keys - queries, nor of the chunks behind it.  So of `count` chunks
+     of n keys it has to take the first min(count, floor((r + keys - queries) / n) + 1) alone.
+   What a step adds is 0 by these: a masked score is s - 32768 (MG_MASKED), a score that is seen being there in the first
+   chunk for every query (keys >= queries); exp of it, under its row's maximum, is 0 in f32 unless it exceeds all that is seen
+   by 2^15 - 104; products, quotients and sums of 0 are 0.  Beyond that the kernel does what a mask of -infinity would.
+   Over field elements nothing is masked, and no step is left out (mg_causal_steps). */
+
+typedef enum mgi_seen_kind { MGI_SEEN_ANY, MGI_SEEN_MASKED, MGI_SEEN_ZERO } mgi_seen_kind;
+/* What value i is in a step that is masked as a whole. */
+MGI_FN int mgi_seen_kind_of(const mg_flat *k, int i, const uint8_t *kind) {
+  const mg_flat_op *o = &k->op[i];
+  const int a = o->n_in > 0 ? kind[o->in[0]] : MGI_SEEN_ANY, b = o->n_in > 1 ? kind[o->in[1]] : MGI_SEEN_ANY;
+  switch (o->code) {
+    case MG_OP_ADD: return a == b ? a : a == MGI_SEEN_MASKED || b == MGI_SEEN_MASKED ? MGI_SEEN_MASKED : MGI_SEEN_ANY;
+    case MG_OP_SUB: return a == MGI_SEEN_MASKED && b == MGI_SEEN_ANY ? MGI_SEEN_MASKED : MGI_SEEN_ANY;
+    case MG_OP_EXP: return a == MGI_SEEN_MASKED ? MGI_SEEN_ZERO : MGI_SEEN_ANY;
+    case MG_OP_MUL: case MG_OP_MATMUL:
+      return !o->joined && (a == MGI_SEEN_ZERO || b == MGI_SEEN_ZERO) ? MGI_SEEN_ZERO : MGI_SEEN_ANY;
+    case MG_OP_DIV: case MG_OP_SCALE: case MG_OP_SUM: return a == MGI_SEEN_ZERO ? MGI_SEEN_ZERO : MGI_SEEN_ANY;
+    default: return o->stays || o->turns ? a : MGI_SEEN_ANY;
+  }
+}
+int mg_flat_seen(const mg_flat *k) {
+  uint8_t kind[MG_FLAT_OPS] = {MGI_SEEN_ANY};
+  int mask = -1, sums = 0;
+  if (!k->keys || k->merged) return 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_LOAD || !o->made) continue;
+    if (mask >= 0) return 0;
+    mask = i;
+  }
+  if (mask < 0) return 0;
+  const mg_flat_op *m = &k->op[mask];
+  if (!m->inloop || m->loop != m->outer || k->nests >> m->loop & 1 || m->rank != 2 || m->chunk != 2) return 0;
+  if ((double)m->d[1] * m->trips < (double)k->keys) return 0; /* the grid cuts the keys too */
+  kind[mask] = MGI_SEEN_MASKED;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    const int from = o->n_in > 0 && o->code != MG_OP_LOAD ? o->in[0] : -1;
+    if (o->code == MG_OP_ACCUM && k->op[from].inloop && k->op[from].loop == m->loop) {
+      if (!o->sums || kind[from] != MGI_SEEN_ZERO) return 0;
+      sums++;
+    } else if (o->code == MG_OP_STORE && o->inloop) return 0;
+    else if (o->code != MG_OP_LOAD && o->inloop && o->loop == m->loop) kind[i] = (uint8_t)mgi_seen_kind_of(k, i, kind);
+  }
+  return sums ? mask + 1 : 0;
+}
+double mg_flat_seen_share(const mg_flat *k) {
+  const int mask = mg_flat_seen(k);
+  if (!mask) return 1;
+  const mg_flat_op *m = &k->op[mask - 1];
+  const double last = (double)(k->keys - k->queries) + (double)(k->queries + m->d[0]) / 2; /* keys that a block's last query sees */
+  return fmin(1, (last / (double)m->d[1] + 0.5) / m->trips);
 }
 
 /* -------------------------------------------------------------------------------------------------- >>key-rows */
