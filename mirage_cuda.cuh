@@ -12556,7 +12556,8 @@ typedef struct mgi_cu_kernel {
   int share;                 /* blocks of a cluster that copy for one another (the plan's share); 1: none do */
   uint32_t share_axis;       /* neighbours along this axis */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
-  uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
+  uint32_t strip;            /* a load whose elements, and those of its like, are in registers (mg_flat_strip); or 0 */
+  uint8_t beside[MG_FLAT_OPS]; /* then: which values are kept beside them (mg_flat_kept) */
   mgi_cu_entry *order;       /* what is written, in which order: n_ops + MG_MAX_AXES + MGI_CU_WANTS entries at most */
   int n_order, merge_at;     /* merge_at: from this entry on all stands behind the merge */
   uint32_t writing;          /* the operator that is being written */
@@ -12801,16 +12802,8 @@ MGI_FN void mgi_cu_cut(mgi_cu_size *valid, const char *at, int64_t part) {
 /* 1 if parts of dimension d of kernel-level tensor `t`, as axes up to `last` cut it, may be shorter than others, or be none. */
 MGI_FN int mgi_cu_uneven(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, int d, uint32_t last) {
   const int symbol = mgi_cu_is_symbol(K->em, t, d);
-  int64_t chunk = K->em->g->tensors[t].shape.dim[d];
-  int uneven = 0;
   if (K->number < 0 && d < K->em->g->tensors[t].shape.rank - 2) return 0; /* mgi_cu_axis_cuts: a block has one of its elements */
-  for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
-    if (m->to[a] != d) continue;
-    const int64_t whole = chunk;
-    chunk = mg_ceil_div(chunk, K->b->axes[a].extent);
-    uneven |= chunk * K->b->axes[a].extent != whole || (symbol && chunk != 1);
-  }
-  return uneven || (symbol && chunk != 1);
+  return mg_uneven(K->b, m, K->em->g->tensors[t].shape.dim[d], d, last, symbol);
 }
 /* Whether dimension d of a product's operand, or result, is a leading one of more than one element. */
 MGI_FN int mgi_cu_leads(const mg_shape *x, int d) { return d < x->rank - 2 && x->dim[d] != 1; }
@@ -13493,7 +13486,7 @@ MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t);
 MGI_FN int mgi_cu_rule_KEPT(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
-  return K->strip && v->home == MGI_CU_AT_INLINE && !v->copy && mg_flat_kept(&K->flat, K->threads, mgi_cu_place(K, t));
+  return v->home == MGI_CU_AT_INLINE && !v->copy && K->beside[mgi_cu_place(K, t)];
 }
 static int (*const mgi_cu_rules[])(const mgi_cu_kernel *K, uint32_t t) = {
 #define MGI_W(P, id, word, what) P##id,
@@ -13502,7 +13495,7 @@ static int (*const mgi_cu_rules[])(const mgi_cu_kernel *K, uint32_t t) = {
 };
 /* What the rule says of t, 0 where the plan has t live otherwise. */
 MGI_FN int mgi_cu_may_live(const mgi_cu_kernel *K, uint32_t t, int rule) {
-  return mg_plan_lets(K->b, &K->b->tensors[t], rule) ? mgi_cu_rules[rule](K, t) : 0;
+  return mg_flat_lets(&K->flat.op[mgi_cu_place(K, t)], rule) ? mgi_cu_rules[rule](K, t) : 0;
 }
 MGI_FN int mgi_cu_lives(mgi_cu_kernel *K, uint32_t t, int rule) {
   const int may = mgi_cu_may_live(K, t, rule);
@@ -14081,6 +14074,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   mg_sends_in(g, b, &K->em->machine, K->number < 0 ? NULL : sends, &K->flat, &K->chains, &x);
   if (!x.takes) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", g->tensors[sends->of[x.sender].as].name);
   K->sender = x.sender;
+  K->flat.receives = x.sender != 0;
   K->shift = mgi_cu_at_place(K, x.maxima.of);
   memset(K->undo, 0, b->n_ops);
   for (uint32_t k = 1; k < b->n_ops; k++) {
@@ -14365,7 +14359,7 @@ MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   if (!K->strip && (v->rows == 1) == (v->cols == 1)) return 0;
   if (K->strip ? mgi_cu_finds(K, t, mgi_cu_look_no_part, 0) : mgi_cu_has_acc(K, t)) return 0;
   mgi_cu_placed(K, placed);
-  return mg_flat_vector(&K->flat, K->threads, mgi_cu_place(K, t), placed);
+  return mg_flat_vector(&K->flat, K->threads, mgi_cu_place(K, K->strip) + 1, mgi_cu_place(K, t), placed);
 }
 /* The vector of that kind that is all that x, a sum or maximum, is read for, so that it is stored in x's place; or 0. */
 MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
@@ -15533,46 +15527,6 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   }
 }
 
-/* ---- strips
-   A kernel that only reads whole rows, joins them to one value a row, and writes whole rows keeps what it reads in
-   registers: every thread loads 16 bytes at a time and stores what it loaded, and only the parts of its sums go through
-   shared memory.  It needs: no loops, products, moves or merges; tensors of one shape and size of elements, beside
-   vectors; rows of whole 16-byte pieces, as many as whole passes of the block's threads take; registers for them. */
-MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
-  const mg_graph *b = K->b;
-  uint32_t first = 0;
-  int64_t bytes = 0;
-  int joins = 0;
-  if (K->merged || K->sender) return;
-  for (uint32_t k = 1; k < b->n_ops; k++) {
-    const mg_op_node *o = &b->ops[k];
-    const mg_tensor_info *i = &b->tensors[(o->code == MG_OP_STORE ? o->in[0] : o->out[0]).id];
-    const mgi_cu_val_info *v = &K->v[(o->code == MG_OP_STORE ? o->in[0] : o->out[0]).id];
-    if (o->scope) return;
-    if (o->code == MG_OP_STORE) continue;
-    if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) {
-      const mgi_cu_val_info *x = &K->v[o->in[0].id];
-      if (mgi_cu_reduced(K, o) != 1 || !first || x->rows != K->v[first].rows || x->cols != K->v[first].cols) return;
-      joins++;
-    } else if (mgi_cu_made(K, o)) return;
-    else if (o->code == MG_OP_LOAD) {
-      const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, o->in[0])];
-      const int esize = mg_dtype_bytes(i->dtype), run = 16 / esize, rank = up->shape.rank, per_row = v->cols / run, c = rank - 1;
-      if (v->cols == 1 || (v->rows == 1 && first && K->v[first].rows != 1)) continue; /* a vector */
-      if (rank < 1 || v->cols % run || up->shape.dim[c] % run || mgi_cu_is_ragged(K, o->out[0].id, 0) || mgi_cu_is_ragged(K, o->out[0].id, 1)) return;
-      if (!mgi_cu_stride_is_one(K->em, mgi_cu_above(K, o->in[0]), c)) return;
-      if (per_row >= K->threads ? per_row % K->threads : K->threads % per_row || per_row & (per_row - 1) || v->rows % (K->threads / per_row)) return;
-      if (K->threads & (K->threads - 1)) return;
-      if (first && (K->v[first].rows != v->rows || K->v[first].cols != v->cols || mg_dtype_bytes(b->tensors[first].dtype) != esize)) return;
-      if (!first) first = o->out[0].id;
-      bytes += (int64_t)v->rows * v->cols * esize;
-    } else if (!mgi_cu_pointwise(K, o)) return;
-  }
-  if (first && joins && bytes <= (int64_t)64 * 4 * K->threads) K->strip = first; /* 64 registers a thread */
-  for (uint32_t t = 1; t < b->n_tensors && K->strip; t++) /* all or none */
-    if (mgi_cu_rule_STRIP(K, t) && !mgi_cu_may_live(K, t, MG_AT_STRIP)) K->strip = 0;
-}
-
 /* Only rows and columns of what is loaded or stored are masked at an edge: 0 if another dimension has parts beyond it. */
 MGI_FN int mgi_cu_batches_whole(mgi_cu_kernel *K, const mg_op_node *o) {
   const int load = o->code == MG_OP_LOAD;
@@ -15753,7 +15707,9 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   mgi_cu_own_analyse(K);
   mgi_cu_copies_analyse(K);
   mgi_cu_share_analyse(K);
-  mgi_cu_strip_analyse(K);
+  const int strip = mg_flat_strip(&K->flat, K->threads);
+  K->strip = mgi_cu_at_place(K, strip);
+  mg_flat_kept(&K->flat, K->threads, strip, K->beside);
   mgi_cu_halves_analyse(K);
 }
 

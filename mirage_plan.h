@@ -57,8 +57,9 @@
      that does not fit the machine costs 1e9 microseconds and more; MG_NO_TIME says that memory is out.
 
    MEMORY
-     mg_predict_us, mg_kernel_facts_of, mg_sends_of, mg_machine_read and mg_memory_plan allocate while they run; an mg_memory keeps its
-     steps until mg_memory_free.  Nothing else allocates.  The table's rows are constant and live as long as the program.
+     mg_predict_us, mg_kernel_facts_of, mg_sends_of, mg_machine_read, mg_memory_plan and, of a program with symbols,
+     mg_flat_of allocate while they run; an mg_memory keeps its steps until mg_memory_free.  Nothing else allocates.  The
+     table's rows are constant and live as long as the program.
 
    THREADS
      No mutable globals: every function may be called from any thread.
@@ -300,6 +301,8 @@ typedef struct mg_flat_op {
   int8_t weighted;              /* of a load: of parts under maxima of their own; who knows other kernels says so */
   int8_t made;                  /* of a load: of what is computed where it is read (mg_filling): no bytes, no tile */
   int8_t down;                  /* of a load: its columns run along memory, not its rows */
+  int8_t runs;                  /* of a load: neighbours in a row are neighbours in memory */
+  int8_t ragged;                /* of a load: some blocks, or steps, have fewer of it than others */
   int8_t turns;                 /* it exchanges its operand's rows and columns, and does nothing else */
   int8_t stays;                 /* a move whose rows and columns are its operand's: it changes nothing but where they stand */
   int8_t along;                 /* SUM, MAX: the dimension that they join */
@@ -309,7 +312,7 @@ typedef struct mg_flat_op {
   int8_t narrow;                /* the tensor cores multiply its type, of 16 bits; esize counts what lies in memory, of two numbers or wide ones too */
   int8_t half;                  /* its type is f16 */
   int8_t sums, maxima;          /* ACCUM: it leaves loops, and all of them by sums; by maxima */
-  int8_t apart;                 /* NAME.at=.. keeps it from the fragments of a product */
+  int8_t at;                    /* 1 + the MG_AT_.. that NAME.at says; 0: it says nothing */
   int16_t in[4];                /* operands, as places in `op`; of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];       /* extents in one block, in one step */
   int64_t unique;               /* load, store: bytes of the whole tensor; 0 if another load has them */
@@ -324,6 +327,7 @@ typedef struct mg_flat {
   uint32_t merged;
   uint32_t nests;               /* bit a: loop a stands in another one, or has one in it */
   int sent;                     /* 1: its exponentials leave it under a maximum, which another kernel takes out */
+  int receives;                 /* 1: it reads what another kernel sent so */
 } mg_flat;
 
 typedef struct mg_kernel_plan {
@@ -470,8 +474,12 @@ void mg_flat_late(const mg_flat *k, uint8_t late[MG_FLAT_OPS]);
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols);
 /* 1 if a load outside of loops is read once, twice without a loop, and stored, but not across its rows. */
 int mg_flat_direct(const mg_flat *k, int load);
-/* The first load of whole rows that so many threads hold in registers, 16 bytes at a time, while they join them and store rows: in a
-   kernel without loops, products, moves and merges, of tensors of one shape beside vectors; -1: it is no such kernel. */
+/* 1 if no NAME.at keeps the value from living so: an MG_AT_... */
+int mg_flat_lets(const mg_flat_op *o, int at);
+/* The first load, a place from 1, of whole rows that so many threads hold in registers, 16 bytes at a time, while they join them to one
+   value a row and store rows; only parts of what they join go through shared memory.  Of a kernel without loops, products, moves and
+   merges, of tensors of one shape beside vectors: rows of whole 16-byte pieces, as many as whole passes of the threads take, that
+   no block has fewer of.  0: it is no such kernel. */
 int mg_flat_strip(const mg_flat *k, int threads);
 /* 1 if value i, computed from loads outside of loops, is better computed once than wherever a product takes it as an operand:
    before the loop of the product, or by one warp instead of several. */
@@ -487,6 +495,10 @@ int64_t mg_round_up(int64_t x, int64_t multiple);
 /* The dimension that a block's value of these extents has its rows in: the last but one; or, where that has one element, the one
    before it that has more, if there is one such.  The columns are in the last. */
 int mg_rows_in(int rank, const int64_t *dim);
+/* 1 if parts of dimension d, of that extent, as axes of block graph b up to `last` cut it, may be shorter than others, or be none;
+   symbol: the extent comes with the launch. */
+int mg_uneven(const mg_graph *b, const mg_map *m, int64_t extent, int d, uint32_t last, int symbol);
+int mg_innermost(const mg_tensor_info *t);            /* of its dimensions of several elements the one whose neighbours are neighbours in memory */
 int mg_runs_down(const mg_tensor_info *t, int rows);  /* 1 if t's columns, not its rows, which are in dimension `rows`, are contiguous in memory */
 /* What move o makes of rows and columns, if its operand and its result have nothing else: what they were, or exchanged. */
 enum { MG_MOVES_MORE, MG_MOVES_NOTHING, MG_MOVES_TURNS };
@@ -498,12 +510,12 @@ int mg_flat_only_reader(const mg_flat *k, int i);     /* the one that reads valu
    1 if value i is computed, element by element, by a dear operator or of a dear value, or so of value x alone in x's loop.
    Of a dear vector i that many elements of something larger take, so that it is made once: 1, or 2 as the inverse by which
    all of them multiply.
-   Where a kernel's rows stay in registers (mg_flat_strip) a dear value as large as these is kept beside them where several steps take
-   it, if the registers suffice. */
+   Where a kernel's rows stay in registers (strip, as mg_flat_strip says) a dear value as large as these is kept beside them where
+   several steps take it, if the registers suffice: kept[i] of value i. */
 int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed);
 int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed);
-int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed);
-int mg_flat_kept(const mg_flat *k, int threads, int i);
+int mg_flat_vector(const mg_flat *k, int threads, int strip, int i, const uint8_t *placed);
+void mg_flat_kept(const mg_flat *k, int threads, int strip, uint8_t kept[MG_FLAT_OPS]);
 /* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose plan
    has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
 int mg_wide(const mg_graph *g, mg_tensor t);
@@ -622,7 +634,6 @@ enum { MG_STAGES = 3, MG_STAGES_MOST = 8 }; /* of a ring, where the plan says no
 /* What block's plan says: the number, or the place of the word; -1 if it says nothing that the row has.  `name`: of a value,
    where the key is one of values; else NULL. */
 int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name);
-int mg_plan_lets(const mg_graph *block, const mg_tensor_info *t, int at); /* 1 if no NAME.at keeps t from living so: an MG_AT_.. */
 /* Writes it into the plan, as the row prints it.  0: the key with that name is longer than a key may be. */
 int mg_plan_say(mg_graph *block, mg_plan_key key, const char *name, int value);
 /* The key, for a value NAME.key, and the text of one of its values: MG_PLAN_TEXT bytes each; 0 as mg_plan_say. */
@@ -1405,6 +1416,7 @@ int64_t mg_flat_elements(const mg_flat_op *o) {
   for (int d = 0; d < o->rank; d++) n *= o->d[d];
   return n;
 }
+int mg_flat_lets(const mg_flat_op *o, int at) { return !o->at || o->at == 1 + at; }
 int mg_flat_brings(const mg_flat_op *o) { return o->code == MG_OP_LOAD && !o->made; }
 /* Of the loads of one tensor, all with its bytes in `unique`, one keeps them: one in a loop, then the largest, then the one
    with the shortest runs, so that the order of independent operators does not matter. */
@@ -1457,6 +1469,22 @@ int mg_moves_how(const mg_op_node *o, const mg_shape *from, const mg_shape *to) 
   if ((m == 1 || m_from == from->rank - 1) && (n == 1 || n_from == of)) return MG_MOVES_TURNS;
   return MG_MOVES_MORE;
 }
+int mg_uneven(const mg_graph *b, const mg_map *m, int64_t extent, int d, uint32_t last, int symbol) {
+  int64_t chunk = extent;
+  int uneven = 0;
+  for (uint32_t a = 1; a < b->n_axes && a <= last; a++) {
+    if (m->to[a] != d) continue;
+    const int64_t whole = chunk;
+    chunk = mg_ceil_div(chunk, b->axes[a].extent);
+    uneven |= chunk * b->axes[a].extent != whole || (symbol && chunk != 1);
+  }
+  return uneven || (symbol && chunk != 1);
+}
+int mg_innermost(const mg_tensor_info *t) {
+  int last = t->shape.rank - 1; /* in memory, the outermost first; what a kernel makes lies row by row */
+  while (last > 0 && t->shape.dim[t->op ? last : t->order[last]] == 1) last--;
+  return t->op || last < 0 ? last : t->order[last];
+}
 int mg_runs_down(const mg_tensor_info *t, int rows) {
   const int rank = t->shape.rank, cols = rank - 1;
   int at_rows = 0, at_cols = 0;
@@ -1504,13 +1532,15 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       if (b->ops[i].map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1) k->merged |= 1u << a;
   for (uint32_t a = 1; a <= 3; a++)
     if (k->merged >> a & 1) k->group *= b->axes[a].extent;
-  if (b->n_tensors > 1024) return 0;
+  if (b->n_tensors > 1024 || b->n_ops > MG_FLAT_OPS + 1) return 0;
   memset(of, -1, sizeof of);
+  const int symbols = b->up && b->up->n_symbols;
+  uint8_t *symbol = NULL; /* without memory each extent may be one */
+  if (symbols) (void)mg_symbols_of(b->up, &symbol, NULL);
   const mg_op_node *owner = b->up && b->up_op ? &b->up->ops[b->up_op] : NULL; /* none yet while it is under construction */
   int stores = 0;
   for (uint32_t i = 1; i < b->n_ops; i++) {
     const mg_op_node *o = &b->ops[i];
-    if (k->n == MG_FLAT_OPS) return 0;
     mg_flat_op *m = &k->op[k->n];
     const mg_tensor_info *t = mg_tensor_of(b, o->code == MG_OP_STORE ? o->in[0] : o->out[0]);
     m->code = (int16_t)o->code, m->rank = (int8_t)t->shape.rank, m->trips = 1;
@@ -1519,7 +1549,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     m->esize = (int8_t)mg_dtype_bytes(t->dtype);
     m->narrow = mg_tensor_shape(t->dtype) != NULL;
     m->half = t->dtype == MG_F16;
-    m->apart = (int8_t)!mg_plan_lets(b, t, MG_AT_SETTLE);
+    m->at = (int8_t)(t->name && *t->name && o->code != MG_OP_STORE ? 1 + mg_plan_says(b, MG_PLAN_AT, t->name) : 0);
     if (mg_op_moves(o->code)) {
       const int how = mg_moves_how(o, &mg_tensor_of(b, o->in[0])->shape, &t->shape);
       m->turns = how == MG_MOVES_TURNS, m->stays = how == MG_MOVES_NOTHING;
@@ -1534,6 +1564,11 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || m->split)) m->esize = 4;
       m->inner = (int8_t)(u->shape.rank ? lies->order[u->shape.rank - 1] : 0);
       m->down = (int8_t)mg_runs_down(lies, mgi_rows_in(m));
+      m->runs = (int8_t)(mg_innermost(lies) == u->shape.rank - 1);
+      for (int d = 0; d < u->shape.rank; d++) {
+        const int open = symbols && (!symbol || symbol[o->in[0].id * MG_MAX_RANK + (uint32_t)d]);
+        m->ragged |= (int8_t)mg_uneven(b, &o->map, u->shape.dim[d], d, MG_MAX_AXES, open);
+      }
       m->chunk = (int8_t)(o->scope && o->map.to[o->scope] >= 0 ? 1 + o->map.to[o->scope] : 0);
       m->made = (int8_t)(u->fill != MG_FILL_NONE);
       m->unique = m->made ? 0 : mg_shape_elements(&u->shape) * m->esize;
@@ -1561,6 +1596,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
     k->n++;
   }
+  free(symbol);
   mg_flat_read_once(k);
   return 1;
 }
@@ -1616,10 +1652,6 @@ int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name) {
     if (!strcmp(name ? at + n + 1 : at, r->key)) return mgi_plan_value(r, block->plan[k].value);
   }
   return -1;
-}
-int mg_plan_lets(const mg_graph *block, const mg_tensor_info *t, int at) {
-  const int said = t->name && *t->name ? mg_plan_says(block, MG_PLAN_AT, t->name) : -1;
-  return said < 0 || said == at;
 }
 /* How tensor t of kernel-level g, of 16 bits and no output, is stored by a kernel's plan: an MG_STORE_..; -1: as it is. */
 MGI_FN int mgi_stored_how(const mg_graph *g, mg_tensor t) {
@@ -1679,9 +1711,7 @@ int mg_slice_may_be_address(const mg_graph *g, uint32_t op) {
   const mg_tensor_info *lies = mg_tensor_of(g, from), *to = mg_tensor_of(g, o->out[0]);
   const int how = mgi_stored_how(g, from), run = 16 / mg_dtype_bytes(to->dtype);
   if (lies->dtype != to->dtype || lies->fill || how == MG_STORE_F32 || how == MG_STORE_SPLIT) return 0;
-  int last = lies->shape.rank - 1; /* in memory, the outermost first */
-  while (last > 0 && lies->shape.dim[lies->order[last]] == 1) last--;
-  const int inner = lies->order[last];
+  const int inner = mg_innermost(lies);
   return lies->shape.dim[inner] % run == 0 && (o->attr.dim != inner || o->attr.from % run == 0);
 }
 int mg_slice_is_address(const mg_graph *g, uint32_t op) {
@@ -1930,7 +1960,7 @@ MGI_FN int mgi_settles(const mg_flat *k, const mg_kernel_plan *p, const mg_chain
   int64_t total = registers * mgi_cols_of(v) / (8 * p->warps_n);
   int products = 0, others = 0, beside = 0;
   *lends = 0;
-  if (!v->narrow || v->apart || mg_round_up(mgi_cols_of(v), 8 * p->warps_n) % (16 * p->warps_n)) return -1;
+  if (!v->narrow || !mg_flat_lets(v, MG_AT_SETTLE) || mg_round_up(mgi_cols_of(v), 8 * p->warps_n) % (16 * p->warps_n)) return -1;
   for (int q = t + 1; q < k->n; q++) {
     const mg_flat_op *o = &k->op[q];
     for (int j = 0; j < mgi_reads(o); j++) {
@@ -2381,10 +2411,9 @@ int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed) {
   mgi_sought s = { placed, x };
   return !mg_flat_finds(k, i, mgi_look_other, &s);
 }
-int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed) {
+int mg_flat_vector(const mg_flat *k, int threads, int strip, int i, const uint8_t *placed) {
   const mg_flat_op *v = &k->op[i];
   int larger = 0, divides = 1;
-  const int strip = mg_flat_strip(k, threads);
   if (!mg_flat_dear(k, i, placed)) return 0;
   for (int q = i + 1; q < k->n; q++)
     for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
@@ -2392,7 +2421,7 @@ int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed) 
       if (o->in[j] != i) continue;
       const int many = mgi_elementwise(o) && mgi_rows_of(o) * mgi_cols_of(o) >= 8 * (int64_t)threads;
       if (!many || (mgi_rows_of(o) <= mgi_rows_of(v) && mgi_cols_of(o) <= mgi_cols_of(v))) return 0;
-      if (strip >= 0 && !mgi_same_matrix(o, &k->op[strip])) return 0; /* it is found by the strip's elements */
+      if (strip && !mgi_same_matrix(o, &k->op[strip - 1])) return 0; /* it is found by the strip's elements */
       larger = 1;
       divides &= o->code == MG_OP_DIV && j == 1 && o->in[0] != i;
     }
@@ -2848,51 +2877,50 @@ MGI_FN int mgi_in_passes(int64_t rows, int64_t pieces, int threads) {
   return threads % pieces == 0 && (pieces & (pieces - 1)) == 0 && rows % (threads / pieces) == 0;
 }
 int mg_flat_strip(const mg_flat *k, int threads) {
-  int first = -1, joins = 0;
+  int first = 0, joins = 0;
   int64_t bytes = 0;
-  if (threads & (threads - 1)) return -1;
+  if (threads & (threads - 1) || k->receives) return 0;
   for (int i = 0; i < k->n; i++) {
-    const mg_flat_op *o = &k->op[i], *f = first < 0 ? NULL : &k->op[first];
-    if (o->inloop) return -1;
+    const mg_flat_op *o = &k->op[i], *f = first ? &k->op[first - 1] : NULL;
+    if (o->inloop || o->made) return 0;
     if (o->code == MG_OP_STORE) continue;
     if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
       const mg_flat_op *x = &k->op[o->in[0]];
-      if (!f || o->along != x->rank - 1 || mgi_rows_of(x) != mgi_rows_of(f) || mgi_cols_of(x) != mgi_cols_of(f)) return -1;
+      if (!f || o->along != x->rank - 1 || !mgi_same_matrix(x, f)) return 0;
       joins++;
     } else if (o->code == MG_OP_LOAD) {
       const int64_t rows = mgi_rows_of(o), cols = mgi_cols_of(o);
       if (cols == 1 || (rows == 1 && f && mgi_rows_of(f) != 1)) continue; /* a vector */
-      if (o->made || o->down || cols * o->esize % 16) return -1;
-      if (!mgi_in_passes(rows, cols * o->esize / 16, threads)) return -1;
-      if (f && (mgi_rows_of(f) != rows || mgi_cols_of(f) != cols || f->esize != o->esize)) return -1;
-      if (!f) first = i;
+      if (!o->runs || o->ragged || cols * o->esize % 16 || !mg_flat_lets(o, MG_AT_STRIP)) return 0;
+      if (!mgi_in_passes(rows, cols * o->esize / 16, threads)) return 0;
+      if (f && (!mgi_same_matrix(o, f) || f->esize != o->esize)) return 0;
+      if (!f) first = i + 1;
       bytes += rows * cols * o->esize;
-    } else if (!mgi_elementwise(o)) return -1;
+    } else if (!mgi_elementwise(o)) return 0;
   }
-  return joins && bytes <= (int64_t)256 * threads ? first : -1; /* 64 registers a thread */
+  return joins && bytes <= (int64_t)256 * threads ? first : 0; /* 64 registers a thread */
 }
-int mg_flat_kept(const mg_flat *k, int threads, int i) {
+void mg_flat_kept(const mg_flat *k, int threads, int strip, uint8_t kept[MG_FLAT_OPS]) {
   enum { SITES = 64, ROOM = 192, ROOM_OF_MANY = 96, MANY = 512 }; /* ROOM: bytes of a thread's registers, where a block has at most MANY threads */
   uint64_t at[MG_FLAT_OPS] = { 0 }; /* the steps that take a value, as bits */
-  const int strip = mg_flat_strip(k, threads);
   const int64_t room = (int64_t)threads * (threads <= MANY ? ROOM : ROOM_OF_MANY);
   int64_t bytes = 0;
   int sites = 0;
-  if (strip < 0) return 0;
+  memset(kept, 0, MG_FLAT_OPS);
+  if (!strip) return;
+  const mg_flat_op *rows = &k->op[strip - 1];
   for (int q = 0; q < k->n; q++)
-    if (k->op[q].code == MG_OP_LOAD && mgi_same_matrix(&k->op[q], &k->op[strip])) bytes += mg_flat_elements(&k->op[q]) * k->op[q].esize;
-  for (int q = k->n - 1; q >= i; q--) {
+    if (k->op[q].code == MG_OP_LOAD && mgi_same_matrix(&k->op[q], rows)) bytes += mg_flat_elements(&k->op[q]) * k->op[q].esize;
+  for (int q = k->n - 1; q >= 0; q--) {
     const mg_flat_op *o = &k->op[q];
     const uint64_t own = (uint64_t)1 << sites % SITES;
-    const int alike = mgi_elementwise(o) && mgi_same_matrix(o, &k->op[strip]), shared = (at[q] & (at[q] - 1)) != 0;
-    const int kept = alike && shared && mg_op_cost(o->code) != MG_CLASS_PLAIN && bytes + 4 * mg_flat_elements(o) <= room;
-    if (q == i) return kept;
-    if (kept) bytes += 4 * mg_flat_elements(o);
-    const uint64_t by = alike && !kept ? at[q] : own;
+    const int alike = mgi_elementwise(o) && mgi_same_matrix(o, rows), shared = (at[q] & (at[q] - 1)) != 0;
+    kept[q] = alike && shared && mg_op_cost(o->code) != MG_CLASS_PLAIN && mg_flat_lets(o, MG_AT_KEPT) && bytes + 4 * mg_flat_elements(o) <= room;
+    if (kept[q]) bytes += 4 * mg_flat_elements(o);
+    const uint64_t by = alike && !kept[q] ? at[q] : own;
     sites += by == own;
     for (int j = 0; j < mgi_reads(o); j++) at[o->in[j]] |= by;
   }
-  return 0;
 }
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
   uint8_t late[MG_FLAT_OPS];
@@ -3282,7 +3310,7 @@ typedef struct mgi_work {
   double wide_reads;     /* elements of wide products' operands, which are widened where they are used */
   double joins;          /* sums and maxima, each as often as a block comes to it */
   int split;             /* a product reads what lies in memory in 32 bits */
-  int strip;             /* whole rows stay in registers while they are joined */
+  int strip;             /* mg_flat_strip: whole rows stay in registers while they are joined */
   int late;              /* something is loaded behind the merge */
   int alone;             /* one block does all that stands behind the merge */
   int flies;             /* a thread's registers for products, if all are under way while the next step begins */
@@ -3411,7 +3439,7 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_pla
   }
   if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) w->joins += o->trips;
   if (o->code != MG_OP_SUM && mgi_only_squared(k, p, r, i)) return; /* in those products */
-  const int by_vector = o->code == MG_OP_DIV && mg_flat_vector(k, mgi_plan_threads(p), o->in[1], NULL) == 2;
+  const int by_vector = o->code == MG_OP_DIV && mg_flat_vector(k, mgi_plan_threads(p), w->strip, o->in[1], NULL) == 2;
   w->slots += share * (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
 }
 
@@ -3451,7 +3479,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   memset(&c, 0, sizeof c);
   memset(&r, 0, sizeof r);
   w->blocks = (double)k->blocks, w->group = (double)k->group, w->iters = (double)k->iters, w->ops = k->n;
-  w->strip = mg_flat_strip(k, mgi_plan_threads(p)) >= 0;
+  w->strip = mg_flat_strip(k, mgi_plan_threads(p));
   if (k->group > 1) mgi_work_late(w, k, late);
   for (int i = 0; i < k->n && !made; i++) made = k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
   if (made) mgi_work_fragments(w, k, p, &c);
@@ -4137,8 +4165,11 @@ MGI_FN int mgi_flat_in(const mg_graph *g, uint32_t op, const mg_machine *m, cons
     if (s->by[t] == op && (!least || n < least)) least = n;
   }
   k->sent = least > 0;
-  for (uint32_t i = 1; i < b->n_ops && s->by && s->of[op].weights; i++)
-    if (b->ops[i].code == MG_OP_LOAD && s->by[b->ops[i].in[0].id]) k->op[i - 1].weighted = 1;
+  for (uint32_t i = 1; i < b->n_ops && s->by; i++) {
+    if (b->ops[i].code != MG_OP_LOAD || !s->by[b->ops[i].in[0].id]) continue;
+    k->receives = 1;
+    k->op[i - 1].weighted = (int8_t)s->of[op].weights;
+  }
   if (least && s->of[op].read) *maxima_us = 2 * 4 * (double)least / (m->dram_gbps * 1e3) + m->barrier_us;
   return 1;
 }

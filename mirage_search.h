@@ -4770,6 +4770,7 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       m->half = u->dtype == MG_F16;
       m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
       m->down = (int8_t)mg_runs_down(u, u->shape.rank - 2);
+      m->runs = (int8_t)(mg_innermost(u) == u->shape.rank - 1);
       for (int d = 0; d < o->rank && m->inloop; d++)
         if (o->mask[d] >> m->loop & 1) m->chunk = (int8_t)(d + 1);
       m->made = (int8_t)(u->fill != MG_FILL_NONE);
@@ -4810,14 +4811,22 @@ MGI_FN void mgi_se_form_moves(mgi_se_form *h, int i) {
 
 MGI_FN void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
   int64_t chunk[MG_FLAT_OPS * MG_MAX_RANK];
+  int8_t ragged[MG_FLAT_OPS * MG_MAX_RANK];
   mg_flat *k = &h->k;
   k->blocks = count[1] * count[2] * count[3], k->group = h->group ? count[h->group] : 1;
   k->iters = h->loops > 1 ? count[4] + count[5] : count[4];
-  for (int c = 0; c < h->n_cut; c++) chunk[c] = mgi_se_cut(h->cut[c].extent, h->cut[c].mask, count);
+  for (int c = 0; c < h->n_cut; c++) {
+    int64_t parts = 1;
+    for (int a = 1; h->cut[c].mask >> a; a++) parts *= h->cut[c].mask >> a & 1 ? count[a] : 1;
+    chunk[c] = mgi_se_cut(h->cut[c].extent, h->cut[c].mask, count);
+    ragged[c] = parts * chunk[c] != h->cut[c].extent;
+  }
   for (int i = 0; i < k->n; i++) {
     mg_flat_op *m = &k->op[i];
     m->trips = (m->loop ? (double)count[m->loop] : 1) * (h->both[i] ? 2 : 1);
     for (int d = 0; d < m->rank; d++) m->d[d] = chunk[h->chunk[i][d]];
+    m->ragged = 0;
+    for (int d = 0; d < m->rank && m->code == MG_OP_LOAD; d++) m->ragged |= ragged[h->chunk[i][d]];
     if (h->again) m->unique = h->unique[i];
     if (h->move[i]) mgi_se_form_moves(h, i);
   }
