@@ -13058,20 +13058,11 @@ MGI_FN int mgi_cu_across(const mgi_cu_kernel *K, uint32_t t) {
   const int place = mgi_cu_place(K, t);
   return K->v[t].home == MGI_CU_AT_TILE && !K->flat.op[place].inloop && mg_flat_across(&K->flat, place);
 }
-/* How many such loads there are. */
-MGI_FN int mgi_cu_loads_across(const mgi_cu_kernel *K) {
-  int n = 0;
-  for (uint32_t t = 1; t < K->b->n_tensors; t++) n += mgi_cu_across(K, t);
-  return n;
-}
 /* 1 if value t is read, where it is needed, as a run of neighbours: of device memory, or of its tile beside such loads. */
 MGI_FN int mgi_cu_in_runs(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
-  const mg_flat_op *o = &K->flat.op[mgi_cu_place(K, t)];
-  const int tile = v->home == MGI_CU_AT_TILE && o->code == MG_OP_LOAD && !o->inloop && !o->down;
-  const int beside = tile && !mgi_cu_across(K, t) && mgi_cu_loads_across(K);
-  if ((v->home != MGI_CU_AT_GLOBAL && !beside) || v->weighted || v->cols == 1) return 0;
-  return mgi_cu_load_type(K, K->b->tensors[t].op) != MG_I32;
+  if (v->home == MGI_CU_AT_GLOBAL) return !v->weighted && v->cols > 1;
+  return v->home == MGI_CU_AT_TILE && mg_flat_beside(&K->flat, mgi_cu_place(K, t));
 }
 MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t);
 
@@ -13271,17 +13262,6 @@ MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fr
 
 MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) { mgi_cu_lambda_of(K, s, t, fragments, width, 0); }
 
-/* How many loads the kernel has, if each is read where something of it is stored: of device memory, or across a tile; else 0. */
-MGI_FN int mgi_cu_direct_loads(const mgi_cu_kernel *K) {
-  int loads = 0;
-  for (uint32_t op = 1; op < K->b->n_ops; op++) {
-    if (K->b->ops[op].code != MG_OP_LOAD) continue;
-    const uint32_t t = K->b->ops[op].out[0].id;
-    if (K->v[t].home != MGI_CU_AT_GLOBAL && !mgi_cu_across(K, t) && !mgi_cu_in_runs(K, t)) return 0;
-    loads++;
-  }
-  return loads;
-}
 /* 1 if x is as wide as t, or as the parts of a concat that is. */
 MGI_FN int mgi_cu_in_part(const mgi_cu_kernel *K, uint32_t x, uint32_t t) {
   if (K->v[x].cols == K->v[t].cols) return 1;
@@ -13293,7 +13273,7 @@ MGI_FN int mgi_cu_in_part(const mgi_cu_kernel *K, uint32_t x, uint32_t t) {
    what lies in shared memory is read beside as it lies. */
 MGI_FN int mgi_cu_run_of(const mgi_cu_kernel *K, uint32_t t) {
   int run = 0;
-  if (!mgi_cu_direct_loads(K)) return 0;
+  if (!mg_flat_read_in_stores(&K->flat)) return 0;
   for (uint32_t x = 1; x < K->b->n_tensors; x++) {
     if (!mgi_cu_across(K, x) && (!mgi_cu_in_runs(K, x) || !mgi_cu_in_part(K, x, t))) continue;
     const int of = 16 / mg_dtype_bytes(mgi_cu_load_type(K, K->b->tensors[x].op));
@@ -13478,7 +13458,7 @@ MGI_FN int mgi_cu_rule_STRIP(const mgi_cu_kernel *K, uint32_t t) {
 }
 MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t);
 /* Measured: without a loop to hide it, what goes through a tile waits for a barrier more (rope: 1.90 us, 1.56 without). */
-MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return mg_flat_direct(&K->flat, mgi_cu_place(K, t)); }
+MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return K->flat.op[mgi_cu_place(K, t)].direct; }
 MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
   const mg_kernel_plan p = mgi_cu_plan(K);
   return K->v[t].home == MGI_CU_AT_INLINE && !K->v[t].copy && mg_flat_once(&K->flat, &p, mgi_cu_place(K, t));
@@ -16325,7 +16305,7 @@ MGI_FN int mgi_cu_launched_threads(const mgi_cu_kernel *K) { return K->threads +
 MGI_FN int mgi_cu_light_loads(const mgi_cu_kernel *K) {
   int tiles = 0;
   for (uint32_t t = 1; t < K->b->n_tensors; t++) tiles += mgi_cu_producer(K, t)->code == MG_OP_LOAD && K->v[t].home == MGI_CU_AT_TILE;
-  return K->mem.n > tiles || K->registers ? 0 : mgi_cu_direct_loads(K);
+  return K->mem.n > tiles || K->registers ? 0 : mg_flat_read_in_stores(&K->flat);
 }
 /* What a block of K takes, all being decided. */
 MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {

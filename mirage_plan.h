@@ -290,6 +290,7 @@ mg_status mg_machine_check(const mg_machine *m, mg_error *e);
    graph; the search's tuner fills it without one.                                                                   */
 
 enum { MG_FLAT_OPS = 256 };
+enum { MG_TAKEN_ALONG = 1, MG_TAKEN_TURNED = 2, MG_TAKEN_JOINED = 4 }; /* it is written as it lies; its columns as rows; it is joined */
 typedef struct mg_flat_op {
   int16_t code;                 /* an mg_opcode.  A product of joined operands stands as MG_OP_MATMUL */
   int8_t n_in;
@@ -312,6 +313,8 @@ typedef struct mg_flat_op {
   int8_t narrow;                /* the tensor cores multiply its type, of 16 bits; esize counts what lies in memory, of two numbers or wide ones too */
   int8_t half;                  /* its type is f16 */
   int8_t sums, maxima;          /* ACCUM: it leaves loops, and all of them by sums; by maxima */
+  int8_t taken;                 /* MG_TAKEN_..: who takes it, what is computed where it is read being looked through */
+  int8_t direct;                /* of a load outside of loops: stores alone read it, once, twice without a loop, and not across its rows */
   int8_t at;                    /* 1 + the MG_AT_.. that NAME.at says; 0: it says nothing */
   int16_t in[4];                /* operands, as places in `op`; of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];       /* extents in one block, in one step */
@@ -472,8 +475,12 @@ void mg_flat_late(const mg_flat *k, uint8_t late[MG_FLAT_OPS]);
 /* 1 if all behind the merge is elementwise, of merged values and loads, and stored in one shape, *rows x *cols: each block of
    a cluster can then do a share of it. */
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols);
-/* 1 if a load outside of loops is read once, twice without a loop, and stored, but not across its rows. */
-int mg_flat_direct(const mg_flat *k, int load);
+/* By whom each value is taken: sets `taken` and `direct`, the sizes being there. */
+void mg_flat_takers(mg_flat *k);
+/* 1 if a load outside of loops, neither direct nor read across its rows, is read in runs along them, as others are read across. */
+int mg_flat_beside(const mg_flat *k, int load);
+/* How many loads the kernel has, if each is read where something of it is stored: directly, across its tile or beside such; else 0. */
+int mg_flat_read_in_stores(const mg_flat *k);
 /* 1 if no NAME.at keeps the value from living so: an MG_AT_... */
 int mg_flat_lets(const mg_flat_op *o, int at);
 /* The first load, a place from 1, of whole rows that so many threads hold in registers, 16 bytes at a time, while they join them to one
@@ -1598,6 +1605,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
   }
   free(symbol);
   mg_flat_read_once(k);
+  mg_flat_takers(k);
   return 1;
 }
 
@@ -2817,45 +2825,55 @@ MGI_FN int mgi_is_inline(const mg_flat *k, int i) {
   if (o->code == MG_OP_ACCUM) return o->loop == k->op[o->in[0]].loop;
   return mgi_elementwise(o) || mg_op_moves(o->code) || mgi_joins_one(k, o);
 }
-/* By what value i is taken: bits; TURNED: what is written has its columns as rows. */
-enum { MGI_ALONG = 1, MGI_TURNED = 2, MGI_JOINED = 4 };
-MGI_FN int mgi_taken_by(const mg_flat *k, int i) {
-  uint8_t taken[MG_FLAT_OPS] = { 0 };
-  for (int q = k->n - 1; q > i; q--) {
-    const mg_flat_op *o = &k->op[q];
-    int by = taken[q];
-    if (!mgi_is_inline(k, q)) by = o->code == MG_OP_STORE || o->code == MG_OP_ACCUM ? MGI_ALONG : MGI_JOINED;
-    if (o->turns) by = (by & MGI_JOINED) | (by & MGI_ALONG) << 1 | (by & MGI_TURNED) >> 1;
-    for (int j = 0; j < mgi_reads(o); j++) taken[o->in[j]] |= (uint8_t)by;
-  }
-  return taken[i];
-}
 int mg_flat_across(const mg_flat *k, int load) {
   const mg_flat_op *l = &k->op[load];
   const int64_t least = mgi_rows_of(l) < mgi_cols_of(l) ? mgi_rows_of(l) : mgi_cols_of(l);
   if (l->code != MG_OP_LOAD || l->made || l->split || least < 16 / l->esize) return 0;
-  const int by = mgi_taken_by(k, load);
-  if (by & MGI_JOINED || !(by & (l->down ? MGI_ALONG : MGI_TURNED))) return 0;
+  const int by = l->taken;
+  if (by & MG_TAKEN_JOINED || !(by & (l->down ? MG_TAKEN_ALONG : MG_TAKEN_TURNED))) return 0;
   return l->inloop ? 4 : 16 / l->esize;
 }
-int mg_flat_direct(const mg_flat *k, int load) {
-  if (!k->op[load].inloop && mg_flat_across(k, load)) return 0;
+void mg_flat_takers(mg_flat *k) {
   uint8_t read[MG_FLAT_OPS] = { 0 }, stored[MG_FLAT_OPS] = { 0 }; /* how often, at most 8; by stores */
   int loops = 0;
-  for (int q = k->n - 1; q > load; q--) {
-    const mg_flat_op *o = &k->op[q];
+  for (int i = 0; i < k->n; i++) {
+    loops |= k->op[i].inloop;
+    k->op[i].taken = 0;
+  }
+  for (int q = k->n - 1; q >= 0; q--) {
+    mg_flat_op *o = &k->op[q];
     const int through = mgi_is_inline(k, q), store = o->code == MG_OP_STORE;
     const int site = store || o->code == MG_OP_SUM || o->code == MG_OP_MAX || (o->code == MG_OP_ACCUM && !through);
     const int reads = (o->code == MG_OP_MATMUL ? 2 : site) + (through ? read[q] : 0), stores = store + (through ? stored[q] : 0);
-    loops |= o->inloop;
+    const int alone = read[q] && read[q] <= (loops ? 1 : 2) && stored[q] == read[q];
+    int by = o->taken;
+    o->direct = mg_flat_brings(o) && alone && mg_flat_lets(o, MG_AT_DIRECT) && (o->inloop || !mg_flat_across(k, q));
+    if (!through) by = store || o->code == MG_OP_ACCUM ? MG_TAKEN_ALONG : MG_TAKEN_JOINED;
+    if (o->turns) by = (by & MG_TAKEN_JOINED) | (by & MG_TAKEN_ALONG) << 1 | (by & MG_TAKEN_TURNED) >> 1;
     for (int j = 0; j < mgi_reads(o); j++) {
       const int x = o->in[j];
+      k->op[x].taken |= (int8_t)by;
       read[x] = (uint8_t)(read[x] + reads < 8 ? read[x] + reads : 8);
       stored[x] = (uint8_t)(stored[x] + stores < 8 ? stored[x] + stores : 8);
     }
   }
-  for (int q = 0; q <= load; q++) loops |= k->op[q].inloop;
-  return read[load] && read[load] <= (loops ? 1 : 2) && stored[load] == read[load];
+}
+int mg_flat_beside(const mg_flat *k, int load) {
+  const mg_flat_op *o = &k->op[load];
+  int across = 0;
+  for (int i = 0; i < k->n; i++) across |= !k->op[i].inloop && mg_flat_across(k, i);
+  if (!across || !mg_flat_brings(o) || o->inloop || o->direct || o->down || o->weighted) return 0;
+  return mgi_cols_of(o) > 1 && !mg_flat_across(k, load);
+}
+int mg_flat_read_in_stores(const mg_flat *k) {
+  int loads = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_LOAD) continue;
+    if (!o->direct && !mg_flat_beside(k, i) && (o->inloop || !mg_flat_across(k, i))) return 0;
+    loads++;
+  }
+  return loads;
 }
 
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i) {
@@ -3320,7 +3338,7 @@ typedef struct mgi_work {
 /* 1 if the elements of load i go straight to a store that has them turned: each is read alone. */
 MGI_FN int mgi_work_turned(const mg_flat *k, int i) {
   int turned = 0;
-  if (k->op[i].code != MG_OP_LOAD || !mg_flat_direct(k, i)) return 0;
+  if (!k->op[i].direct) return 0;
   for (int q = i; q >= 0 && k->op[q].code != MG_OP_STORE; q = mg_flat_only_reader(k, q)) turned |= k->op[q].turns;
   return turned;
 }
@@ -3333,11 +3351,11 @@ MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   if (by_warps && run * o->esize < 128) w->narrow_bytes += (double)mg_flat_elements(o) * o->esize * o->trips;
   const double bytes = share * (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
   const int64_t held = mgi_work_turned(k, i) ? o->esize : run * o->esize; /* bytes that lie together */
-  const int by_threads = o->code == MG_OP_STORE || mg_flat_direct(k, i); /* eight elements each, 16 bytes at once */
+  const int by_threads = o->code == MG_OP_STORE || o->direct; /* eight elements each, 16 bytes at once */
   const double each = (double)mg_ceil_div(held, 128) * (by_threads && o->esize > 2 ? o->esize / 2 : 1);
   w->lines += fmax(bytes * o->trips * (each / (double)held - 1.0 / 128), 0);
   if (o->code == MG_OP_STORE) w->torn_bytes += bytes * o->trips * (double)(held % 32) / (double)held;
-  if (o->code == MG_OP_LOAD && !o->inloop && k->iters > 1 && mg_flat_direct(k, i)) w->direct_bytes += bytes;
+  if (o->direct && k->iters > 1) w->direct_bytes += bytes;
   if (o->inloop) w->step_bytes += bytes;
   else if (o->code == MG_OP_LOAD && k->iters > 1) w->early_bytes += bytes * waste;
   w->bytes += bytes * o->trips;
@@ -3423,7 +3441,7 @@ MGI_FN void mgi_work_accumulate(mgi_work *w, const mg_flat *k, int i) {
     const int64_t rows = mgi_rows_of(o), cols = mgi_cols_of(o);
     const mg_tile_form t = { (int)rows, (int)cols, (int)rows, (int)mg_ceil_div(cols, 4), 4, 4 };
     w->slots += elements * 4;
-    if (mgi_taken_by(k, i) & MGI_TURNED) w->shared_bytes += 4 * elements * mg_tile_conflicts(&t, MG_IN_PADDED);
+    if (o->taken & MG_TAKEN_TURNED) w->shared_bytes += 4 * elements * mg_tile_conflicts(&t, MG_IN_PADDED);
   }
   else if (a->code != MG_OP_MATMUL) w->slots += elements * 2 * a->trips;
 }
@@ -3457,7 +3475,7 @@ MGI_FN void mgi_work_fragments(mgi_work *w, const mg_flat *k, const mg_kernel_pl
 MGI_FN void mgi_work_late(mgi_work *w, const mg_flat *k, uint8_t late[MG_FLAT_OPS]) {
   int64_t rows, cols;
   mg_flat_late(k, late);
-  for (int i = 0; i < k->n; i++) w->late |= late[i] && k->op[i].code == MG_OP_LOAD && !mg_flat_direct(k, i);
+  for (int i = 0; i < k->n; i++) w->late |= late[i] && mg_flat_brings(&k->op[i]) && !k->op[i].direct;
   w->alone = !mg_flat_shares(k, &rows, &cols);
 }
 

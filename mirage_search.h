@@ -4831,6 +4831,7 @@ MGI_FN void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
     if (h->move[i]) mgi_se_form_moves(h, i);
   }
   if (h->again) mg_flat_read_once(k);
+  mg_flat_takers(k);
 }
 
 /* Whether axis a cuts a leading dimension somewhere: then its chunks are 1, as the device templates are of matrices. */

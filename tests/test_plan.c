@@ -554,6 +554,36 @@ static void strips_are_facts(void **state) {
   assert_true(rows.cost.fill_us < tiles.cost.fill_us && rows.cost.drain_us < tiles.cost.drain_us);
   assert_true(ragged.cost.fill_us == tiles.cost.fill_us && ragged.cost.drain_us > rows.cost.drain_us);
 }
+/* What stores alone read is read of device memory where they are, unless the text keeps it in a tile; beside what is read across a tile
+   others are read in runs, and a launch bound counts all of them. */
+static void loads_in_stores_are_facts(void **state) {
+  static const struct { const char *text; int direct, all; } cases[] = {
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(x, y)\n  store o {x->0}\n", 2, 2},
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(x, y)\n  store o {x->0}\n  plan { x.at=plain }\n", 1, 0},
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(mul(x, x), y)\n  store o {x->0}\n", 2, 2},
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(mul(x, x), mul(x, y))\n  store o {x->0}\n", 1, 0},
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(x, div(y, max(y, dim=0)))\n  store o {x->0}\n", 1, 0},
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(transpose(transpose(x, [1, 0]), [1, 0]), y)\n  store o {x->0}\n", 2, 2},
+      {"  x = load X {x->1}\n  y = load Y {x->0}\n  o = add(transpose(x, [1, 0]), y)\n  store o {x->0}\n", 1, 2},
+      {"  x = load X {x->1}\n  y = load Y {x->0}\n  o = add(transpose(x, [1, 0]), mul(y, mul(y, y)))\n  store o {x->0}\n", 0, 2}};
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[1024], *cu = NULL;
+    mg_flat flat;
+    mg_error e;
+    int direct = 0, emitted = 0;
+    snprintf(text, sizeof text, "program t\ninput X : f16[64, 64]\ninput Y : f16[64, 64]\nO = kernel grid=(x=2) threads=128 {\n%s}\noutput O\n", cases[k].text);
+    mg_graph *g = parse(text);
+    assert_int_equal(mg_flat_of(g->ops[1].sub, &flat), 1);
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s%s", text, e.msg);
+    for (int i = 0; i < flat.n; i++) direct += flat.op[i].direct;
+    for (const char *at = cu; (at = strstr(at, "const mg_global<")) != NULL; at++) emitted++;
+    if (direct != cases[k].direct || emitted != direct) fail_msg("%s%d loads are direct, %d are emitted so", text, direct, emitted);
+    if (mg_flat_read_in_stores(&flat) != cases[k].all) fail_msg("%s%d loads are read in stores", text, mg_flat_read_in_stores(&flat));
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+}
 /* The emitter's facts are what it writes: threads, shared bytes, and a value for every tensor, its bytes within the block's. */
 static void facts_are_what_is_emitted(void **state) {
   (void)state;
@@ -875,7 +905,7 @@ int main(void) {
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
       cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
-      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(strips_are_facts), cmocka_unit_test(text_gives_the_row),
+      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(strips_are_facts), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
