@@ -14261,7 +14261,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
   for (int k = 0; k < pairs + splits; k++) {
     const int low = k >= pairs, of_low[2] = {low && halves[0] && k != pairs + 1, low && halves[1] && !(halves[0] && k == pairs)}; /* what a split operand has behind its first half */
     uint32_t a = o->in[low ? 0 : k].id, b = o->in[low ? 1 : k + pairs].id;
-    mg_dtype ta = K->b->tensors[a].dtype, type = ta == K->b->tensors[b].dtype ? ta : MG_F32;
+    const int tensors = mg_flat_by_tensors(&K->flat, mgi_cu_place(K, a), mgi_cu_place(K, b));
+    const mg_dtype type = tensors ? K->b->tensors[a].dtype : MG_F32;
     int depth = K->v[a].cols;
     char end[800];
     mgi_cu_str l = {NULL, 0, 0, 0}, r = {NULL, 0, 0, 0};
@@ -14304,7 +14305,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     }
     mgi_cu_operand(K, &l, a, 1, type, end);
     mgi_cu_operand(K, &r, b, 0, type, end);
-    if (!mg_tensor_shape(type)) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    if (!tensors) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (group && splits && mgi_cu_split_load(K, K->b->tensors[b].op) && !mgi_cu_split_load(K, K->b->tensors[a].op)) {
       if (!low) mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mg_type_row(type)->device, depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), mgi_cu_tname(K->b, b));
     } else if (group && mgi_cu_flies(K, op)) mgi_cu_line(K, "mg_group_add<%s, %d>(%s, %s, %s);", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));

@@ -126,7 +126,8 @@ enum {
   F(RATE,  double,       barrier_us,       1e-4, 10,             "us of a block's barrier, with a pipeline's bubble")
 /* What the cost (>>cost) makes of the rates: shares and multiples of them, and microseconds.  A coefficient stands here because a
    term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py, which writes the
-   columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's. */
+   columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's.  fma_slots is of
+   one kernel on an H100: f32[8, 14336] times bf16[14336, 4096] by 128 blocks of 256 threads takes 271 us. */
 #define MG_MACHINE_COSTS(C, F)                                                                                         \
   C(F, block_draw,             2.921,    3.093, "of a multiprocessor's share of l2_gbps: what one takes in")           \
   C(F, chip_draw,             0.5398,   0.5587, "of l2_gbps: the time of what all take in")                            \
@@ -146,6 +147,7 @@ enum {
   C(F, threads_products,       5.598,     12.8, "the same of other products")                                          \
   C(F, threads_slots,            375,      231, "the same of other slots")                                             \
   C(F, wide_slots,             2.008,    2.236, "slots of an element that a wide product reads")                       \
+  C(F, fma_slots,                  4,        4, "slots of a multiply-add without tensor cores")                        \
   C(F, unhidden_loop,         0.3592,   0.1677, "of the smaller of memory and compute, in a loop")                     \
   C(F, unhidden_group,         0.228,   0.1309, "the same of warpgroups")                                              \
   C(F, unhidden_fly,          0.1347,   0.1347, "the same, products under way")                                        \
@@ -488,6 +490,8 @@ int mg_flat_lets(const mg_flat_op *o, int at);
    merges, of tensors of one shape beside vectors: rows of whole 16-byte pieces, as many as whole passes of the threads take, that
    no block has fewer of.  0: it is no such kernel. */
 int mg_flat_strip(const mg_flat *k, int threads);
+/* 1 if tensor cores multiply value a by value b; else f32 multiply-adds do. */
+int mg_flat_by_tensors(const mg_flat *k, int a, int b);
 /* 1 if value i, computed from loads outside of loops, is better computed once than wherever a product takes it as an operand:
    before the loop of the product, or by one warp instead of several. */
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i);
@@ -2876,15 +2880,17 @@ int mg_flat_read_in_stores(const mg_flat *k) {
   return loads;
 }
 
+/* 1 if it is of 16 bits that tensor cores multiply, or a load of two numbers of these; not a load of f32 in its place. */
+MGI_FN int mgi_in_16_bits(const mg_flat_op *o) { return o->narrow && (o->code != MG_OP_LOAD || o->split || o->esize == 2); }
+int mg_flat_by_tensors(const mg_flat *k, int a, int b) { return mgi_in_16_bits(&k->op[a]) && mgi_in_16_bits(&k->op[b]); }
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i) {
   const mg_flat_op *t = &k->op[i];
   if (!t->narrow || t->inloop || !mgi_is_inline(k, i) || mg_flat_tile_read(k, i, NULL) >= 0) return 0;
   for (int q = i + 1; q < k->n; q++) {
     const mg_flat_op *o = &k->op[q];
     for (int j = 0; j < mgi_reads(o) && o->code == MG_OP_MATMUL && !o->wide; j++) {
-      const mg_flat_op *by = &k->op[o->in[j ^ 1]];
       const int others = j % 2 ? p->warps_m : p->warps_n; /* warps that take it, too */
-      if (o->in[j] == i && by->narrow && by->half == t->half && (o->inloop || others > 1)) return 1;
+      if (o->in[j] == i && mg_flat_by_tensors(k, i, o->in[j ^ 1]) && (o->inloop || others > 1)) return 1;
     }
   }
   return 0;
@@ -3325,6 +3331,7 @@ typedef struct mgi_work {
   double torn_bytes;     /* of stored_bytes: in sectors of 32 bytes of which others store the rest */
   double direct_bytes;   /* that stores behind the loop load */
   double lines;          /* of 128 bytes, that copies come to, each as often as a run of bytes begins or goes on in it */
+  double fmas;           /* multiply-adds of products that no tensor cores make */
   double wide_reads;     /* elements of wide products' operands, which are widened where they are used */
   double joins;          /* sums and maxima, each as often as a block comes to it */
   int split;             /* a product reads what lies in memory in 32 bits */
@@ -3389,14 +3396,6 @@ MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   return 1;
 }
 
-/* Slots of a multiply-add without tensor cores, as mg_contract_fma has it: both operands read and widened, their addresses, itself.
-   Measured on an H100, f32[8, 14336] times bf16[14336, 4096] by 128 blocks of 256 threads: 271 us. */
-enum { MGI_FMA_SLOTS = 4 };
-/* 1 if tensor cores take operand x of a product: it is of 16 bits, or of two numbers of 16 bits each; they do not take a load of f32 as it is. */
-MGI_FN int mgi_work_tensors(const mg_flat *k, int x) {
-  const mg_flat_op *a = &k->op[x];
-  return a->narrow && (a->code != MG_OP_LOAD || a->split || a->esize == 2);
-}
 MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *c, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t m, n, depth, b;
@@ -3404,8 +3403,8 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   const int64_t rows = mg_round_up(m, 16), cols = mg_round_up(n, 8), deep = mg_round_up(depth, 16);
   const double left = (double)(rows * deep * b), right = (double)(deep * cols * b);
   const int steady = o->wide && mg_flat_steady(k, c, r, i), flies = mg_flat_flies(k, p, c, i);
-  if (mgi_work_tensors(k, o->in[0]) && mgi_work_tensors(k, o->in[1])) w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
-  else w->slots += MGI_FMA_SLOTS * (double)(rows * cols * depth * b) * o->trips;
+  if (mg_flat_by_tensors(k, o->in[0], o->in[1])) w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
+  else w->fmas += (double)(rows * cols * depth * b) * o->trips;
   if (steady) w->slots += 8 * left * o->trips;
   else if (o->wide) w->wide_reads += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
   for (int j = 0; j < 2; j++) {
@@ -3621,7 +3620,7 @@ MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_pl
   const double few_slots = waves * (share + (stream ? m->threads_stream : m->threads_slots) / threads);
   const double by_threads = w->bytes - (w->flies ? w->step_bytes * w->iters : 0); /* bytes that no tensor copy brings */
   const double copies = m->copy_slots * by_threads / 16 + m->line_slots * w->lines;
-  const double slots = w->slots + m->wide_slots * w->wide_reads + copies;
+  const double slots = w->slots + m->wide_slots * w->wide_reads + m->fma_slots * w->fmas + copies;
   c->tensor_us = few * (w->flies ? mg_flying_us(m, w->flops) : mg_products_us(m, w->flops, p->group));
   c->shared_us = few * mg_shared_us(m, w->shared_bytes);
   c->elements_us = few_slots * mg_slots_us(m, slots);

@@ -473,6 +473,21 @@ static void products_without_tensor_cores(void **state) {
     mg_string_free(cu), mg_graph_free(g);
   }
   assert_true(least > 5 * most);
+  for (int wide = 0; wide < 2; wide++) { /* an operand that a loop takes is made before it for tensor cores alone */
+    char text[1024], *cu = NULL;
+    mg_kernel_plan p;
+    mg_flat flat;
+    mg_error e;
+    snprintf(text, sizeof text, "program t\ninput A : f16[256, 64]\ninput B : f16[64, 32]\nH = kernel grid=(x=4) threads=128 {\n  a = load A {x->0}\n"
+             "  h = exp(a)\n  store h {x->0}\n  plan { h.store=%s }\n}\nO = kernel grid=(x=1) threads=128 {\n  b = load B {}\n  t = exp(b)\n  for i=4 {\n  h = load H {i->0}\n"
+             "  o = matmul(h, t)\n  }\n  p = accum(o) {i->0}\n  store p {}\n}\noutput O\n", wide ? "f32" : "split");
+    mg_graph *g = parse(text);
+    assert_true(mg_flat_of(g->ops[2].sub, &flat) && mg_plan_warps(g->ops[2].sub, &flat, &p));
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s%s", text, e.msg);
+    const int once = mg_flat_once(&flat, &p, 1), emitted = strstr(cu, "// t, into a tile") != NULL;
+    if (once != !wide || emitted != once) fail_msg("%st is%s made once, and emitted so %d times\n%s", text, once ? "" : " not", emitted, cu);
+    mg_string_free(cu), mg_graph_free(g);
+  }
 }
 /* Where the factor of a running maximum cancels the emitter has one, by the same fact, and the cost asks for nothing more; where it
    does not, an exponential may overflow: most of all, where another form of a quotient has one. */
