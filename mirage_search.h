@@ -3887,23 +3887,23 @@ MGI_FN void mgi_se_strides_for(const mgi_se_frame *f, const mgi_se_val *v, const
   }
 }
 
-/* 1/y for every element of a value, by one inversion of the product of all (Montgomery); undefined where y is 0. */
+/* 1/y for every element of a value; undefined where y is 0. */
 MGI_FN mg_fv *mgi_se_inverses(const mgi_se_frame *f, const mgi_se_val *v) {
-  const mg_modulus *M = &f->s->F.mp;
-  int64_t n = mgi_se_val_size(f, v);
+  const int64_t n = mgi_se_val_size(f, v);
   mg_fv *r = (mg_fv *)malloc((size_t)n * sizeof *r);
-  uint64_t all = 1;
-  for (int64_t k = 0; r && k < n; k++) {
-    r[k] = v->data[k].p ? v->data[k] : mgi_fv_special(v->data[k].flags | (uint32_t)MG_FV_UNDEF);
-    uint64_t y = r[k].p;
-    if (y) r[k].p = all, all = mgi_mulmod(M, all, y);
+  uint64_t *y = (uint64_t *)calloc((size_t)n * 2, sizeof *y); /* behind them their inverses */
+  if (r && y) {
+    for (int64_t k = 0; k < n; k++) y[k] = v->data[k].p;
+    mgi_word_inverses(&f->s->F.mp, y, 1, n, y + n);
+    for (int64_t k = 0; k < n; k++) {
+      const mg_fv x = v->data[k];
+      r[k] = x.p ? mgi_fv(y[n + k], x.q, x.flags) : mgi_fv_special(x.flags | (uint32_t)MG_FV_UNDEF);
+    }
+  } else {
+    free(r);
+    r = NULL;
   }
-  uint64_t inverse = mgi_invmod(M, all);
-  for (int64_t k = n; r && k-- > 0;) { /* inverse: of the product of elements 0 .. k; r[k].p: the product of those before k */
-    if (!r[k].p) continue;
-    r[k].p = mgi_mulmod(M, inverse, r[k].p);
-    inverse = mgi_mulmod(M, inverse, v->data[k].p);
-  }
+  free(y);
   return r;
 }
 
