@@ -5533,7 +5533,8 @@ struct mg_powers {
    is the same for eight neighbours. */
 template<int LANES, class TILE, class AT> MG_DEV void mg_one_power(const TILE &t, const mg_powers &by, int me, const AT &at) {
   typedef typename TILE::T T;
-  static_assert(TILE::COLS % 8 == 0 && TILE::PITCH % 8 == 0 && !TILE::TRANS, "eight neighbours are of one block, and 16 bytes");
+  static_assert(sizeof(T) == 2, "eight elements are 16 bytes");
+  static_assert(TILE::COLS % 8 == 0 && TILE::PITCH % 8 == 0 && !TILE::TRANS, "eight neighbours are of one block");
   for (int u = me; u < TILE::ROWS * TILE::COLS / 8; u += LANES) {
     const int r = u / (TILE::COLS / 8), c = u % (TILE::COLS / 8) * 8, p = (int)mg_ldg(by.p + at(r, c));
     if (p >= by.most || p == MG_NO_POWER) continue; /* larger: outside of what the block reads */
