@@ -5545,7 +5545,8 @@ struct mg_powers {
    is the same for eight neighbours. */
 template<int LANES, class TILE, class AT> MG_DEV void mg_one_power(const TILE &t, const mg_powers &by, int me, const AT &at) {
   typedef typename TILE::T T;
-  static_assert(TILE::COLS % 8 == 0 && TILE::PITCH % 8 == 0 && !TILE::TRANS, "eight neighbours are of one block, and 16 bytes");
+  static_assert(sizeof(T) == 2, "eight elements are 16 bytes");
+  static_assert(TILE::COLS % 8 == 0 && TILE::PITCH % 8 == 0 && !TILE::TRANS, "eight neighbours are of one block");
   for (int u = me; u < TILE::ROWS * TILE::COLS / 8; u += LANES) {
     const int r = u / (TILE::COLS / 8), c = u % (TILE::COLS / 8) * 8, p = (int)mg_ldg(by.p + at(r, c));
     if (p >= by.most || p == MG_NO_POWER) continue; /* larger: outside of what the block reads */
@@ -12569,7 +12570,8 @@ typedef struct mgi_cu_kernel {
   int share;                 /* blocks of a cluster that copy for one another (the plan's share); 1: none do */
   uint32_t share_axis;       /* neighbours along this axis */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
-  uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
+  uint32_t strip;            /* a load whose elements, and those of its like, are in registers (mg_flat_strip); or 0 */
+  uint8_t beside[MG_FLAT_OPS]; /* then: which values are kept beside them (mg_flat_kept) */
   mgi_cu_entry *order;       /* what is written, in which order: n_ops + MG_MAX_AXES + MGI_CU_WANTS entries at most */
   int n_order, merge_at;     /* merge_at: from this entry on all stands behind the merge */
   uint32_t writing;          /* the operator that is being written */
@@ -12814,16 +12816,8 @@ MGI_FN void mgi_cu_cut(mgi_cu_size *valid, const char *at, int64_t part) {
 /* 1 if parts of dimension d of kernel-level tensor `t`, as axes up to `last` cut it, may be shorter than others, or be none. */
 MGI_FN int mgi_cu_uneven(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, int d, uint32_t last) {
   const int symbol = mgi_cu_is_symbol(K->em, t, d);
-  int64_t chunk = K->em->g->tensors[t].shape.dim[d];
-  int uneven = 0;
   if (K->number < 0 && d < K->em->g->tensors[t].shape.rank - 2) return 0; /* mgi_cu_axis_cuts: a block has one of its elements */
-  for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
-    if (m->to[a] != d) continue;
-    const int64_t whole = chunk;
-    chunk = mg_ceil_div(chunk, K->b->axes[a].extent);
-    uneven |= chunk * K->b->axes[a].extent != whole || (symbol && chunk != 1);
-  }
-  return uneven || (symbol && chunk != 1);
+  return mg_uneven(K->b, m, K->em->g->tensors[t].shape.dim[d], d, last, symbol);
 }
 /* Whether dimension d of a product's operand, or result, is a leading one of more than one element. */
 MGI_FN int mgi_cu_leads(const mg_shape *x, int d) { return d < x->rank - 2 && x->dim[d] != 1; }
@@ -13093,20 +13087,11 @@ MGI_FN int mgi_cu_across(const mgi_cu_kernel *K, uint32_t t) {
   const int place = mgi_cu_place(K, t);
   return K->v[t].home == MGI_CU_AT_TILE && !K->flat.op[place].inloop && mg_flat_across(&K->flat, place);
 }
-/* How many such loads there are. */
-MGI_FN int mgi_cu_loads_across(const mgi_cu_kernel *K) {
-  int n = 0;
-  for (uint32_t t = 1; t < K->b->n_tensors; t++) n += mgi_cu_across(K, t);
-  return n;
-}
 /* 1 if value t is read, where it is needed, as a run of neighbours: of device memory, or of its tile beside such loads. */
 MGI_FN int mgi_cu_in_runs(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
-  const mg_flat_op *o = &K->flat.op[mgi_cu_place(K, t)];
-  const int tile = v->home == MGI_CU_AT_TILE && o->code == MG_OP_LOAD && !o->inloop && !o->down;
-  const int beside = tile && !mgi_cu_across(K, t) && mgi_cu_loads_across(K);
-  if ((v->home != MGI_CU_AT_GLOBAL && !beside) || v->weighted || v->cols == 1) return 0;
-  return mgi_cu_load_type(K, K->b->tensors[t].op) != MG_I32;
+  if (v->home == MGI_CU_AT_GLOBAL) return !v->weighted && v->cols > 1;
+  return v->home == MGI_CU_AT_TILE && mg_flat_beside(&K->flat, mgi_cu_place(K, t));
 }
 MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t);
 
@@ -13306,17 +13291,6 @@ MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fr
 
 MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) { mgi_cu_lambda_of(K, s, t, fragments, width, 0); }
 
-/* How many loads the kernel has, if each is read where something of it is stored: of device memory, or across a tile; else 0. */
-MGI_FN int mgi_cu_direct_loads(const mgi_cu_kernel *K) {
-  int loads = 0;
-  for (uint32_t op = 1; op < K->b->n_ops; op++) {
-    if (K->b->ops[op].code != MG_OP_LOAD) continue;
-    const uint32_t t = K->b->ops[op].out[0].id;
-    if (K->v[t].home != MGI_CU_AT_GLOBAL && !mgi_cu_across(K, t) && !mgi_cu_in_runs(K, t)) return 0;
-    loads++;
-  }
-  return loads;
-}
 /* 1 if x is as wide as t, or as the parts of a concat that is. */
 MGI_FN int mgi_cu_in_part(const mgi_cu_kernel *K, uint32_t x, uint32_t t) {
   if (K->v[x].cols == K->v[t].cols) return 1;
@@ -13328,7 +13302,7 @@ MGI_FN int mgi_cu_in_part(const mgi_cu_kernel *K, uint32_t x, uint32_t t) {
    what lies in shared memory is read beside as it lies. */
 MGI_FN int mgi_cu_run_of(const mgi_cu_kernel *K, uint32_t t) {
   int run = 0;
-  if (!mgi_cu_direct_loads(K)) return 0;
+  if (!mg_flat_read_in_stores(&K->flat)) return 0;
   for (uint32_t x = 1; x < K->b->n_tensors; x++) {
     if (!mgi_cu_across(K, x) && (!mgi_cu_in_runs(K, x) || !mgi_cu_in_part(K, x, t))) continue;
     const int of = 16 / mg_dtype_bytes(mgi_cu_load_type(K, K->b->tensors[x].op));
@@ -13513,7 +13487,7 @@ MGI_FN int mgi_cu_rule_STRIP(const mgi_cu_kernel *K, uint32_t t) {
 }
 MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t);
 /* Measured: without a loop to hide it, what goes through a tile waits for a barrier more (rope: 1.90 us, 1.56 without). */
-MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return mg_flat_direct(&K->flat, mgi_cu_place(K, t)); }
+MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return K->flat.op[mgi_cu_place(K, t)].direct; }
 MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
   const mg_kernel_plan p = mgi_cu_plan(K);
   return K->v[t].home == MGI_CU_AT_INLINE && !K->v[t].copy && mg_flat_once(&K->flat, &p, mgi_cu_place(K, t));
@@ -13521,7 +13495,7 @@ MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t);
 MGI_FN int mgi_cu_rule_KEPT(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
-  return K->strip && v->home == MGI_CU_AT_INLINE && !v->copy && mg_flat_kept(&K->flat, K->threads, mgi_cu_place(K, t));
+  return v->home == MGI_CU_AT_INLINE && !v->copy && K->beside[mgi_cu_place(K, t)];
 }
 static int (*const mgi_cu_rules[])(const mgi_cu_kernel *K, uint32_t t) = {
 #define MGI_W(P, id, word, what) P##id,
@@ -13530,7 +13504,7 @@ static int (*const mgi_cu_rules[])(const mgi_cu_kernel *K, uint32_t t) = {
 };
 /* What the rule says of t, 0 where the plan has t live otherwise. */
 MGI_FN int mgi_cu_may_live(const mgi_cu_kernel *K, uint32_t t, int rule) {
-  return mg_plan_lets(K->b, &K->b->tensors[t], rule) ? mgi_cu_rules[rule](K, t) : 0;
+  return mg_flat_lets(&K->flat.op[mgi_cu_place(K, t)], rule) ? mgi_cu_rules[rule](K, t) : 0;
 }
 MGI_FN int mgi_cu_lives(mgi_cu_kernel *K, uint32_t t, int rule) {
   const int may = mgi_cu_may_live(K, t, rule);
@@ -14109,6 +14083,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   mg_sends_in(g, b, &K->em->machine, K->number < 0 ? NULL : sends, &K->flat, &K->chains, &x);
   if (!x.takes) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", g->tensors[sends->of[x.sender].as].name);
   K->sender = x.sender;
+  K->flat.receives = x.sender != 0;
   K->shift = mgi_cu_at_place(K, x.maxima.of);
   memset(K->undo, 0, b->n_ops);
   for (uint32_t k = 1; k < b->n_ops; k++) {
@@ -14315,7 +14290,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
   for (int k = 0; k < pairs + splits; k++) {
     const int low = k >= pairs, of_low[2] = {low && halves[0] && k != pairs + 1, low && halves[1] && !(halves[0] && k == pairs)}; /* what a split operand has behind its first half */
     uint32_t a = o->in[low ? 0 : k].id, b = o->in[low ? 1 : k + pairs].id;
-    mg_dtype ta = K->b->tensors[a].dtype, type = ta == K->b->tensors[b].dtype ? ta : MG_F32;
+    const int tensors = mg_flat_by_tensors(&K->flat, mgi_cu_place(K, a), mgi_cu_place(K, b));
+    const mg_dtype type = tensors ? K->b->tensors[a].dtype : MG_F32;
     int depth = K->v[a].cols;
     char end[800];
     mgi_cu_str l = {NULL, 0, 0, 0}, r = {NULL, 0, 0, 0};
@@ -14358,7 +14334,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     }
     mgi_cu_operand(K, &l, a, 1, type, end);
     mgi_cu_operand(K, &r, b, 0, type, end);
-    if (!mg_tensor_shape(type)) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    if (!tensors) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (group && splits && mgi_cu_split_load(K, K->b->tensors[b].op) && !mgi_cu_split_load(K, K->b->tensors[a].op)) {
       if (!low) mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mg_type_row(type)->device, depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), mgi_cu_tname(K->b, b));
     } else if (group && mgi_cu_flies(K, op)) mgi_cu_line(K, "mg_group_add<%s, %d>(%s, %s, %s);", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
@@ -14393,7 +14369,7 @@ MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   if (!K->strip && (v->rows == 1) == (v->cols == 1)) return 0;
   if (K->strip ? mgi_cu_finds(K, t, mgi_cu_look_no_part, 0) : mgi_cu_has_acc(K, t)) return 0;
   mgi_cu_placed(K, placed);
-  return mg_flat_vector(&K->flat, K->threads, mgi_cu_place(K, t), placed);
+  return mg_flat_vector(&K->flat, K->threads, mgi_cu_place(K, K->strip) + 1, mgi_cu_place(K, t), placed);
 }
 /* The vector of that kind that is all that x, a sum or maximum, is read for, so that it is stored in x's place; or 0. */
 MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
@@ -15561,46 +15537,6 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   }
 }
 
-/* ---- strips
-   A kernel that only reads whole rows, joins them to one value a row, and writes whole rows keeps what it reads in
-   registers: every thread loads 16 bytes at a time and stores what it loaded, and only the parts of its sums go through
-   shared memory.  It needs: no loops, products, moves or merges; tensors of one shape and size of elements, beside
-   vectors; rows of whole 16-byte pieces, as many as whole passes of the block's threads take; registers for them. */
-MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
-  const mg_graph *b = K->b;
-  uint32_t first = 0;
-  int64_t bytes = 0;
-  int joins = 0;
-  if (K->merged || K->sender) return;
-  for (uint32_t k = 1; k < b->n_ops; k++) {
-    const mg_op_node *o = &b->ops[k];
-    const mg_tensor_info *i = &b->tensors[(o->code == MG_OP_STORE ? o->in[0] : o->out[0]).id];
-    const mgi_cu_val_info *v = &K->v[(o->code == MG_OP_STORE ? o->in[0] : o->out[0]).id];
-    if (o->scope) return;
-    if (o->code == MG_OP_STORE) continue;
-    if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) {
-      const mgi_cu_val_info *x = &K->v[o->in[0].id];
-      if (mgi_cu_reduced(K, o) != 1 || !first || x->rows != K->v[first].rows || x->cols != K->v[first].cols) return;
-      joins++;
-    } else if (mgi_cu_made(K, o)) return;
-    else if (o->code == MG_OP_LOAD) {
-      const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, o->in[0])];
-      const int esize = mg_dtype_bytes(i->dtype), run = 16 / esize, rank = up->shape.rank, per_row = v->cols / run, c = rank - 1;
-      if (v->cols == 1 || (v->rows == 1 && first && K->v[first].rows != 1)) continue; /* a vector */
-      if (rank < 1 || v->cols % run || up->shape.dim[c] % run || mgi_cu_is_ragged(K, o->out[0].id, 0) || mgi_cu_is_ragged(K, o->out[0].id, 1)) return;
-      if (!mgi_cu_stride_is_one(K->em, mgi_cu_above(K, o->in[0]), c)) return;
-      if (per_row >= K->threads ? per_row % K->threads : K->threads % per_row || per_row & (per_row - 1) || v->rows % (K->threads / per_row)) return;
-      if (K->threads & (K->threads - 1)) return;
-      if (first && (K->v[first].rows != v->rows || K->v[first].cols != v->cols || mg_dtype_bytes(b->tensors[first].dtype) != esize)) return;
-      if (!first) first = o->out[0].id;
-      bytes += (int64_t)v->rows * v->cols * esize;
-    } else if (!mgi_cu_pointwise(K, o)) return;
-  }
-  if (first && joins && bytes <= (int64_t)64 * 4 * K->threads) K->strip = first; /* 64 registers a thread */
-  for (uint32_t t = 1; t < b->n_tensors && K->strip; t++) /* all or none */
-    if (mgi_cu_rule_STRIP(K, t) && !mgi_cu_may_live(K, t, MG_AT_STRIP)) K->strip = 0;
-}
-
 /* Only rows and columns of what is loaded or stored are masked at an edge: 0 if another dimension has parts beyond it. */
 MGI_FN int mgi_cu_batches_whole(mgi_cu_kernel *K, const mg_op_node *o) {
   const int load = o->code == MG_OP_LOAD;
@@ -15782,7 +15718,9 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   mgi_cu_copies_analyse(K);
   mgi_cu_share_analyse(K);
   mgi_cu_seen_analyse(K);
-  mgi_cu_strip_analyse(K);
+  const int strip = mg_flat_strip(&K->flat, K->threads);
+  K->strip = mgi_cu_at_place(K, strip);
+  mg_flat_kept(&K->flat, K->threads, strip, K->beside);
   mgi_cu_halves_analyse(K);
 }
 
@@ -16398,7 +16336,7 @@ MGI_FN int mgi_cu_launched_threads(const mgi_cu_kernel *K) { return K->threads +
 MGI_FN int mgi_cu_light_loads(const mgi_cu_kernel *K) {
   int tiles = 0;
   for (uint32_t t = 1; t < K->b->n_tensors; t++) tiles += mgi_cu_producer(K, t)->code == MG_OP_LOAD && K->v[t].home == MGI_CU_AT_TILE;
-  return K->mem.n > tiles || K->registers ? 0 : mgi_cu_direct_loads(K);
+  return K->mem.n > tiles || K->registers ? 0 : mg_flat_read_in_stores(&K->flat);
 }
 /* What a block of K takes, all being decided. */
 MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {

@@ -57,8 +57,9 @@
      that does not fit the machine costs 1e9 microseconds and more; MG_NO_TIME says that memory is out.
 
    MEMORY
-     mg_predict_us, mg_kernel_facts_of, mg_sends_of, mg_machine_read and mg_memory_plan allocate while they run; an mg_memory keeps its
-     steps until mg_memory_free.  Nothing else allocates.  The table's rows are constant and live as long as the program.
+     mg_predict_us, mg_kernel_facts_of, mg_sends_of, mg_machine_read, mg_memory_plan and, of a program with symbols,
+     mg_flat_of allocate while they run; an mg_memory keeps its steps until mg_memory_free.  Nothing else allocates.  The
+     table's rows are constant and live as long as the program.
 
    THREADS
      No mutable globals: every function may be called from any thread.
@@ -125,7 +126,8 @@ enum {
   F(RATE,  double,       barrier_us,       1e-4, 10,             "us of a block's barrier, with a pipeline's bubble")
 /* What the cost (>>cost) makes of the rates: shares and multiples of them, and microseconds.  A coefficient stands here because a
    term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py, which writes the
-   columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's. */
+   columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's.  fma_slots is of
+   one kernel on an H100: f32[8, 14336] times bf16[14336, 4096] by 128 blocks of 256 threads takes 271 us. */
 #define MG_MACHINE_COSTS(C, F)                                                                                         \
   C(F, block_draw,             2.921,    3.093, "of a multiprocessor's share of l2_gbps: what one takes in")           \
   C(F, chip_draw,             0.5398,   0.5587, "of l2_gbps: the time of what all take in")                            \
@@ -145,6 +147,7 @@ enum {
   C(F, threads_products,       5.598,     12.8, "the same of other products")                                          \
   C(F, threads_slots,            375,      231, "the same of other slots")                                             \
   C(F, wide_slots,             2.008,    2.236, "slots of an element that a wide product reads")                       \
+  C(F, fma_slots,                  4,        4, "slots of a multiply-add without tensor cores")                        \
   C(F, unhidden_loop,         0.3592,   0.1677, "of the smaller of memory and compute, in a loop")                     \
   C(F, unhidden_group,         0.228,   0.1309, "the same of warpgroups")                                              \
   C(F, unhidden_fly,          0.1347,   0.1347, "the same, products under way")                                        \
@@ -289,6 +292,7 @@ mg_status mg_machine_check(const mg_machine *m, mg_error *e);
    graph; the search's tuner fills it without one.                                                                   */
 
 enum { MG_FLAT_OPS = 256 };
+enum { MG_TAKEN_ALONG = 1, MG_TAKEN_TURNED = 2, MG_TAKEN_JOINED = 4 }; /* it is written as it lies; its columns as rows; it is joined */
 typedef struct mg_flat_op {
   int16_t code;                 /* an mg_opcode.  A product of joined operands stands as MG_OP_MATMUL */
   int8_t n_in;
@@ -300,6 +304,8 @@ typedef struct mg_flat_op {
   int8_t weighted;              /* of a load: of parts under maxima of their own; who knows other kernels says so */
   int8_t made;                  /* of a load: of what is computed where it is read (mg_filling): no bytes, no tile */
   int8_t down;                  /* of a load: its columns run along memory, not its rows */
+  int8_t runs;                  /* of a load: neighbours in a row are neighbours in memory */
+  int8_t ragged;                /* of a load: some blocks, or steps, have fewer of it than others */
   int8_t turns;                 /* it exchanges its operand's rows and columns, and does nothing else */
   int8_t stays;                 /* a move whose rows and columns are its operand's: it changes nothing but where they stand */
   int8_t along;                 /* SUM, MAX: the dimension that they join */
@@ -309,7 +315,9 @@ typedef struct mg_flat_op {
   int8_t narrow;                /* the tensor cores multiply its type, of 16 bits; esize counts what lies in memory, of two numbers or wide ones too */
   int8_t half;                  /* its type is f16 */
   int8_t sums, maxima;          /* ACCUM: it leaves loops, and all of them by sums; by maxima */
-  int8_t apart;                 /* NAME.at=.. keeps it from the fragments of a product */
+  int8_t taken;                 /* MG_TAKEN_..: who takes it, what is computed where it is read being looked through */
+  int8_t direct;                /* of a load outside of loops: stores alone read it, once, twice without a loop, and not across its rows */
+  int8_t at;                    /* 1 + the MG_AT_.. that NAME.at says; 0: it says nothing */
   int16_t in[4];                /* operands, as places in `op`; of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];       /* extents in one block, in one step */
   int64_t unique;               /* load, store: bytes of the whole tensor; 0 if another load has them */
@@ -325,6 +333,7 @@ typedef struct mg_flat {
   uint32_t nests;               /* bit a: loop a stands in another one, or has one in it */
   int64_t queries, keys;        /* of the causal mask that it reads; 0: it reads none */
   int sent;                     /* 1: its exponentials leave it under a maximum, which another kernel takes out */
+  int receives;                 /* 1: it reads what another kernel sent so */
 } mg_flat;
 
 typedef struct mg_kernel_plan {
@@ -473,11 +482,21 @@ void mg_flat_late(const mg_flat *k, uint8_t late[MG_FLAT_OPS]);
 /* 1 if all behind the merge is elementwise, of merged values and loads, and stored in one shape, *rows x *cols: each block of
    a cluster can then do a share of it. */
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols);
-/* 1 if a load outside of loops is read once, twice without a loop, and stored, but not across its rows. */
-int mg_flat_direct(const mg_flat *k, int load);
-/* The first load of whole rows that so many threads hold in registers, 16 bytes at a time, while they join them and store rows: in a
-   kernel without loops, products, moves and merges, of tensors of one shape beside vectors; -1: it is no such kernel. */
+/* By whom each value is taken: sets `taken` and `direct`, the sizes being there. */
+void mg_flat_takers(mg_flat *k);
+/* 1 if a load outside of loops, neither direct nor read across its rows, is read in runs along them, as others are read across. */
+int mg_flat_beside(const mg_flat *k, int load);
+/* How many loads the kernel has, if each is read where something of it is stored: directly, across its tile or beside such; else 0. */
+int mg_flat_read_in_stores(const mg_flat *k);
+/* 1 if no NAME.at keeps the value from living so: an MG_AT_... */
+int mg_flat_lets(const mg_flat_op *o, int at);
+/* The first load, a place from 1, of whole rows that so many threads hold in registers, 16 bytes at a time, while they join them to one
+   value a row and store rows; only parts of what they join go through shared memory.  Of a kernel without loops, products, moves and
+   merges, of tensors of one shape beside vectors: rows of whole 16-byte pieces, as many as whole passes of the threads take, that
+   no block has fewer of.  0: it is no such kernel. */
 int mg_flat_strip(const mg_flat *k, int threads);
+/* 1 if tensor cores multiply value a by value b; else f32 multiply-adds do. */
+int mg_flat_by_tensors(const mg_flat *k, int a, int b);
 /* 1 if value i, computed from loads outside of loops, is better computed once than wherever a product takes it as an operand:
    before the loop of the product, or by one warp instead of several. */
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i);
@@ -492,6 +511,10 @@ int64_t mg_round_up(int64_t x, int64_t multiple);
 /* The dimension that a block's value of these extents has its rows in: the last but one; or, where that has one element, the one
    before it that has more, if there is one such.  The columns are in the last. */
 int mg_rows_in(int rank, const int64_t *dim);
+/* 1 if parts of dimension d, of that extent, as axes of block graph b up to `last` cut it, may be shorter than others, or be none;
+   symbol: the extent comes with the launch. */
+int mg_uneven(const mg_graph *b, const mg_map *m, int64_t extent, int d, uint32_t last, int symbol);
+int mg_innermost(const mg_tensor_info *t);            /* of its dimensions of several elements the one whose neighbours are neighbours in memory */
 int mg_runs_down(const mg_tensor_info *t, int rows);  /* 1 if t's columns, not its rows, which are in dimension `rows`, are contiguous in memory */
 /* What move o makes of rows and columns, if its operand and its result have nothing else: what they were, or exchanged. */
 enum { MG_MOVES_MORE, MG_MOVES_NOTHING, MG_MOVES_TURNS };
@@ -503,12 +526,12 @@ int mg_flat_only_reader(const mg_flat *k, int i);     /* the one that reads valu
    1 if value i is computed, element by element, by a dear operator or of a dear value, or so of value x alone in x's loop.
    Of a dear vector i that many elements of something larger take, so that it is made once: 1, or 2 as the inverse by which
    all of them multiply.
-   Where a kernel's rows stay in registers (mg_flat_strip) a dear value as large as these is kept beside them where several steps take
-   it, if the registers suffice. */
+   Where a kernel's rows stay in registers (strip, as mg_flat_strip says) a dear value as large as these is kept beside them where
+   several steps take it, if the registers suffice: kept[i] of value i. */
 int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed);
 int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed);
-int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed);
-int mg_flat_kept(const mg_flat *k, int threads, int i);
+int mg_flat_vector(const mg_flat *k, int threads, int strip, int i, const uint8_t *placed);
+void mg_flat_kept(const mg_flat *k, int threads, int strip, uint8_t kept[MG_FLAT_OPS]);
 /* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose plan
    has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
 int mg_wide(const mg_graph *g, mg_tensor t);
@@ -627,7 +650,6 @@ enum { MG_STAGES = 3, MG_STAGES_MOST = 8 }; /* of a ring, where the plan says no
 /* What block's plan says: the number, or the place of the word; -1 if it says nothing that the row has.  `name`: of a value,
    where the key is one of values; else NULL. */
 int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name);
-int mg_plan_lets(const mg_graph *block, const mg_tensor_info *t, int at); /* 1 if no NAME.at keeps t from living so: an MG_AT_.. */
 /* Writes it into the plan, as the row prints it.  0: the key with that name is longer than a key may be. */
 int mg_plan_say(mg_graph *block, mg_plan_key key, const char *name, int value);
 /* The key, for a value NAME.key, and the text of one of its values: MG_PLAN_TEXT bytes each; 0 as mg_plan_say. */
@@ -1410,6 +1432,7 @@ int64_t mg_flat_elements(const mg_flat_op *o) {
   for (int d = 0; d < o->rank; d++) n *= o->d[d];
   return n;
 }
+int mg_flat_lets(const mg_flat_op *o, int at) { return !o->at || o->at == 1 + at; }
 int mg_flat_brings(const mg_flat_op *o) { return o->code == MG_OP_LOAD && !o->made; }
 /* Of the loads of one tensor, all with its bytes in `unique`, one keeps them: one in a loop, then the largest, then the one
    with the shortest runs, so that the order of independent operators does not matter. */
@@ -1462,6 +1485,22 @@ int mg_moves_how(const mg_op_node *o, const mg_shape *from, const mg_shape *to) 
   if ((m == 1 || m_from == from->rank - 1) && (n == 1 || n_from == of)) return MG_MOVES_TURNS;
   return MG_MOVES_MORE;
 }
+int mg_uneven(const mg_graph *b, const mg_map *m, int64_t extent, int d, uint32_t last, int symbol) {
+  int64_t chunk = extent;
+  int uneven = 0;
+  for (uint32_t a = 1; a < b->n_axes && a <= last; a++) {
+    if (m->to[a] != d) continue;
+    const int64_t whole = chunk;
+    chunk = mg_ceil_div(chunk, b->axes[a].extent);
+    uneven |= chunk * b->axes[a].extent != whole || (symbol && chunk != 1);
+  }
+  return uneven || (symbol && chunk != 1);
+}
+int mg_innermost(const mg_tensor_info *t) {
+  int last = t->shape.rank - 1; /* in memory, the outermost first; what a kernel makes lies row by row */
+  while (last > 0 && t->shape.dim[t->op ? last : t->order[last]] == 1) last--;
+  return t->op || last < 0 ? last : t->order[last];
+}
 int mg_runs_down(const mg_tensor_info *t, int rows) {
   const int rank = t->shape.rank, cols = rank - 1;
   int at_rows = 0, at_cols = 0;
@@ -1509,13 +1548,15 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       if (b->ops[i].map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1) k->merged |= 1u << a;
   for (uint32_t a = 1; a <= 3; a++)
     if (k->merged >> a & 1) k->group *= b->axes[a].extent;
-  if (b->n_tensors > 1024) return 0;
+  if (b->n_tensors > 1024 || b->n_ops > MG_FLAT_OPS + 1) return 0;
   memset(of, -1, sizeof of);
+  const int symbols = b->up && b->up->n_symbols;
+  uint8_t *symbol = NULL; /* without memory each extent may be one */
+  if (symbols) (void)mg_symbols_of(b->up, &symbol, NULL);
   const mg_op_node *owner = b->up && b->up_op ? &b->up->ops[b->up_op] : NULL; /* none yet while it is under construction */
   int stores = 0;
   for (uint32_t i = 1; i < b->n_ops; i++) {
     const mg_op_node *o = &b->ops[i];
-    if (k->n == MG_FLAT_OPS) return 0;
     mg_flat_op *m = &k->op[k->n];
     const mg_tensor_info *t = mg_tensor_of(b, o->code == MG_OP_STORE ? o->in[0] : o->out[0]);
     m->code = (int16_t)o->code, m->rank = (int8_t)t->shape.rank, m->trips = 1;
@@ -1524,7 +1565,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     m->esize = (int8_t)mg_dtype_bytes(t->dtype);
     m->narrow = mg_tensor_shape(t->dtype) != NULL;
     m->half = t->dtype == MG_F16;
-    m->apart = (int8_t)!mg_plan_lets(b, t, MG_AT_SETTLE);
+    m->at = (int8_t)(t->name && *t->name && o->code != MG_OP_STORE ? 1 + mg_plan_says(b, MG_PLAN_AT, t->name) : 0);
     if (mg_op_moves(o->code)) {
       const int how = mg_moves_how(o, &mg_tensor_of(b, o->in[0])->shape, &t->shape);
       m->turns = how == MG_MOVES_TURNS, m->stays = how == MG_MOVES_NOTHING;
@@ -1539,6 +1580,11 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || m->split)) m->esize = 4;
       m->inner = (int8_t)(u->shape.rank ? lies->order[u->shape.rank - 1] : 0);
       m->down = (int8_t)mg_runs_down(lies, mgi_rows_in(m));
+      m->runs = (int8_t)(mg_innermost(lies) == u->shape.rank - 1);
+      for (int d = 0; d < u->shape.rank; d++) {
+        const int open = symbols && (!symbol || symbol[o->in[0].id * MG_MAX_RANK + (uint32_t)d]);
+        m->ragged |= (int8_t)mg_uneven(b, &o->map, u->shape.dim[d], d, MG_MAX_AXES, open);
+      }
       m->chunk = (int8_t)(o->scope && o->map.to[o->scope] >= 0 ? 1 + o->map.to[o->scope] : 0);
       m->made = (int8_t)(u->fill != MG_FILL_NONE);
       if (m->made) k->queries = u->shape.dim[0], k->keys = u->shape.dim[1];
@@ -1567,7 +1613,9 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
     k->n++;
   }
+  free(symbol);
   mg_flat_read_once(k);
+  mg_flat_takers(k);
   return 1;
 }
 
@@ -1586,7 +1634,8 @@ typedef enum mgi_seen_kind { MGI_SEEN_ANY, MGI_SEEN_MASKED, MGI_SEEN_ZERO } mgi_
 /* What value i is in a step that is masked as a whole. */
 MGI_FN int mgi_seen_kind_of(const mg_flat *k, int i, const uint8_t *kind) {
   const mg_flat_op *o = &k->op[i];
-  const int a = o->n_in > 0 ? kind[o->in[0]] : MGI_SEEN_ANY, b = o->n_in > 1 ? kind[o->in[1]] : MGI_SEEN_ANY;
+  const int a = o->n_in > 0 ? (int)kind[o->in[0]] : (int)MGI_SEEN_ANY;
+  const int b = o->n_in > 1 ? (int)kind[o->in[1]] : (int)MGI_SEEN_ANY;
   switch (o->code) {
     case MG_OP_ADD: return a == b ? a : a == MGI_SEEN_MASKED || b == MGI_SEEN_MASKED ? MGI_SEEN_MASKED : MGI_SEEN_ANY;
     case MG_OP_SUB: return a == MGI_SEEN_MASKED && b == MGI_SEEN_ANY ? MGI_SEEN_MASKED : MGI_SEEN_ANY;
@@ -1683,10 +1732,6 @@ int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name) {
   }
   return -1;
 }
-int mg_plan_lets(const mg_graph *block, const mg_tensor_info *t, int at) {
-  const int said = t->name && *t->name ? mg_plan_says(block, MG_PLAN_AT, t->name) : -1;
-  return said < 0 || said == at;
-}
 /* How tensor t of kernel-level g, of 16 bits and no output, is stored by a kernel's plan: an MG_STORE_..; -1: as it is. */
 MGI_FN int mgi_stored_how(const mg_graph *g, mg_tensor t) {
   const mg_tensor_info *i = mg_tensor_of(g, t);
@@ -1745,9 +1790,7 @@ int mg_slice_may_be_address(const mg_graph *g, uint32_t op) {
   const mg_tensor_info *lies = mg_tensor_of(g, from), *to = mg_tensor_of(g, o->out[0]);
   const int how = mgi_stored_how(g, from), run = 16 / mg_dtype_bytes(to->dtype);
   if (lies->dtype != to->dtype || lies->fill || how == MG_STORE_F32 || how == MG_STORE_SPLIT) return 0;
-  int last = lies->shape.rank - 1; /* in memory, the outermost first */
-  while (last > 0 && lies->shape.dim[lies->order[last]] == 1) last--;
-  const int inner = lies->order[last];
+  const int inner = mg_innermost(lies);
   return lies->shape.dim[inner] % run == 0 && (o->attr.dim != inner || o->attr.from % run == 0);
 }
 int mg_slice_is_address(const mg_graph *g, uint32_t op) {
@@ -1996,7 +2039,7 @@ MGI_FN int mgi_settles(const mg_flat *k, const mg_kernel_plan *p, const mg_chain
   int64_t total = registers * mgi_cols_of(v) / (8 * p->warps_n);
   int products = 0, others = 0, beside = 0;
   *lends = 0;
-  if (!v->narrow || v->apart || mg_round_up(mgi_cols_of(v), 8 * p->warps_n) % (16 * p->warps_n)) return -1;
+  if (!v->narrow || !mg_flat_lets(v, MG_AT_SETTLE) || mg_round_up(mgi_cols_of(v), 8 * p->warps_n) % (16 * p->warps_n)) return -1;
   for (int q = t + 1; q < k->n; q++) {
     const mg_flat_op *o = &k->op[q];
     for (int j = 0; j < mgi_reads(o); j++) {
@@ -2447,10 +2490,9 @@ int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed) {
   mgi_sought s = { placed, x };
   return !mg_flat_finds(k, i, mgi_look_other, &s);
 }
-int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed) {
+int mg_flat_vector(const mg_flat *k, int threads, int strip, int i, const uint8_t *placed) {
   const mg_flat_op *v = &k->op[i];
   int larger = 0, divides = 1;
-  const int strip = mg_flat_strip(k, threads);
   if (!mg_flat_dear(k, i, placed)) return 0;
   for (int q = i + 1; q < k->n; q++)
     for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
@@ -2458,7 +2500,7 @@ int mg_flat_vector(const mg_flat *k, int threads, int i, const uint8_t *placed) 
       if (o->in[j] != i) continue;
       const int many = mgi_elementwise(o) && mgi_rows_of(o) * mgi_cols_of(o) >= 8 * (int64_t)threads;
       if (!many || (mgi_rows_of(o) <= mgi_rows_of(v) && mgi_cols_of(o) <= mgi_cols_of(v))) return 0;
-      if (strip >= 0 && !mgi_same_matrix(o, &k->op[strip])) return 0; /* it is found by the strip's elements */
+      if (strip && !mgi_same_matrix(o, &k->op[strip - 1])) return 0; /* it is found by the strip's elements */
       larger = 1;
       divides &= o->code == MG_OP_DIV && j == 1 && o->in[0] != i;
     }
@@ -2854,56 +2896,68 @@ MGI_FN int mgi_is_inline(const mg_flat *k, int i) {
   if (o->code == MG_OP_ACCUM) return o->loop == k->op[o->in[0]].loop;
   return mgi_elementwise(o) || mg_op_moves(o->code) || mgi_joins_one(k, o);
 }
-/* By what value i is taken: bits; TURNED: what is written has its columns as rows. */
-enum { MGI_ALONG = 1, MGI_TURNED = 2, MGI_JOINED = 4 };
-MGI_FN int mgi_taken_by(const mg_flat *k, int i) {
-  uint8_t taken[MG_FLAT_OPS] = { 0 };
-  for (int q = k->n - 1; q > i; q--) {
-    const mg_flat_op *o = &k->op[q];
-    int by = taken[q];
-    if (!mgi_is_inline(k, q)) by = o->code == MG_OP_STORE || o->code == MG_OP_ACCUM ? MGI_ALONG : MGI_JOINED;
-    if (o->turns) by = (by & MGI_JOINED) | (by & MGI_ALONG) << 1 | (by & MGI_TURNED) >> 1;
-    for (int j = 0; j < mgi_reads(o); j++) taken[o->in[j]] |= (uint8_t)by;
-  }
-  return taken[i];
-}
 int mg_flat_across(const mg_flat *k, int load) {
   const mg_flat_op *l = &k->op[load];
   const int64_t least = mgi_rows_of(l) < mgi_cols_of(l) ? mgi_rows_of(l) : mgi_cols_of(l);
   if (l->code != MG_OP_LOAD || l->made || l->split || least < 16 / l->esize) return 0;
-  const int by = mgi_taken_by(k, load);
-  if (by & MGI_JOINED || !(by & (l->down ? MGI_ALONG : MGI_TURNED))) return 0;
+  const int by = l->taken;
+  if (by & MG_TAKEN_JOINED || !(by & (l->down ? MG_TAKEN_ALONG : MG_TAKEN_TURNED))) return 0;
   return l->inloop ? 4 : 16 / l->esize;
 }
-int mg_flat_direct(const mg_flat *k, int load) {
-  if (!k->op[load].inloop && mg_flat_across(k, load)) return 0;
+void mg_flat_takers(mg_flat *k) {
   uint8_t read[MG_FLAT_OPS] = { 0 }, stored[MG_FLAT_OPS] = { 0 }; /* how often, at most 8; by stores */
   int loops = 0;
-  for (int q = k->n - 1; q > load; q--) {
-    const mg_flat_op *o = &k->op[q];
+  for (int i = 0; i < k->n; i++) {
+    loops |= k->op[i].inloop;
+    k->op[i].taken = 0;
+  }
+  for (int q = k->n - 1; q >= 0; q--) {
+    mg_flat_op *o = &k->op[q];
     const int through = mgi_is_inline(k, q), store = o->code == MG_OP_STORE;
     const int site = store || o->code == MG_OP_SUM || o->code == MG_OP_MAX || (o->code == MG_OP_ACCUM && !through);
     const int reads = (o->code == MG_OP_MATMUL ? 2 : site) + (through ? read[q] : 0), stores = store + (through ? stored[q] : 0);
-    loops |= o->inloop;
+    const int alone = read[q] && read[q] <= (loops ? 1 : 2) && stored[q] == read[q];
+    int by = o->taken;
+    o->direct = mg_flat_brings(o) && alone && mg_flat_lets(o, MG_AT_DIRECT) && (o->inloop || !mg_flat_across(k, q));
+    if (!through) by = store || o->code == MG_OP_ACCUM ? MG_TAKEN_ALONG : MG_TAKEN_JOINED;
+    if (o->turns) by = (by & MG_TAKEN_JOINED) | (by & MG_TAKEN_ALONG) << 1 | (by & MG_TAKEN_TURNED) >> 1;
     for (int j = 0; j < mgi_reads(o); j++) {
       const int x = o->in[j];
+      k->op[x].taken |= (int8_t)by;
       read[x] = (uint8_t)(read[x] + reads < 8 ? read[x] + reads : 8);
       stored[x] = (uint8_t)(stored[x] + stores < 8 ? stored[x] + stores : 8);
     }
   }
-  for (int q = 0; q <= load; q++) loops |= k->op[q].inloop;
-  return read[load] && read[load] <= (loops ? 1 : 2) && stored[load] == read[load];
+}
+int mg_flat_beside(const mg_flat *k, int load) {
+  const mg_flat_op *o = &k->op[load];
+  int across = 0;
+  for (int i = 0; i < k->n; i++) across |= !k->op[i].inloop && mg_flat_across(k, i);
+  if (!across || !mg_flat_brings(o) || o->inloop || o->direct || o->down || o->weighted) return 0;
+  return mgi_cols_of(o) > 1 && !mg_flat_across(k, load);
+}
+int mg_flat_read_in_stores(const mg_flat *k) {
+  int loads = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_LOAD) continue;
+    if (!o->direct && !mg_flat_beside(k, i) && (o->inloop || !mg_flat_across(k, i))) return 0;
+    loads++;
+  }
+  return loads;
 }
 
+/* 1 if it is of 16 bits that tensor cores multiply, or a load of two numbers of these; not a load of f32 in its place. */
+MGI_FN int mgi_in_16_bits(const mg_flat_op *o) { return o->narrow && (o->code != MG_OP_LOAD || o->split || o->esize == 2); }
+int mg_flat_by_tensors(const mg_flat *k, int a, int b) { return mgi_in_16_bits(&k->op[a]) && mgi_in_16_bits(&k->op[b]); }
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i) {
   const mg_flat_op *t = &k->op[i];
   if (!t->narrow || t->inloop || !mgi_is_inline(k, i) || mg_flat_tile_read(k, i, NULL) >= 0) return 0;
   for (int q = i + 1; q < k->n; q++) {
     const mg_flat_op *o = &k->op[q];
     for (int j = 0; j < mgi_reads(o) && o->code == MG_OP_MATMUL && !o->wide; j++) {
-      const mg_flat_op *by = &k->op[o->in[j ^ 1]];
       const int others = j % 2 ? p->warps_m : p->warps_n; /* warps that take it, too */
-      if (o->in[j] == i && by->narrow && by->half == t->half && (o->inloop || others > 1)) return 1;
+      if (o->in[j] == i && mg_flat_by_tensors(k, i, o->in[j ^ 1]) && (o->inloop || others > 1)) return 1;
     }
   }
   return 0;
@@ -2914,51 +2968,50 @@ MGI_FN int mgi_in_passes(int64_t rows, int64_t pieces, int threads) {
   return threads % pieces == 0 && (pieces & (pieces - 1)) == 0 && rows % (threads / pieces) == 0;
 }
 int mg_flat_strip(const mg_flat *k, int threads) {
-  int first = -1, joins = 0;
+  int first = 0, joins = 0;
   int64_t bytes = 0;
-  if (threads & (threads - 1)) return -1;
+  if (threads & (threads - 1) || k->receives) return 0;
   for (int i = 0; i < k->n; i++) {
-    const mg_flat_op *o = &k->op[i], *f = first < 0 ? NULL : &k->op[first];
-    if (o->inloop) return -1;
+    const mg_flat_op *o = &k->op[i], *f = first ? &k->op[first - 1] : NULL;
+    if (o->inloop || o->made) return 0;
     if (o->code == MG_OP_STORE) continue;
     if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
       const mg_flat_op *x = &k->op[o->in[0]];
-      if (!f || o->along != x->rank - 1 || mgi_rows_of(x) != mgi_rows_of(f) || mgi_cols_of(x) != mgi_cols_of(f)) return -1;
+      if (!f || o->along != x->rank - 1 || !mgi_same_matrix(x, f)) return 0;
       joins++;
     } else if (o->code == MG_OP_LOAD) {
       const int64_t rows = mgi_rows_of(o), cols = mgi_cols_of(o);
       if (cols == 1 || (rows == 1 && f && mgi_rows_of(f) != 1)) continue; /* a vector */
-      if (o->made || o->down || cols * o->esize % 16) return -1;
-      if (!mgi_in_passes(rows, cols * o->esize / 16, threads)) return -1;
-      if (f && (mgi_rows_of(f) != rows || mgi_cols_of(f) != cols || f->esize != o->esize)) return -1;
-      if (!f) first = i;
+      if (!o->runs || o->ragged || cols * o->esize % 16 || !mg_flat_lets(o, MG_AT_STRIP)) return 0;
+      if (!mgi_in_passes(rows, cols * o->esize / 16, threads)) return 0;
+      if (f && (!mgi_same_matrix(o, f) || f->esize != o->esize)) return 0;
+      if (!f) first = i + 1;
       bytes += rows * cols * o->esize;
-    } else if (!mgi_elementwise(o)) return -1;
+    } else if (!mgi_elementwise(o)) return 0;
   }
-  return joins && bytes <= (int64_t)256 * threads ? first : -1; /* 64 registers a thread */
+  return joins && bytes <= (int64_t)256 * threads ? first : 0; /* 64 registers a thread */
 }
-int mg_flat_kept(const mg_flat *k, int threads, int i) {
+void mg_flat_kept(const mg_flat *k, int threads, int strip, uint8_t kept[MG_FLAT_OPS]) {
   enum { SITES = 64, ROOM = 192, ROOM_OF_MANY = 96, MANY = 512 }; /* ROOM: bytes of a thread's registers, where a block has at most MANY threads */
   uint64_t at[MG_FLAT_OPS] = { 0 }; /* the steps that take a value, as bits */
-  const int strip = mg_flat_strip(k, threads);
   const int64_t room = (int64_t)threads * (threads <= MANY ? ROOM : ROOM_OF_MANY);
   int64_t bytes = 0;
   int sites = 0;
-  if (strip < 0) return 0;
+  memset(kept, 0, MG_FLAT_OPS);
+  if (!strip) return;
+  const mg_flat_op *rows = &k->op[strip - 1];
   for (int q = 0; q < k->n; q++)
-    if (k->op[q].code == MG_OP_LOAD && mgi_same_matrix(&k->op[q], &k->op[strip])) bytes += mg_flat_elements(&k->op[q]) * k->op[q].esize;
-  for (int q = k->n - 1; q >= i; q--) {
+    if (k->op[q].code == MG_OP_LOAD && mgi_same_matrix(&k->op[q], rows)) bytes += mg_flat_elements(&k->op[q]) * k->op[q].esize;
+  for (int q = k->n - 1; q >= 0; q--) {
     const mg_flat_op *o = &k->op[q];
     const uint64_t own = (uint64_t)1 << sites % SITES;
-    const int alike = mgi_elementwise(o) && mgi_same_matrix(o, &k->op[strip]), shared = (at[q] & (at[q] - 1)) != 0;
-    const int kept = alike && shared && mg_op_cost(o->code) != MG_CLASS_PLAIN && bytes + 4 * mg_flat_elements(o) <= room;
-    if (q == i) return kept;
-    if (kept) bytes += 4 * mg_flat_elements(o);
-    const uint64_t by = alike && !kept ? at[q] : own;
+    const int alike = mgi_elementwise(o) && mgi_same_matrix(o, rows), shared = (at[q] & (at[q] - 1)) != 0;
+    kept[q] = alike && shared && mg_op_cost(o->code) != MG_CLASS_PLAIN && mg_flat_lets(o, MG_AT_KEPT) && bytes + 4 * mg_flat_elements(o) <= room;
+    if (kept[q]) bytes += 4 * mg_flat_elements(o);
+    const uint64_t by = alike && !kept[q] ? at[q] : own;
     sites += by == own;
     for (int j = 0; j < mgi_reads(o); j++) at[o->in[j]] |= by;
   }
-  return 0;
 }
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
   uint8_t late[MG_FLAT_OPS];
@@ -3345,10 +3398,11 @@ typedef struct mgi_work {
   double torn_bytes;     /* of stored_bytes: in sectors of 32 bytes of which others store the rest */
   double direct_bytes;   /* that stores behind the loop load */
   double lines;          /* of 128 bytes, that copies come to, each as often as a run of bytes begins or goes on in it */
+  double fmas;           /* multiply-adds of products that no tensor cores make */
   double wide_reads;     /* elements of wide products' operands, which are widened where they are used */
   double joins;          /* sums and maxima, each as often as a block comes to it */
   int split;             /* a product reads what lies in memory in 32 bits */
-  int strip;             /* whole rows stay in registers while they are joined */
+  int strip;             /* mg_flat_strip: whole rows stay in registers while they are joined */
   int late;              /* something is loaded behind the merge */
   int alone;             /* one block does all that stands behind the merge */
   int flies;             /* a thread's registers for products, if all are under way while the next step begins */
@@ -3358,7 +3412,7 @@ typedef struct mgi_work {
 /* 1 if the elements of load i go straight to a store that has them turned: each is read alone. */
 MGI_FN int mgi_work_turned(const mg_flat *k, int i) {
   int turned = 0;
-  if (k->op[i].code != MG_OP_LOAD || !mg_flat_direct(k, i)) return 0;
+  if (!k->op[i].direct) return 0;
   for (int q = i; q >= 0 && k->op[q].code != MG_OP_STORE; q = mg_flat_only_reader(k, q)) turned |= k->op[q].turns;
   return turned;
 }
@@ -3371,11 +3425,11 @@ MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   if (by_warps && run * o->esize < 128) w->narrow_bytes += (double)mg_flat_elements(o) * o->esize * o->trips;
   const double bytes = share * (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
   const int64_t held = mgi_work_turned(k, i) ? o->esize : run * o->esize; /* bytes that lie together */
-  const int by_threads = o->code == MG_OP_STORE || mg_flat_direct(k, i); /* eight elements each, 16 bytes at once */
+  const int by_threads = o->code == MG_OP_STORE || o->direct; /* eight elements each, 16 bytes at once */
   const double each = (double)mg_ceil_div(held, 128) * (by_threads && o->esize > 2 ? o->esize / 2 : 1);
   w->lines += fmax(bytes * o->trips * (each / (double)held - 1.0 / 128), 0);
   if (o->code == MG_OP_STORE) w->torn_bytes += bytes * o->trips * (double)(held % 32) / (double)held;
-  if (o->code == MG_OP_LOAD && !o->inloop && k->iters > 1 && mg_flat_direct(k, i)) w->direct_bytes += bytes;
+  if (o->direct && k->iters > 1) w->direct_bytes += bytes;
   if (o->inloop) w->step_bytes += bytes;
   else if (o->code == MG_OP_LOAD && k->iters > 1) w->early_bytes += bytes * waste;
   w->bytes += bytes * o->trips;
@@ -3409,14 +3463,6 @@ MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   return 1;
 }
 
-/* Slots of a multiply-add without tensor cores, as mg_contract_fma has it: both operands read and widened, their addresses, itself.
-   Measured on an H100, f32[8, 14336] times bf16[14336, 4096] by 128 blocks of 256 threads: 271 us. */
-enum { MGI_FMA_SLOTS = 4 };
-/* 1 if tensor cores take operand x of a product: it is of 16 bits, or of two numbers of 16 bits each; they do not take a load of f32 as it is. */
-MGI_FN int mgi_work_tensors(const mg_flat *k, int x) {
-  const mg_flat_op *a = &k->op[x];
-  return a->narrow && (a->code != MG_OP_LOAD || a->split || a->esize == 2);
-}
 MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *c, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t m, n, depth, b;
@@ -3424,8 +3470,8 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   const int64_t rows = mg_round_up(m, 16), cols = mg_round_up(n, 8), deep = mg_round_up(depth, 16);
   const double left = (double)(rows * deep * b), right = (double)(deep * cols * b);
   const int steady = o->wide && mg_flat_steady(k, c, r, i), flies = mg_flat_flies(k, p, c, i);
-  if (mgi_work_tensors(k, o->in[0]) && mgi_work_tensors(k, o->in[1])) w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
-  else w->slots += MGI_FMA_SLOTS * (double)(rows * cols * depth * b) * o->trips;
+  if (mg_flat_by_tensors(k, o->in[0], o->in[1])) w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
+  else w->fmas += (double)(rows * cols * depth * b) * o->trips;
   if (steady) w->slots += 8 * left * o->trips;
   else if (o->wide) w->wide_reads += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
   for (int j = 0; j < 2; j++) {
@@ -3461,7 +3507,7 @@ MGI_FN void mgi_work_accumulate(mgi_work *w, const mg_flat *k, int i) {
     const int64_t rows = mgi_rows_of(o), cols = mgi_cols_of(o);
     const mg_tile_form t = { (int)rows, (int)cols, (int)rows, (int)mg_ceil_div(cols, 4), 4, 4 };
     w->slots += elements * 4;
-    if (mgi_taken_by(k, i) & MGI_TURNED) w->shared_bytes += 4 * elements * mg_tile_conflicts(&t, MG_IN_PADDED);
+    if (o->taken & MG_TAKEN_TURNED) w->shared_bytes += 4 * elements * mg_tile_conflicts(&t, MG_IN_PADDED);
   }
   else if (a->code != MG_OP_MATMUL) w->slots += elements * 2 * a->trips;
 }
@@ -3477,7 +3523,7 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_pla
   }
   if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) w->joins += o->trips;
   if (o->code != MG_OP_SUM && mgi_only_squared(k, p, r, i)) return; /* in those products */
-  const int by_vector = o->code == MG_OP_DIV && mg_flat_vector(k, mgi_plan_threads(p), o->in[1], NULL) == 2;
+  const int by_vector = o->code == MG_OP_DIV && mg_flat_vector(k, mgi_plan_threads(p), w->strip, o->in[1], NULL) == 2;
   w->slots += share * (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
 }
 
@@ -3495,7 +3541,7 @@ MGI_FN void mgi_work_fragments(mgi_work *w, const mg_flat *k, const mg_kernel_pl
 MGI_FN void mgi_work_late(mgi_work *w, const mg_flat *k, uint8_t late[MG_FLAT_OPS]) {
   int64_t rows, cols;
   mg_flat_late(k, late);
-  for (int i = 0; i < k->n; i++) w->late |= late[i] && k->op[i].code == MG_OP_LOAD && !mg_flat_direct(k, i);
+  for (int i = 0; i < k->n; i++) w->late |= late[i] && mg_flat_brings(&k->op[i]) && !k->op[i].direct;
   w->alone = !mg_flat_shares(k, &rows, &cols);
 }
 
@@ -3517,7 +3563,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   memset(&c, 0, sizeof c);
   memset(&r, 0, sizeof r);
   w->blocks = (double)k->blocks, w->group = (double)k->group, w->iters = (double)k->iters, w->ops = k->n;
-  w->strip = mg_flat_strip(k, mgi_plan_threads(p)) >= 0;
+  w->strip = mg_flat_strip(k, mgi_plan_threads(p));
   if (k->group > 1) mgi_work_late(w, k, late);
   for (int i = 0; i < k->n && !made; i++) made = k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
   if (made) mgi_work_fragments(w, k, p, &c);
@@ -3641,7 +3687,7 @@ MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_pl
   const double few_slots = waves * (share + (stream ? m->threads_stream : m->threads_slots) / threads);
   const double by_threads = w->bytes - (w->flies ? w->step_bytes * w->iters : 0); /* bytes that no tensor copy brings */
   const double copies = m->copy_slots * by_threads / 16 + m->line_slots * w->lines;
-  const double slots = w->slots + m->wide_slots * w->wide_reads + copies;
+  const double slots = w->slots + m->wide_slots * w->wide_reads + m->fma_slots * w->fmas + copies;
   c->tensor_us = few * (w->flies ? mg_flying_us(m, w->flops) : mg_products_us(m, w->flops, p->group));
   c->shared_us = few * mg_shared_us(m, w->shared_bytes);
   c->elements_us = few_slots * mg_slots_us(m, slots);
@@ -4203,8 +4249,11 @@ MGI_FN int mgi_flat_in(const mg_graph *g, uint32_t op, const mg_machine *m, cons
     if (s->by[t] == op && (!least || n < least)) least = n;
   }
   k->sent = least > 0;
-  for (uint32_t i = 1; i < b->n_ops && s->by && s->of[op].weights; i++)
-    if (b->ops[i].code == MG_OP_LOAD && s->by[b->ops[i].in[0].id]) k->op[i - 1].weighted = 1;
+  for (uint32_t i = 1; i < b->n_ops && s->by; i++) {
+    if (b->ops[i].code != MG_OP_LOAD || !s->by[b->ops[i].in[0].id]) continue;
+    k->receives = 1;
+    k->op[i - 1].weighted = (int8_t)s->of[op].weights;
+  }
   if (least && s->of[op].read) *maxima_us = 2 * 4 * (double)least / (m->dram_gbps * 1e3) + m->barrier_us;
   return 1;
 }

@@ -3887,23 +3887,23 @@ MGI_FN void mgi_se_strides_for(const mgi_se_frame *f, const mgi_se_val *v, const
   }
 }
 
-/* 1/y for every element of a value, by one inversion of the product of all (Montgomery); undefined where y is 0. */
+/* 1/y for every element of a value; undefined where y is 0. */
 MGI_FN mg_fv *mgi_se_inverses(const mgi_se_frame *f, const mgi_se_val *v) {
-  const mg_modulus *M = &f->s->F.mp;
-  int64_t n = mgi_se_val_size(f, v);
+  const int64_t n = mgi_se_val_size(f, v);
   mg_fv *r = (mg_fv *)malloc((size_t)n * sizeof *r);
-  uint64_t all = 1;
-  for (int64_t k = 0; r && k < n; k++) {
-    r[k] = v->data[k].p ? v->data[k] : mgi_fv_special(v->data[k].flags | (uint32_t)MG_FV_UNDEF);
-    uint64_t y = r[k].p;
-    if (y) r[k].p = all, all = mgi_mulmod(M, all, y);
+  uint64_t *y = (uint64_t *)calloc((size_t)n * 2, sizeof *y); /* behind them their inverses */
+  if (r && y) {
+    for (int64_t k = 0; k < n; k++) y[k] = v->data[k].p;
+    mgi_word_inverses(&f->s->F.mp, y, 1, n, y + n);
+    for (int64_t k = 0; k < n; k++) {
+      const mg_fv x = v->data[k];
+      r[k] = x.p ? mgi_fv(y[n + k], x.q, x.flags) : mgi_fv_special(x.flags | (uint32_t)MG_FV_UNDEF);
+    }
+  } else {
+    free(r);
+    r = NULL;
   }
-  uint64_t inverse = mgi_invmod(M, all);
-  for (int64_t k = n; r && k-- > 0;) { /* inverse: of the product of elements 0 .. k; r[k].p: the product of those before k */
-    if (!r[k].p) continue;
-    r[k].p = mgi_mulmod(M, inverse, r[k].p);
-    inverse = mgi_mulmod(M, inverse, v->data[k].p);
-  }
+  free(y);
   return r;
 }
 
@@ -4770,6 +4770,7 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       m->half = u->dtype == MG_F16;
       m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
       m->down = (int8_t)mg_runs_down(u, u->shape.rank - 2);
+      m->runs = (int8_t)(mg_innermost(u) == u->shape.rank - 1);
       for (int d = 0; d < o->rank && m->inloop; d++)
         if (o->mask[d] >> m->loop & 1) m->chunk = (int8_t)(d + 1);
       m->made = (int8_t)(u->fill != MG_FILL_NONE);
@@ -4810,18 +4811,27 @@ MGI_FN void mgi_se_form_moves(mgi_se_form *h, int i) {
 
 MGI_FN void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
   int64_t chunk[MG_FLAT_OPS * MG_MAX_RANK];
+  int8_t ragged[MG_FLAT_OPS * MG_MAX_RANK];
   mg_flat *k = &h->k;
   k->blocks = count[1] * count[2] * count[3], k->group = h->group ? count[h->group] : 1;
   k->iters = h->loops > 1 ? count[4] + count[5] : count[4];
-  for (int c = 0; c < h->n_cut; c++) chunk[c] = mgi_se_cut(h->cut[c].extent, h->cut[c].mask, count);
+  for (int c = 0; c < h->n_cut; c++) {
+    int64_t parts = 1;
+    for (int a = 1; h->cut[c].mask >> a; a++) parts *= h->cut[c].mask >> a & 1 ? count[a] : 1;
+    chunk[c] = mgi_se_cut(h->cut[c].extent, h->cut[c].mask, count);
+    ragged[c] = parts * chunk[c] != h->cut[c].extent;
+  }
   for (int i = 0; i < k->n; i++) {
     mg_flat_op *m = &k->op[i];
     m->trips = (m->loop ? (double)count[m->loop] : 1) * (h->both[i] ? 2 : 1);
     for (int d = 0; d < m->rank; d++) m->d[d] = chunk[h->chunk[i][d]];
+    m->ragged = 0;
+    for (int d = 0; d < m->rank && m->code == MG_OP_LOAD; d++) m->ragged |= ragged[h->chunk[i][d]];
     if (h->again) m->unique = h->unique[i];
     if (h->move[i]) mgi_se_form_moves(h, i);
   }
   if (h->again) mg_flat_read_once(k);
+  mg_flat_takers(k);
 }
 
 /* Whether axis a cuts a leading dimension somewhere: then its chunks are 1, as the device templates are of matrices. */

@@ -418,6 +418,22 @@ MGI_FN uint64_t mgi_invmod(const mg_modulus *M, uint64_t a) {
   }
   return t1 < 0 ? (uint64_t)(t1 + (int64_t)M->m) : (uint64_t)t1;
 }
+/* inverse[k] = 1 / y[k stride], of n words, by one inverse and products (Montgomery); 0 of what has none. */
+MGI_FN void mgi_word_inverses(const mg_modulus *M, const uint64_t *y, int64_t stride, int64_t n, uint64_t *inverse) {
+  uint64_t product = 1;
+  for (int64_t k = 0; k < n; k++) {
+    const uint64_t x = y[k * stride];
+    inverse[k] = product;
+    if (x && !(x >> 62)) product = mgi_mulmod(M, product, x);
+  }
+  product = mgi_invmod(M, product);
+  for (int64_t k = n; k-- > 0;) {
+    const uint64_t x = y[k * stride];
+    const int has = x && !(x >> 62);
+    inverse[k] = has ? mgi_mulmod(M, product, inverse[k]) : 0;
+    if (has) product = mgi_mulmod(M, product, x);
+  }
+}
 
 /* omega^k, k < q. */
 MGI_FN uint64_t mgi_ff_power(const mg_field *F, uint64_t k) {
@@ -1273,22 +1289,6 @@ MGI_FN mg_status mgi_pair_map(void *user, mg_opcode op, mg_rational rc, const mg
 }
 
 enum { MGI_WORD_BATCH = 64 };
-/* inverse[k] = 1 / y[k stride], of n words, by one inverse and products (Montgomery); 0 of what has none. */
-MGI_FN void mgi_word_inverses(const mg_modulus *M, const uint64_t *y, int64_t stride, int n, uint64_t *inverse) {
-  uint64_t product = 1;
-  for (int k = 0; k < n; k++) {
-    const uint64_t x = y[k * stride];
-    inverse[k] = product;
-    if (x && !(x >> 62)) product = mgi_mulmod(M, product, x);
-  }
-  product = mgi_invmod(M, product);
-  for (int k = n; k-- > 0;) {
-    const uint64_t x = y[k * stride];
-    const int has = x && !(x >> 62);
-    inverse[k] = has ? mgi_mulmod(M, product, inverse[k]) : 0;
-    if (has) product = mgi_mulmod(M, product, x);
-  }
-}
 MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   const mg_field *F = (const mg_field *)user;
   const mg_modulus *M = &F->mp;
@@ -1306,7 +1306,7 @@ MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg
     for (int64_t k = 0; k < n; k++, a += sa, b += sb, o += so) {
       uint64_t x = *a, y = *b;
       if (op == MG_OP_DIV && sb && k % MGI_WORD_BATCH == 0)
-        mgi_word_inverses(M, b, sb, n - k < MGI_WORD_BATCH ? (int)(n - k) : (int)MGI_WORD_BATCH, of_row);
+        mgi_word_inverses(M, b, sb, n - k < MGI_WORD_BATCH ? n - k : (int64_t)MGI_WORD_BATCH, of_row);
       if (!((x | y) >> 62) && !(c.flags & MG_FV_UNDEF)) switch (op) {
           case MG_OP_ADD: *o = mgi_addmod(M, x, y); continue;
           case MG_OP_SUB: *o = mgi_submod(M, x, y); continue;

@@ -473,6 +473,21 @@ static void products_without_tensor_cores(void **state) {
     mg_string_free(cu), mg_graph_free(g);
   }
   assert_true(least > 5 * most);
+  for (int wide = 0; wide < 2; wide++) { /* an operand that a loop takes is made before it for tensor cores alone */
+    char text[1024], *cu = NULL;
+    mg_kernel_plan p;
+    mg_flat flat;
+    mg_error e;
+    snprintf(text, sizeof text, "program t\ninput A : f16[256, 64]\ninput B : f16[64, 32]\nH = kernel grid=(x=4) threads=128 {\n  a = load A {x->0}\n"
+             "  h = exp(a)\n  store h {x->0}\n  plan { h.store=%s }\n}\nO = kernel grid=(x=1) threads=128 {\n  b = load B {}\n  t = exp(b)\n  for i=4 {\n  h = load H {i->0}\n"
+             "  o = matmul(h, t)\n  }\n  p = accum(o) {i->0}\n  store p {}\n}\noutput O\n", wide ? "f32" : "split");
+    mg_graph *g = parse(text);
+    assert_true(mg_flat_of(g->ops[2].sub, &flat) && mg_plan_warps(g->ops[2].sub, &flat, &p));
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s%s", text, e.msg);
+    const int once = mg_flat_once(&flat, &p, 1), emitted = strstr(cu, "// t, into a tile") != NULL;
+    if (once != !wide || emitted != once) fail_msg("%st is%s made once, and emitted so %d times\n%s", text, once ? "" : " not", emitted, cu);
+    mg_string_free(cu), mg_graph_free(g);
+  }
 }
 /* Where the factor of a running maximum cancels the emitter has one, by the same fact, and the cost asks for nothing more; where it
    does not, an exponential may overflow: most of all, where another form of a quotient has one. */
@@ -520,6 +535,69 @@ static void maxima_are_facts(void **state) {
     mg_graph_free(g);
   }
   assert_int_equal(never, 4);
+}
+/* Whether rows stay in registers is one fact, which the emitter writes by and the cost asks: a kernel whose block may have fewer rows, or
+   columns, or a mask, or rows that are no neighbours in memory, or whose text or sender has it otherwise, has no such rows. */
+static void strips_are_facts(void **state) {
+#define STRIP(in, out, grid, plan, loads, y) "program t\n" in "O = kernel grid=(" grid ") threads=64 {\n" loads "  y = " y "\n  s = sum(sqr(y), dim=1)\n  o = div(y, s)\n  store o {" out "}\n" plan "}\noutput O\n"
+#define ROWS(shape, grid, plan) STRIP("input X : f16" shape "\n", "x->0", grid, plan, "  x = load X {x->0}\n", "neg(x)")
+  static const struct { const char *text; int strip; } cases[] = {
+      {ROWS("[8, 256]", "x=2", ""), 1}, {ROWS("[7, 256]", "x=2", ""), 0}, {ROWS("[8, 256]", "x=3", ""), 0}, {ROWS("[8, 256]", "x=2", "  plan { x.at=plain }\n"), 0},
+      {ROWS("[8, 256]", "x=2", "  plan { x.at=registers }\n"), 1}, {ROWS("[8, 256] @ [1, 0]", "x=2", ""), 0},
+      {STRIP("input X : f16[4, 8, 256]\n", "x->0, y->1", "x=4, y=2", "", "  x = load X {x->0, y->1}\n", "reshape(x, [4, 256])"), 1},
+      {STRIP("input X : f16[4, 8, 256] @ [1, 2, 0]\n", "x->0, y->1", "x=4, y=2", "", "  x = load X {x->0, y->1}\n", "reshape(x, [4, 256])"), 0},
+      {STRIP("input X : f16[1, 8, 256] @ [1, 2, 0]\n", "x->0, y->1", "x=1, y=2", "", "  x = load X {x->0, y->1}\n", "reshape(x, [4, 256])"), 1},
+      {STRIP("input X : f16[8, 256]\ninput C : f16[1, 256] = causal\n", "x->0", "x=2", "", "  x = load X {x->0}\n  c = load C {}\n", "add(x, c)"), 0},
+      {STRIP("sym n in 1..8\ninput X : f16[n, 256]\n", "x->0", "x=ceil(n/4)", "", "  x = load X {x->0}\n", "neg(x)"), 0},
+      {STRIP("sym n in 1..8\ninput X : f16[n, 512]\n", "x->0", "x=n", "", "  x = load X {x->0}\n", "neg(x)"), 1}};
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    mg_graph *g = parse(cases[k].text);
+    mg_flat flat;
+    mg_error e;
+    char *cu = NULL;
+    assert_int_equal(mg_flat_of(g->ops[1].sub, &flat), 1);
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s%s", cases[k].text, e.msg);
+    const int strip = mg_flat_strip(&flat, 64) != 0, emitted = strstr(cu, "mg_strip<") != NULL;
+    if (strip != cases[k].strip || emitted != strip) fail_msg("%srows are%s a strip, and emitted %s one", cases[k].text, strip ? "" : " not", emitted ? "as" : "without");
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+  const mg_kernel_facts rows = facts_of(ROWS("[8192, 256]", "x=2048", "  plan { stages=1 warps_n=2 }\n"), "H200");
+  const mg_kernel_facts tiles = facts_of(ROWS("[8192, 256]", "x=2048", "  plan { stages=1 warps_n=2 x.at=plain }\n"), "H200");
+  const mg_kernel_facts ragged = facts_of(ROWS("[8191, 256]", "x=2048", "  plan { stages=1 warps_n=2 }\n"), "H200");
+  assert_true(rows.cost.fill_us < tiles.cost.fill_us && rows.cost.drain_us < tiles.cost.drain_us);
+  assert_true(ragged.cost.fill_us == tiles.cost.fill_us && ragged.cost.drain_us > rows.cost.drain_us);
+}
+/* What stores alone read is read of device memory where they are, unless the text keeps it in a tile; beside what is read across a tile
+   others are read in runs, and a launch bound counts all of them. */
+static void loads_in_stores_are_facts(void **state) {
+  static const struct { const char *text; int direct, all; } cases[] = {
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(x, y)\n  store o {x->0}\n", 2, 2},
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(x, y)\n  store o {x->0}\n  plan { x.at=plain }\n", 1, 0},
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(mul(x, x), y)\n  store o {x->0}\n", 2, 2},
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(mul(x, x), mul(x, y))\n  store o {x->0}\n", 1, 0},
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(x, div(y, max(y, dim=0)))\n  store o {x->0}\n", 1, 0},
+      {"  x = load X {x->0}\n  y = load Y {x->0}\n  o = add(transpose(transpose(x, [1, 0]), [1, 0]), y)\n  store o {x->0}\n", 2, 2},
+      {"  x = load X {x->1}\n  y = load Y {x->0}\n  o = add(transpose(x, [1, 0]), y)\n  store o {x->0}\n", 1, 2},
+      {"  x = load X {x->1}\n  y = load Y {x->0}\n  o = add(transpose(x, [1, 0]), mul(y, mul(y, y)))\n  store o {x->0}\n", 0, 2}};
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[1024], *cu = NULL;
+    mg_flat flat;
+    mg_error e;
+    int direct = 0, emitted = 0;
+    snprintf(text, sizeof text, "program t\ninput X : f16[64, 64]\ninput Y : f16[64, 64]\nO = kernel grid=(x=2) threads=128 {\n%s}\noutput O\n", cases[k].text);
+    mg_graph *g = parse(text);
+    assert_int_equal(mg_flat_of(g->ops[1].sub, &flat), 1);
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s%s", text, e.msg);
+    for (int i = 0; i < flat.n; i++) direct += flat.op[i].direct;
+    for (const char *at = cu; (at = strstr(at, "const mg_global<")) != NULL; at++) emitted++;
+    if (direct != cases[k].direct || emitted != direct) fail_msg("%s%d loads are direct, %d are emitted so", text, direct, emitted);
+    if (mg_flat_read_in_stores(&flat) != cases[k].all) fail_msg("%s%d loads are read in stores", text, mg_flat_read_in_stores(&flat));
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
 }
 /* The emitter's facts are what it writes: threads, shared bytes, and a value for every tensor, its bytes within the block's. */
 static void facts_are_what_is_emitted(void **state) {
@@ -842,7 +920,7 @@ int main(void) {
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
       cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
-      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(text_gives_the_row),
+      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(strips_are_facts), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
