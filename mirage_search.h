@@ -3245,6 +3245,7 @@ typedef struct mgi_se_seg {
   mg_field F;
   mg_fv *in[MG_MAX_IN], *out[MG_MAX_OUT];
   int overflow; /* a table above was too short: not complete */
+  int accums;   /* see mgi_se_seg_accums */
   mg_status made; /* how mgi_se_seg_new ended; not MG_OK: there is no small instance, and only what it has made may be read */
 } mgi_se_seg;
 
@@ -8163,7 +8164,10 @@ MGI_FN int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
 MGI_FN mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
   if (!f->open) {
     f->open = (uint8_t *)malloc((size_t)S->n_frames + 1), f->n_frames = S->n_frames;
-    if (f->open) memset(f->open, 1, (size_t)S->n_frames + 1);
+    for (int k = 0; k < S->n_frames && f->open; k++) {
+      const mgi_se_frame *x = &S->frame[k];
+      f->open[k] = (x->group > 0) + (x->loop[0] >= 0) + (x->loop[1] >= 0) <= f->s->accums;
+    }
   }
   S->turn = (int *)malloc(((size_t)S->n_frames + 1) * sizeof *S->turn);
   if (!f->open || !S->turn) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for frames");
@@ -8177,34 +8181,39 @@ MGI_FN mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
   return MG_OK;
 }
 
-/* 1: no frame of segment s has a structure, as each would need more counted operators than a block may have.
+/* Of how many axes a structure of segment s may have accumulators, at most `most`; -1: it has no structure, as each would need more counted
+   operators than a block may have.
 
    A structure of a frame has an image in the frame without grid and loops: each of its operators, on whole tensors, without the accumulators.
    It holds where it has one block and one iteration, as it holds for any number of them; and there an accumulator hands on what it is given, a
    load is of the whole tensor, and a chunk's sum is the dimension's.
-   - It has no counted operator more, and no path is longer.
+   - It has no counted operator more, and no path is longer.  Each loop and the group axis has an accumulator, a counted operator, that it lacks.
    - Its operators fit: requirements 1 to 4 restrict axes, of which there are none.  Requirement 6, by which a leading dimension is cut, is lifted.
    - Its values' expressions are subexpressions of the program's: let sum(grid, x) and sum(loop, x) be x, and sum(rest, x) be
      sum(grid, sum(loop, sum(rest, x))).  Every axiom stays one, the program's sums, which are full ones, stay what they are, and a partial
      sum's expression becomes that of the image's.  So what is a part of the program by axioms stays one.  This needs all of the closure.
    So where bounds of counted operators (>>bounds, mgi_se_walk_must) leave no step there, none of any frame leads to a structure.  A limit that ends
-   that frame leaves it open: then, too, 0.  */
-MGI_FN int mgi_se_seg_passes_limit(mgi_se_search *S, const mgi_se_seg *s) {
-  int counted = 0;
-  for (uint32_t k = 1; k < s->p->n_ops; k++) counted += mgi_se_counted((int)s->p->ops[k].code);
-  if (counted <= S->cfg.max_block_ops) return 0; /* the program itself is an image */
-  if (!S->cfg.prune || s->overflow || !s->eg || s->stop != MG_SATURATED) return 0;
+   that frame leaves it open.  */
+MGI_FN int mgi_se_seg_fits(mgi_se_search *S, const mgi_se_seg *s, int ops) { /* 0: none with so many counted operators */
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
-  mg_search_config whole = S->cfg;
+  mg_search_config c = S->cfg;
   mgi_se_frame f;
   memset(&f, 0, sizeof f);
-  whole.emittable = NULL, whole.max_steps = 0; /* a frame that would take a step is cut */
-  f.s = s, f.cfg = &whole, f.end = S->end, f.loop[0] = f.loop[1] = -1;
+  c.emittable = NULL, c.max_block_ops = ops, c.max_steps = 0; /* a frame that would take a step is cut */
+  f.s = s, f.cfg = &c, f.end = S->end, f.loop[0] = f.loop[1] = -1;
   mgi_se_closure(&f);
   const int none = w && !f.cut && mgi_se_walk_all(S, w, &f) && !f.cut && !f.oom;
   mgi_se_walk_free(w);
   mgi_se_frame_free(&f);
-  return none;
+  return !none;
+}
+MGI_FN int mgi_se_seg_accums(mgi_se_search *S, const mgi_se_seg *s, int most) {
+  int n = S->cfg.max_block_ops; /* the program itself is an image */
+  for (uint32_t k = 1; k < s->p->n_ops; k++) n -= mgi_se_counted((int)s->p->ops[k].code);
+  if (n >= most || !S->cfg.prune || s->overflow || !s->eg || s->stop != MG_SATURATED) return most;
+  if (n < -1) n = -1;
+  while (n < most && mgi_se_seg_fits(S, s, S->cfg.max_block_ops - n - 1)) n++;
+  return n;
 }
 
 /* Begins f's segment, `key` among those of the search, or goes on with it, by S->effort; p becomes its own.  *frames: there are frames to
@@ -8231,7 +8240,8 @@ MGI_FN mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   if (st != MG_OK) return MG_OK; /* no fused kernel here; library kernels remain */
   S->seg = f->s, S->n_pool = S->oom = S->next = S->unkept = 0;
   S->seg_id = mgi_se_mix(mg_hash(f->s->p), key);
-  if (first && mgi_se_seg_passes_limit(S, f->s)) return MG_OK;
+  if (first) f->s->accums = mgi_se_seg_accums(S, f->s, S->cfg.max_loops + 1);
+  if (f->s->accums < 0) return MG_OK;
   mgi_se_frames(S, f->s);
   S->cut |= mgi_se_counts_over(f->s);
   S->pool = (mgi_se_structure *)malloc(MGI_SE_POOL * sizeof *S->pool);
