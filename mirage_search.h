@@ -7956,6 +7956,7 @@ MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, effort);
   f->few_states = pace.max_states < S->cfg.max_states, f->few_steps = pace.max_steps < S->cfg.max_steps;
+  f->n_probes = 21 * (uint32_t)k; /* so that of short frames, too, one check in 64 is timed */
   mgi_se_closure(f);
   const int short_of = f->spent && f->brief > 0; /* what is made last is not there */
   if (!short_of && !(w && mgi_se_walk_all(S, w, f))) f->oom = 1;
