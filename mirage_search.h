@@ -8182,19 +8182,22 @@ MGI_FN mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
   return MG_OK;
 }
 
-/* Of how many axes a structure of segment s may have accumulators, at most `most`; -1: it has no structure, as each would need more counted
-   operators than a block may have.
+/* Of how many axes a structure of segment s may have accumulators, at most `most`; -1: it has no structure, as each
+   would need more counted operators than a block may have.
 
-   A structure of a frame has an image in the frame without grid and loops: each of its operators, on whole tensors, without the accumulators.
-   It holds where it has one block and one iteration, as it holds for any number of them; and there an accumulator hands on what it is given, a
-   load is of the whole tensor, and a chunk's sum is the dimension's.
-   - It has no counted operator more, and no path is longer.  Each loop and the group axis has an accumulator, a counted operator, that it lacks.
-   - Its operators fit: requirements 1 to 4 restrict axes, of which there are none.  Requirement 6, by which a leading dimension is cut, is lifted.
-   - Its values' expressions are subexpressions of the program's: let sum(grid, x) and sum(loop, x) be x, and sum(rest, x) be
-     sum(grid, sum(loop, sum(rest, x))).  Every axiom stays one, the program's sums, which are full ones, stay what they are, and a partial
-     sum's expression becomes that of the image's.  So what is a part of the program by axioms stays one.  This needs all of the closure.
-   So where bounds of counted operators (>>bounds, mgi_se_walk_must) leave no step there, none of any frame leads to a structure.  A limit that ends
-   that frame leaves it open.  */
+   A structure of a frame has an image in the frame without grid and loops: each of its operators, on whole tensors,
+   without the accumulators.  It holds where it has one block and one iteration, as it holds for any number of them; and
+   there an accumulator hands on what it is given, a load is of the whole tensor, and a chunk's sum is the dimension's.
+   - It has no counted operator more, and no path is longer.  Each loop and the group axis has an accumulator, a counted
+     operator, that it lacks.
+   - Its operators fit: requirements 1 to 4 restrict axes, of which there are none.  Requirement 6, by which a leading
+     dimension is cut, is lifted.
+   - Its values' expressions are subexpressions of the program's: let sum(grid, x) and sum(loop, x) be x, and sum(rest, x)
+     be sum(grid, sum(loop, sum(rest, x))).  Every axiom stays one, the program's sums, which are full ones, stay what
+     they are, and a partial sum's expression becomes that of the image's.  So what is a part of the program by axioms
+     stays one.  This needs all of the closure.
+   So where bounds of counted operators (>>bounds, mgi_se_walk_must) leave no step there, none of any frame leads to a
+   structure.  A limit that ends that frame leaves it open.  */
 MGI_FN int mgi_se_seg_fits(mgi_se_search *S, const mgi_se_seg *s, int ops) { /* 0: none with so many counted operators */
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   mg_search_config c = S->cfg;
