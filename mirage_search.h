@@ -3245,6 +3245,7 @@ typedef struct mgi_se_seg {
   mg_field F;
   mg_fv *in[MG_MAX_IN], *out[MG_MAX_OUT];
   int overflow; /* a table above was too short: not complete */
+  int accums;   /* see mgi_se_seg_accums */
   mg_status made; /* how mgi_se_seg_new ended; not MG_OK: there is no small instance, and only what it has made may be read */
 } mgi_se_seg;
 
@@ -7929,6 +7930,26 @@ MGI_FN void mgi_se_kept_add(mgi_se_search *S, mgi_se_kept *r, mgi_se_structure *
   if (w->bad || mgi_se_seconds() >= R->write_at) mgi_se_kept_write(R);
 }
 
+/* Finds the structures of frame f, whose values are there; 0 if memory is out. */
+MGI_FN int mgi_se_walk_all(mgi_se_search *S, mgi_se_walk *w, mgi_se_frame *f) {
+  int cyclic = 1;
+  w->f = f, w->gpu = S->cfg.machine, w->show = &S->root->lock;
+  if (f->oom || !mgi_se_walk_exits(w)) return 0;
+  if (S->cfg.bound && !S->cfg.structure) mgi_se_walk_signs(w);
+  if (f->oom || !mgi_se_walk_order(w)) return 0;
+  if (S->cfg.bound) w->guide = mgi_se_bound_new(w, &cyclic);
+  if (!w->guide && (!cyclic || !mgi_se_walk_must(w))) return 0;
+  mgi_se_outputs(w, 0);
+  return 1;
+}
+MGI_FN void mgi_se_walk_free(mgi_se_walk *w) {
+  if (!w) return;
+  free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost);
+  free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost), free(w->exit), free(w->mark);
+  mgi_se_bound_free(w->guide);
+  free(w);
+}
+
 MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_frame *f = &S->frame[k];
@@ -7945,15 +7966,10 @@ MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, effort);
   f->few_states = pace.max_states < S->cfg.max_states, f->few_steps = pace.max_steps < S->cfg.max_steps;
+  f->n_probes = 21 * (uint32_t)k; /* so that of short frames, too, one check in 64 is timed */
   mgi_se_closure(f);
-  if (w) w->f = f, w->gpu = S->cfg.machine, w->show = &R->lock;
   const int short_of = f->spent && f->brief > 0; /* what is made last is not there */
-  int ok = w && !f->oom && !short_of && mgi_se_walk_exits(w), cyclic = 1;
-  if (ok && S->cfg.bound && !S->cfg.structure) mgi_se_walk_signs(w);
-  ok = ok && !f->oom && mgi_se_walk_order(w);
-  if (ok && S->cfg.bound) w->guide = mgi_se_bound_new(w, &cyclic);
-  if (ok && (w->guide || (cyclic && mgi_se_walk_must(w)))) mgi_se_outputs(w, 0);
-  else if (!short_of) f->oom = 1;
+  if (!short_of && !(w && mgi_se_walk_all(S, w, f))) f->oom = 1;
   const int again = f->spent && !f->late && !f->oom && f->brief > 0;
   r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again, r.effort = effort;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
@@ -7971,8 +7987,7 @@ MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
   S->oom |= f->oom, R->late |= f->late;
   for (int i = 0; i < MGI_SE_PROBES; i++) R->probe_ns[i] += f->probe_ns[i];
   pthread_mutex_unlock(&R->lock);
-  if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost), free(w->exit), free(w->mark), mgi_se_bound_free(w->guide);
-  free(w);
+  mgi_se_walk_free(w);
   mgi_se_frame_free(f);
 }
 
@@ -8160,7 +8175,10 @@ MGI_FN int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
 MGI_FN mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
   if (!f->open) {
     f->open = (uint8_t *)malloc((size_t)S->n_frames + 1), f->n_frames = S->n_frames;
-    if (f->open) memset(f->open, 1, (size_t)S->n_frames + 1);
+    for (int k = 0; k < S->n_frames && f->open; k++) {
+      const mgi_se_frame *x = &S->frame[k];
+      f->open[k] = (x->group > 0) + (x->loop[0] >= 0) + (x->loop[1] >= 0) <= f->s->accums;
+    }
   }
   S->turn = (int *)malloc(((size_t)S->n_frames + 1) * sizeof *S->turn);
   if (!f->open || !S->turn) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for frames");
@@ -8172,6 +8190,44 @@ MGI_FN mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
     else f->n_open++;
   }
   return MG_OK;
+}
+
+/* Of how many axes a structure of segment s may have accumulators, at most `most`; -1: it has no structure, as each
+   would need more counted operators than a block may have.
+
+   A structure of a frame has an image in the frame without grid and loops: each of its operators, on whole tensors,
+   without the accumulators.  It holds where it has one block and one iteration, as it holds for any number of them; and
+   there an accumulator hands on what it is given, a load is of the whole tensor, and a chunk's sum is the dimension's.
+   - It has no counted operator more, and no path is longer.  Each loop and the group axis has an accumulator, a counted
+     operator, that it lacks.
+   - Its operators fit: requirements 1 to 4 restrict axes, of which there are none.  Requirement 6, by which a leading
+     dimension is cut, is lifted.
+   - Its values' expressions are subexpressions of the program's: let sum(grid, x) and sum(loop, x) be x, and sum(rest, x)
+     be sum(grid, sum(loop, sum(rest, x))).  Every axiom stays one, the program's sums, which are full ones, stay what
+     they are, and a partial sum's expression becomes that of the image's.  So what is a part of the program by axioms
+     stays one.  This needs all of the closure.
+   So where bounds of counted operators (>>bounds, mgi_se_walk_must) leave no step there, none of any frame leads to a
+   structure.  A limit that ends that frame leaves it open.  */
+MGI_FN int mgi_se_seg_fits(mgi_se_search *S, const mgi_se_seg *s, int ops) { /* 0: none with so many counted operators */
+  mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
+  mg_search_config c = S->cfg;
+  mgi_se_frame f;
+  memset(&f, 0, sizeof f);
+  c.emittable = NULL, c.max_block_ops = ops, c.max_steps = 0; /* a frame that would take a step is cut */
+  f.s = s, f.cfg = &c, f.end = S->end, f.loop[0] = f.loop[1] = -1;
+  mgi_se_closure(&f);
+  const int none = w && !f.cut && mgi_se_walk_all(S, w, &f) && !f.cut && !f.oom;
+  mgi_se_walk_free(w);
+  mgi_se_frame_free(&f);
+  return !none;
+}
+MGI_FN int mgi_se_seg_accums(mgi_se_search *S, const mgi_se_seg *s, int most) {
+  int n = S->cfg.max_block_ops; /* the program itself is an image */
+  for (uint32_t k = 1; k < s->p->n_ops; k++) n -= mgi_se_counted((int)s->p->ops[k].code);
+  if (n >= most || !S->cfg.prune || s->overflow || !s->eg || s->stop != MG_SATURATED) return most;
+  if (n < -1) n = -1;
+  while (n < most && mgi_se_seg_fits(S, s, S->cfg.max_block_ops - n - 1)) n++;
+  return n;
 }
 
 /* Begins f's segment, `key` among those of the search, or goes on with it, by S->effort; p becomes its own.  *frames: there are frames to
@@ -8198,6 +8254,8 @@ MGI_FN mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   if (st != MG_OK) return MG_OK; /* no fused kernel here; library kernels remain */
   S->seg = f->s, S->n_pool = S->oom = S->next = S->unkept = 0;
   S->seg_id = mgi_se_mix(mg_hash(f->s->p), key);
+  if (first) f->s->accums = mgi_se_seg_accums(S, f->s, S->cfg.max_loops + 1);
+  if (f->s->accums < 0) return MG_OK;
   mgi_se_frames(S, f->s);
   S->cut |= mgi_se_counts_over(f->s);
   S->pool = (mgi_se_structure *)malloc(MGI_SE_POOL * sizeof *S->pool);

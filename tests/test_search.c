@@ -833,6 +833,60 @@ static void depth_refuses_no_more_than_the_limit(void **state) {
   assert_true(shorter > 0); /* there are such values */
 }
 
+/* 1: frame f, of which S has the segment, has a structure of at most `ops` counted operators. */
+static int has_structure(mgi_se_search *S, const mgi_se_seg *seg, mgi_se_frame f, int ops) {
+  mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
+  mg_search_config c = S->cfg;
+  c.max_block_ops = ops, c.max_structures = 1, f.s = seg, f.cfg = &c, f.end = 1e300;
+  mgi_se_closure(&f);
+  assert_true(w && !f.cut && mgi_se_walk_all(S, w, &f) && !f.oom);
+  const int made = w->made > 0;
+  mgi_se_walk_free(w), mgi_se_frame_free(&f);
+  return made;
+}
+
+/* What one frame without grid and loops says of all frames for each limit of operators holds for each of them, searched on its own. */
+static void one_frame_knows_what_none_has(void **state) {
+  (void)state;
+  static const char *const text[] = {
+    "program norm\ninput X : f16[16, 64]\ninput W : f16[64, 32]\nO = matmul(div(X, sqrt(sum(sqr(X), dim=1))), W)\noutput O\n",
+    "program pair\ninput X : f16[16, 64]\ninput Y : f16[64]\nA = mul(X, Y)\nB = sum(exp(A), dim=1)\noutput A\noutput B\n",
+    "program attends\ninput Q : f16[16, 32]\ninput K : f16[32, 64]\ninput V : f16[64, 16]\nE = exp(matmul(Q, K))\nO = matmul(div(E, sum(E, dim=1)), V)\noutput O\n",
+    "program factor\ninput X : f16[16, 64]\ninput Y : f16[16, 64]\ninput Z : f16[64]\nO = sum(add(mul(X, Z), mul(Y, Z)), dim=1)\noutput O\n",
+    "program turned\ninput X : f16[4, 16, 32]\ninput Y : f16[4, 16, 32]\nO = matmul(X, transpose(neg(add(X, Y)), [0, 2, 1]))\noutput O\n",
+  };
+  int empty = 0, less = 0, tight = 0;
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    mg_search_config c = mg_search_config_default();
+    mgi_se_search S;
+    mgi_se_seg *seg = NULL;
+    mg_error e;
+    memset(&S, 0, sizeof S);
+    c.machine = mg_machine_at(0), c.max_states = 32768, c.max_steps = 1000000, c.seed = 1, c.max_loops = 1, c.bound = 0;
+    S.cfg = c, S.root = &S, S.end = 1e300;
+    assert_int_equal(mgi_se_seg_new(parse(text[k]), &c, 1e300, &seg, &e), MG_OK);
+    mgi_se_frames(&S, seg);
+    for (int limit = 1; limit < 8; limit++) {
+      S.cfg.max_block_ops = limit;
+      const int accums = mgi_se_seg_accums(&S, seg, 2);
+      S.cfg.bound = 1; /* by other bounds */
+      const int guided = mgi_se_seg_accums(&S, seg, 2);
+      S.cfg.bound = 0;
+      empty += accums < 0, less += accums == 0 || accums == 1;
+      for (int i = 0; i < S.n_frames; i++) {
+        const mgi_se_frame *f = &S.frame[i];
+        const int axes = (f->group > 0) + (f->loop[0] >= 0);
+        if (!has_structure(&S, seg, *f, limit)) continue;
+        tight += axes == accums && accums < 2;
+        if (axes > accums || axes > guided) fail_msg("program %zu, frame %d, %d operators: a structure with accumulators over %d axes, at most %d and %d were said", k, i, limit, axes, accums, guided);
+      }
+    }
+    free(S.frame);
+    mgi_se_seg_free(seg);
+  }
+  assert_true(empty > 0 && less > 0 && tight > 0);
+}
+
 /* The closures of all frames of a program; *seg is the caller's. */
 typedef struct closures { int n; uint32_t values[256], derivations[256]; } closures;
 static void closures_of(const char *text, mgi_se_seg **seg, closures *out) {
@@ -1235,7 +1289,7 @@ int main(void) {
     cmocka_unit_test(finds_split_attention), cmocka_unit_test(finds_norms_in_attention),
     cmocka_unit_test(finds_forms_on_request), cmocka_unit_test(finds_other_contractions),
     cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed), cmocka_unit_test(searches_side_by_side),
-    cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(depth_refuses_no_more_than_the_limit), cmocka_unit_test(limits_and_hooks), cmocka_unit_test(finds_rows_first),
+    cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(depth_refuses_no_more_than_the_limit), cmocka_unit_test(one_frame_knows_what_none_has), cmocka_unit_test(limits_and_hooks), cmocka_unit_test(finds_rows_first),
     cmocka_unit_test(time_is_shared), cmocka_unit_test(what_slices_fix_shrinks), cmocka_unit_test(large_values_are_a_limit), cmocka_unit_test(long_evaluations_are_a_limit), cmocka_unit_test(late_is_not_empty_handed), cmocka_unit_test(superoptimize_certifies),
     cmocka_unit_test(gpus_and_model), cmocka_unit_test(model_knows_what_overflows), cmocka_unit_test(random_programs),
   };
