@@ -378,6 +378,7 @@ int mg_flat_has_product(const mg_flat *k, int i);     /* 1 if value i is made of
    the steps after it would add is 0.  0: there is none (>>seen). */
 int mg_flat_seen(const mg_flat *k);
 double mg_flat_seen_share(const mg_flat *k); /* of all steps of that loop, those that a block has on average; else 1 */
+#define MG_SEEN_LEAST 0.5 /* no share is less: there are as many keys as queries, or more */
 void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c); /* reads the plan's warps */
 /* The accumulator, a place from 1, into which product, SUM or MAX i is joined where it is made: nothing else reads i,
    and it joins i over its loops as i joins itself.  0: there is none. */
@@ -3407,7 +3408,17 @@ typedef struct mgi_work {
   int alone;             /* one block does all that stands behind the merge */
   int flies;             /* a thread's registers for products, if all are under way while the next step begins */
   double blocks, group, iters, ops; /* of the grid; that share a result; steps of a block's loops; operators */
+  double seen;           /* mg_flat_seen_share: of all steps, those that a block has on average */
+  int masked;            /* it reads a causal mask */
 } mgi_work;
+
+/* The work of a block that has such a share of its steps.  What stands outside the loop is little beside it. */
+MGI_FN void mgi_work_share(mgi_work *w, double share) {
+  double *const by_step[] = {&w->bytes, &w->l2_bytes, &w->flops, &w->slots, &w->shared_bytes, &w->barriers, &w->narrow_bytes,
+                             &w->lines, &w->fmas, &w->wide_reads, &w->joins};
+  for (size_t k = 0; k < sizeof by_step / sizeof *by_step; k++) *by_step[k] *= share;
+  w->iters = fmax(1, w->iters * share);
+}
 
 /* 1 if the elements of load i go straight to a store that has them turned: each is read alone. */
 MGI_FN int mgi_work_turned(const mg_flat *k, int i) {
@@ -3589,6 +3600,8 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
       mgi_work_elements(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
   }
   mgi_work_flies(w, k, p, &c);
+  w->masked = k->keys > 0;
+  w->seen = mg_flat_seen_share(k);
 }
 
 /* How many blocks one multiprocessor works off, one after the other or together. */
@@ -3697,10 +3710,14 @@ MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_pl
 /* The larger of both, a little more where they are alike. */
 MGI_FN double mgi_smooth_max(double a, double b) { return sqrt(hypot(a * a, b * b)); }
 
-MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, mg_rates *rates) {
+MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *all_steps, mg_rates *rates) {
   mg_cost c;
+  mgi_work seen = *all_steps;
+  const mgi_work *const w = &seen;
   memset(&c, 0, sizeof c);
-  const double iters = w->iters, waves = mg_waves(m, (int64_t)w->blocks, (int64_t)w->group);
+  const double waves = mg_waves(m, (int64_t)w->blocks, (int64_t)w->group);
+  if (w->seen < 1) mgi_work_share(&seen, fmax(w->seen, 1 / waves)); /* the block with all steps is waited for */
+  const double iters = w->iters;
   const double resident = mgi_resident(m, p, w, waves);
   const double rounds = ceil(waves / resident), draw = mg_sm_rate(m);
   const int loop = iters > 1, alone = p->own && w->group < 2;
@@ -3722,6 +3739,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
     rates->mem = (by_memory ? 1 : 0.1) * waves / draw;
     rates->comp = (by_memory ? 0.1 : 1) * waves;
     rates->warps_m = p->warps_m, rates->warps_n = p->warps_n;
+    if (w->masked) rates->mem *= MG_SEEN_LEAST, rates->comp *= MG_SEEN_LEAST;
   }
 
   /* Both. */

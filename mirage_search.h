@@ -4775,6 +4775,7 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       for (int d = 0; d < o->rank && m->inloop; d++)
         if (o->mask[d] >> m->loop & 1) m->chunk = (int8_t)(d + 1);
       m->made = (int8_t)(u->fill != MG_FILL_NONE);
+      if (m->made) k->queries = u->shape.dim[0], k->keys = u->shape.dim[1];
       m->in[0] = o->arg, m->unique = m->made ? 0 : mg_shape_elements(&u->shape) * m->esize;
       for (int j = 0; j < x; j++) h->again |= k->op[j].code == MG_OP_LOAD && k->op[j].in[0] == m->in[0];
     }
@@ -5009,6 +5010,7 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   }
   if (h->unshifted) t *= 8;
   if (leads && !open) t *= 4;
+  if (k->keys) t *= MG_SEEN_LEAST;
   return t * (1 - 1e-9); /* rounding */
 }
 
