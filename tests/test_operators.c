@@ -355,9 +355,15 @@ static void causal_emitted(void **state) {
       "  plan { stages=2 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n}\n"
       "O5, O6, O7 = kernel grid=(x=7) threads=64 {\n  for i=3 {\n    c = load R {x->0, i->1}\n    x = load X {x->0, i->1}\n    s = sum(add(c, x), dim=1)\n  }\n"
       "  w = load R {x->1}\n  store accum(s) {i->+} {x->0}\n  store transpose(w, [1, 0]) {x->0}\n  store sum(w, dim=0) {x->1}\n}\noutput O1, O2, O3, O4, O5, O6, O7\n",
+      /* ragged: the last queries and the last keys of few */
+      "program ragged\ninput Q : f16[90, 32]\ninput K : f16[32, 130]\ninput V : f16[130, 32]\ninput C : f16[90, 130] = causal\n"
+      "O = kernel grid=(x=4) threads=64 {\n  q = load Q {x->0}\n  for n=5 {\n    k = load K {n->1}\n    c = load C {x->0, n->1}\n    v = load V {n->0}\n"
+      "    p = exp(add(scale(matmul(q, k), 1/8), c))\n    o = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n"
+      "  store div(accum(o) {n->+}, accum(l) {n->+}) {x->0}\n  plan { stages=2 warps_m=2 warps_n=1 warps_k=1 }\n}\noutput O\n",
       "program whole\ninput X : f16[40, 48]\ninput V : f16[48, 32]\ninput C : f16[40, 48] = causal\nA = add(X, C)\nB = sum(C, dim=1)\nD = concat(C, X, dim=0)\nE = matmul(C, V)\noutput A, B, D, E\n"};
   static const struct { const char *is, *was; } plant[] = { /* in the first: what becomes what */
-      {"b_x * (int64_t)32 - (", "b_y * (int64_t)32 - ("}, {"- (i_n * (int64_t)32)).at(r", "- (now * (int64_t)32)).at(r"}};
+      {"b_x * (int64_t)32 - (", "b_y * (int64_t)32 - ("}, {"- (i_n * (int64_t)32)).at(r", "- (now * (int64_t)32)).at(r"},
+      {"b_x * (int64_t)32 + 31)", "b_x * (int64_t)32 - 1)"} /* a loop that ends a step too soon */};
   mg_check_config cc;
   mg_check_report c;
   mg_error e;
@@ -369,7 +375,8 @@ static void causal_emitted(void **state) {
     if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%zu: %s: %s\n%s", k, e.where, e.msg, text[k]);
     assert_null(strstr(cu, "*p_C"));
     assert_null(strstr(cu, "in_C,"));
-    assert_non_null(strstr(cu, k == 1 ? "passed[] = {in[0], in[1], in[2], in[3]};" : k ? "passed[] = {in[0], in[1]};" : "passed[] = {in[0], in[1], in[2]};"));
+    assert_non_null(strstr(cu, k == 1 ? "passed[] = {in[0], in[1], in[2], in[3]};" : k == 3 ? "passed[] = {in[0], in[1]};" : "passed[] = {in[0], in[1], in[2]};"));
+    assert_int_equal(strstr(cu, "mg_causal_steps(") != NULL, k < 3);
     assert_non_null(strstr(cu, "mg_causal_block("));
     memset(&c, 0, sizeof c);
     if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%zu: %s: %s: %s\n%s", k, e.where, e.msg, c.difference, cu);

@@ -536,6 +536,58 @@ static void maxima_are_facts(void **state) {
   }
   assert_int_equal(never, 4);
 }
+/* A loop over keys ends where a causal mask hides the rest if all that such a step adds is 0, and not where it adds something else,
+   or where blocks share the keys.  The share of the steps is the average over the blocks, counted key by key. */
+static void masked_steps_are_facts(void **state) {
+#define KEYS(q, k, x, n, sum) \
+  "program t\ninput Q : f16[" #q ", 32]\ninput K : f16[32, " #k "]\ninput V : f16[" #k ", 32]\ninput C : f16[" #q ", " #k "] = causal\n" \
+  "O = kernel grid=(x=" #x ") threads=64 {\n  q = load Q {x->0}\n  for n=" #n " {\n    k = load K {n->1}\n" \
+  "    c = load C {x->0, n->1}\n    v = load V {n->0}\n    s = matmul(q, k)\n    t = add(s, c)\n" sum "}\noutput O\n"
+  static const struct { const char *text; int64_t queries, keys, rows, chunk; } cases[] = {
+      {KEYS(96, 160, 3, 5, "    p = exp(t)\n    o = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  store div(accum(o) {n->+}, accum(l) {n->+}) {x->0}\n"), 96, 160, 32, 32},
+      {KEYS(90, 130, 4, 5, "    p = exp(sub(t, s))\n    o = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  store div(accum(o) {n->+}, accum(l) {n->+}) {x->0}\n"), 90, 130, 23, 26},
+      {KEYS(256, 256, 2, 8, "    p = scale(exp(t), 2)\n    o = matmul(p, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 256, 256, 128, 32},
+      /* a score times 1/11 is no more masked than e^-2978 times */
+      {KEYS(96, 160, 3, 5, "    p = exp(scale(t, 1/11))\n    o = matmul(p, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 0, 0, 0, 0},
+      {KEYS(96, 160, 3, 5, "    o = matmul(t, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 0, 0, 0, 0},
+      {KEYS(96, 160, 3, 5, "    p = add_scalar(exp(t), 1)\n    o = matmul(p, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 0, 0, 0, 0},
+      {KEYS(96, 160, 3, 5, "    p = exp(t)\n    o = matmul(p, v)\n    m = sum(s, dim=1)\n  }\n  store add(accum(o) {n->+}, accum(m) {n->+}) {x->0}\n"), 0, 0, 0, 0},
+      {KEYS(96, 160, 3, 5, "    p = exp(t)\n    o = matmul(p, v)\n    m = max(p, dim=1)\n  }\n  store add(accum(o) {n->+}, accum(m) {n->max}) {x->0}\n"), 0, 0, 0, 0},
+      {"program t\ninput Q : f16[96, 32]\ninput K : f16[32, 160]\ninput V : f16[160, 32]\ninput C : f16[96, 160] = causal\n"
+       "O = kernel grid=(x=3, z=2) threads=64 {\n  q = load Q {x->0}\n  for n=5 {\n    k = load K {z->1, n->1}\n    c = load C {x->0, z->1, n->1}\n"
+       "    v = load V {z->0, n->0}\n    p = exp(add(matmul(q, k), c))\n    o = matmul(p, v)\n  }\n  store accum(accum(o) {n->+}) {z->+} {x->0}\n}\noutput O\n", 0, 0, 0, 0}};
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    mg_graph *g = parse(cases[k].text);
+    mg_flat flat;
+    mg_error e;
+    char *cu = NULL;
+    int64_t steps = 0, blocks = 0;
+    const int masked = cases[k].queries > 0;
+    assert_int_equal(mg_flat_of(g->ops[1].sub, &flat), 1);
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s%s", cases[k].text, e.msg);
+    if ((mg_flat_seen(&flat) != 0) != masked || (strstr(cu, "mg_causal_steps(") != NULL) != masked) fail_msg("%zu: %s%s", k, cases[k].text, cu);
+    const double share = mg_flat_seen_share(&flat);
+    for (int64_t first = 0; masked && first < cases[k].queries; first += cases[k].rows, blocks++) { /* key by key */
+      const int64_t most = (cases[k].keys + cases[k].chunk - 1) / cases[k].chunk;
+      for (int64_t step = 0; step < most; step++) {
+        int sees = 0;
+        for (int64_t r = first; r < first + cases[k].rows && r < cases[k].queries; r++)
+          for (int64_t c = step * cases[k].chunk; c < (step + 1) * cases[k].chunk && c < cases[k].keys; c++)
+            sees |= c <= r + cases[k].keys - cases[k].queries;
+        steps += sees;
+      }
+      if (first + cases[k].rows >= cases[k].queries && fabs(share - (double)steps / (double)(most * (blocks + 1))) > 0.5 / (double)most)
+        fail_msg("%zu: a share of %g, not of %lld of %lld steps", k, share, (long long)steps, (long long)(most * (blocks + 1)));
+    }
+    if (!masked) assert_true(share == 1);
+    else assert_true(share >= MG_SEEN_LEAST && share < 1);
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+#undef KEYS
+}
+
 /* Whether rows stay in registers is one fact, which the emitter writes by and the cost asks: a kernel whose block may have fewer rows, or
    columns, or a mask, or rows that are no neighbours in memory, or whose text or sender has it otherwise, has no such rows. */
 static void strips_are_facts(void **state) {
@@ -920,7 +972,7 @@ int main(void) {
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
       cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
-      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(strips_are_facts), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
+      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(masked_steps_are_facts), cmocka_unit_test(strips_are_facts), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
