@@ -106,7 +106,8 @@
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
                 stores, what depends on the whole.  Where the machine has clusters, up to 16 blocks: a cluster, the parts pushed through
-                distributed shared memory.  Else the last block to write its part to the workspace goes on.
+                distributed shared memory.  Else the last block to write its part to the workspace goes on.  So do blocks that
+                share a long row of an argmax over whole tensors (mg_library_shares)
      masks      every tile is padded with zeros; a site never evaluates, and a store never writes, a padded element
 
    ERRORS
