@@ -687,7 +687,8 @@ mg_status mg_check(mg_graph *program, mg_error *e);
                 shape and type: no more queries than keys, at any size.  Kernels compute what they read of it.
                 Masked scores are to lie within 32000 of the others; a row without any key has all.
      indices    input I : i32[16], Y = gather(W, I): row i of Y is row I[i] of W; argmax(X, dim=1) is of i32, the first of
-                equal maxima.  No other operator reads i32, and no kernel loads it.
+                equal maxima, where both zeros are equal and a NaN is above all numbers; blocks may share a long row, in parts,
+                and find the same.  No other operator reads i32, and no kernel loads it.
      accum      accum(b) {z->+} sums over the blocks of z, accum(b) {i->1} puts a loop's results side by side          */
 
 /* Parses a program or a µGraph.  `where` names the source in errors.  *out is checked.  Any bytes may come in. */

@@ -106,7 +106,8 @@
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
                 stores, what depends on the whole.  Where the machine has clusters, up to 16 blocks: a cluster, the parts pushed through
-                distributed shared memory.  Else the last block to write its part to the workspace goes on.
+                distributed shared memory.  Else the last block to write its part to the workspace goes on.  So do blocks that
+                share a long row of an argmax over whole tensors (mg_library_shares)
      masks      every tile is padded with zeros; a site never evaluates, and a store never writes, a padded element
 
    ERRORS
@@ -662,7 +663,10 @@ typedef struct mgi_calibrate_job {
 }
 #endif
 
-enum { MG_ARGMAX_SHARED = 64 }; /* bytes of a block of an argmax over whole tensors: a number and its place of each warp */
+enum { MG_ARGMAX_SHARED = 64 }; /* bytes of a block of an argmax over whole tensors: a key of each warp */
+#ifdef __cplusplus
+struct alignas(8) mg_key { uint32_t w[2]; }; /* a number and its place (>>library) */
+#endif
 
 #if defined(MG_RUNNER) && !defined(__CUDACC_RTC__)
 /* Of the calls that a launch makes, the one that the runner wants alone (-1: all are made), and how many it came to. */
@@ -2252,6 +2256,11 @@ MG_DEV int mg_above(mg_num b, mg_num a) { /* in the order that maxima are taken 
   const mg_num m = mg_dev_max(a, b);
   return (b.p != a.p || b.q != a.q) && m.p == b.p && m.q == b.q;
 }
+/* A number as a word, and whether word b's is above word a's: that order is the host's. */
+MG_DEV uint32_t mg_order_word(mg_num v) { return (uint32_t)v.p << 16 | v.q; }
+MG_DEV int mg_order_above(uint32_t b, uint32_t a) {
+  return mg_above(mg_num{(uint16_t)(b >> 16), (uint16_t)b}, mg_num{(uint16_t)(a >> 16), (uint16_t)a});
+}
 MG_DEV mg_num mg_const(int64_t num, int64_t den) {
   static struct { int64_t num, den; uint32_t p; uint64_t key; mg_num v; } kept[64];
   uint64_t h = ((uint64_t)num * 31 + (uint64_t)den) % 64;
@@ -3571,11 +3580,14 @@ template<class V> MG_DEV void mg_stg(V *p, V v) {
 }
 /* Global memory that other blocks wrote in the same launch: past the first-level cache. */
 template<class V> MG_DEV V mg_ldg_fresh(const V *p) {
-  static_assert(sizeof(V) == 4 || sizeof(V) == 16, "a word or four");
+  static_assert(sizeof(V) == 4 || sizeof(V) == 8 || sizeof(V) == 16, "a word, two or four");
   V v;
   if constexpr (sizeof(V) == 4) {
     const uint32_t w = __ldcg((const unsigned int *)p);
     memcpy(&v, &w, 4);
+  } else if constexpr (sizeof(V) == 8) {
+    const uint2 w = __ldcg((const uint2 *)p);
+    memcpy(&v, &w, 8);
   } else {
     const uint4 w = __ldcg((const uint4 *)p);
     memcpy(&v, &w, 16);
@@ -3862,6 +3874,15 @@ MG_USER_TYPES(MGI_T)
 /* Unlike fmaxf, spreads a NaN: poison must not vanish. */
 MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; }
 MG_DEV int mg_above(mg_num b, mg_num a) { return b > a || (b != b && a == a); } /* a NaN takes a number's place, not another NaN's */
+/* A number as a word, in the same order: both zeros are one word, all NaNs the greatest. */
+MG_DEV uint32_t mg_order_word(mg_num v) {
+  const uint32_t sign = 0x80000000u, nan = 0xFFFFFFFFu;
+  uint32_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  const uint32_t number = bits & sign ? ~bits : bits | sign;
+  return v != v ? nan : v == 0 ? sign : number;
+}
+MG_DEV int mg_order_above(uint32_t b, uint32_t a) { return b > a; }
 MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 
 /* The table's real column over floats.  The evaluator's macros of the same names are put back below. */
@@ -5799,12 +5820,33 @@ MG_DEV uint32_t mg_shfl_xor_word(uint32_t w, int mask) {
   return __shfl_xor_sync(0xFFFFFFFFu, w, mask);
 #endif
 }
-/* The larger one, of two that are as large the first; at none: there is none. */
-MG_DEV void mg_first_of(mg_num &top, uint32_t &at, mg_num other, uint32_t where) {
-  const uint32_t none = 0xFFFFFFFFu;
-  const int above = where != none && (at == none || mg_above(other, top));
-  const int same = where < at && !mg_above(top, other);
-  if (above || same) top = other, at = where;
+/* A number and its place as a key: what is joined of keys is the greatest number and, of several, the first place.  That is the join
+   of a lattice, so lanes', warps' and blocks' keys give the same in any order and grouping.  w[1]: the number (mg_order_word); w[0]: the
+   complement of the place, 0 in the least key, which has none. */
+MG_DEV mg_key mg_no_key() { return mg_key{{0, 0}}; }
+MG_DEV mg_key mg_key_of(mg_num v, uint32_t place) { return mg_key{{~place, mg_order_word(v)}}; }
+MG_DEV mg_i32 mg_key_place(mg_key a) { return mg_i32{(int32_t)~a.w[0]}; }
+MG_DEV mg_key mg_key_join(mg_key a, mg_key b) {
+  const int above = !a.w[0] || (b.w[0] && mg_order_above(b.w[1], a.w[1]));
+  const int before = b.w[0] > a.w[0] && !mg_order_above(a.w[1], b.w[1]);
+  return above || before ? b : a;
+}
+/* All keys of a block of 256 threads, joined, in its first thread. */
+MG_DEV mg_key mg_key_block(mg_key key MG_SITE) {
+  MG_FROM;
+  mg_key *const warps = (mg_key *)mg_shared();
+  static_assert(8 * sizeof *warps == MG_ARGMAX_SHARED, "a key of each warp");
+  MG_UNROLL
+  for (int m = 16; m > 0; m /= 2) {
+    mg_key other;
+    for (int h = 0; h < 2; h++) other.w[h] = mg_shfl_xor_word(key.w[h], m);
+    key = mg_key_join(key, other);
+  }
+  if (mg_lane() == 0) warps[mg_warp()] = key;
+  mg_sync(MG_WITHIN);
+  for (int w = 1; w < 8 && mg_tid() == 0; w++) key = mg_key_join(key, warps[w]);
+  mg_sync(MG_WITHIN);
+  return key;
 }
 /* The larger of (top, at) and f(e, k), f(e, k + 256) .., A of them, all under way at once: nothing branches here, as behind a branch a
    load would wait for the one before it.  WHOLE: all of them are there. */
@@ -5819,30 +5861,39 @@ template<int A, int WHOLE, class F> MG_DEV void mg_argmax_step(const F &f, int64
     at = there & above ? (uint32_t)(k + j * 256) : at;
   }
 }
-/* One block of 256 threads an element: out(e, the first k < extent where f(e, k) is largest).  A row of logits is read by few
-   blocks: its time is that of the loads which one has under way. */
+/* The key of those f(e, k) that this thread of 256 comes to, of from <= k < to.  Few blocks read a row: its time is that of the loads
+   which a thread has under way. */
+template<class F> MG_DEV mg_key mg_argmax_key(const F &f, int64_t e, int64_t from, int64_t to) {
+  enum { FEW = MG_PART_LEAST / 256, MANY = 32 };
+  mg_num top = mg_neg_inf();
+  uint32_t at = 0xFFFFFFFFu;
+  int64_t k = from + mg_tid();
+  for (; k + (MANY - 1) * 256 < to; k += MANY * 256) mg_argmax_step<MANY, 1>(f, e, k, to, top, at);
+  for (; k < to; k += FEW * 256) mg_argmax_step<FEW, 0>(f, e, k, to, top, at);
+  return at == 0xFFFFFFFFu ? mg_no_key() : mg_key_of(top, at);
+}
+/* One block of 256 threads an element: out(e, the first k < extent where f(e, k) is largest). */
 template<class F, class O> MG_DEV void mg_each_argmax(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
-  enum { FEW = 8, MANY = 32 };
-  mg_f32 *const tops = (mg_f32 *)mg_shared();
-  uint32_t *const places = (uint32_t *)(mg_shared() + MG_ARGMAX_SHARED / 2);
   for (int64_t e = mg_bid(0); e < n; e += blocks) {
-    mg_num top = mg_neg_inf();
-    uint32_t at = 0xFFFFFFFFu;
-    int64_t k = mg_tid();
-    for (; k + (MANY - 1) * 256 < extent; k += MANY * 256) mg_argmax_step<MANY, 1>(f, e, k, extent, top, at);
-    for (; k < extent; k += FEW * 256) mg_argmax_step<FEW, 0>(f, e, k, extent, top, at);
-    MG_UNROLL
-    for (int m = 16; m > 0; m /= 2) {
-      const mg_num other = mg_shfl_xor(top, m);
-      mg_first_of(top, at, other, mg_shfl_xor_word(at, m));
+    const mg_key key = mg_key_block(mg_argmax_key(f, e, 0, extent));
+    if (mg_tid() == 0) out(e, mg_key_place(key));
+  }
+}
+/* The same by as many blocks an element as there are parts, side by side along y: each leaves its part's key, and the one in which
+   last(e) is true joins them.  A lone part is the whole row, and leaves nothing. */
+template<class F, class L, class O> MG_DEV void mg_each_argmax_parts(int64_t n, int64_t extent, int64_t blocks, int64_t parts, mg_key *keys, const F &f, const L &last, const O &out) {
+  const int64_t size = (extent + parts - 1) / parts, from = mg_bid(1) * size, to = from + size < extent ? from + size : extent;
+  for (int64_t e = mg_bid(0); e < n; e += blocks) {
+    mg_key key = mg_key_block(mg_argmax_key(f, e, from, to));
+    if (parts > 1) {
+      mg_key *const all = keys + e * parts;
+      if (mg_tid() == 0) mg_stg(all + mg_bid(1), key);
+      if (!last(e)) continue;
+      key = mg_no_key();
+      for (int64_t p = mg_tid(); p < parts; p += 256) key = mg_key_join(key, mg_ldg_fresh(all + p));
+      key = mg_key_block(key);
     }
-    if (mg_lane() == 0) tops[mg_warp()] = mg_narrow<mg_f32>(top), places[mg_warp()] = at;
-    mg_sync();
-    if (mg_tid() == 0) {
-      for (int w = 1; w < 8; w++) mg_first_of(top, at, mg_widen(tops[w]), places[w]);
-      out(e, mg_i32{(int32_t)at});
-    }
-    mg_sync();
+    if (mg_tid() == 0) out(e, mg_key_place(key));
   }
 }
 /* The index there, of rows 0 .. n - 1.  Another ends the launch with an error: no row is read for it, and none is made up. */
@@ -6169,6 +6220,8 @@ static inline int mg_cublas(int type, int64_t m, int64_t n, int64_t k, int64_t b
 MG_BOTH int64_t mg_library_blocks(int64_t n, int64_t per_block) {
   return (n + per_block - 1) / per_block > 2112 ? 2112 : (n + per_block - 1) / per_block;
 }
+/* Blocks that share each of n rows (mg_library_shares). */
+MG_BOTH int64_t mg_library_parts(int64_t n, int64_t blocks, int64_t most) { return MG_SHARED_BY(n, blocks, most); }
 MG_BOTH int64_t mg_chunks(int64_t extent, int64_t chunk) { return (extent + chunk - 1) / chunk; }
 MG_BOTH size_t mg_round256(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256; }
 #endif
@@ -8580,9 +8633,10 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
   m->alone = S->alone;
   m->seed = q < 6 ? (uint64_t)(q + 2) : (uint64_t)q + (S->t->seed << 8);
   for (uint32_t a = 1; a <= 3; a++) {
-    m->grid[a - 1] = S->strided || !S->sub ? 0 : S->sub->axes[a].extent;
+    const int64_t blocks = S->sub ? S->sub->axes[a].extent : m->last_grid[a - 1];
+    m->grid[a - 1] = S->strided || !S->sub ? 0 : blocks;
     m->lo[a - 1] = S->merged >> a & 1 ? 0 : s->at[a];
-    m->hi[a - 1] = S->merged >> a & 1 ? S->sub->axes[a].extent : s->at[a] + 1;
+    m->hi[a - 1] = S->merged >> a & 1 ? blocks : s->at[a] + 1;
   }
   if (r->status == MG_OK && S->n.setup(m) != (S->t->F != NULL)) r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
   if (r->status != MG_OK) return 0;
@@ -8795,8 +8849,8 @@ MGI_FN double mgi_sample_whole(const mg_graph *g, uint32_t *which) {
   return all;
 }
 /* Places of a whole operator's kernel: elements of the first and the last that it makes, and of one between.  An element, or a warp a
-   row, is that of mg_each_element and its like; of a product the first and the last block.  *took: what these blocks take.  0: it is
-   too much. */
+   row, is that of mg_each_element and its like, with all blocks that share it; of a product the first and the last block.  *took: what
+   these blocks take.  0: it is too much. */
 MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint32_t o, double *took) {
   const mg_tensor_info *x = mg_tensor_of(S->g, S->g->out[0]);
   const mg_op_node *op = &S->g->ops[1];
@@ -8805,6 +8859,7 @@ MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint
   *took = places * mgi_sample_block(program, o, grid);
   if (*took > S->most) return 0;
   S->of[0] = 0;
+  if (op->code == MG_OP_ARGMAX) S->merged = 1u << 2; /* blocks along y */
   for (int q = 0; q < places; q++) {
     mgi_sample *s = &S->sample[S->n_samples];
     int64_t e = q == 0 ? 0 : q == 1 ? items - 1 : items / 2;
@@ -16766,7 +16821,27 @@ MGI_FN void mgi_cu_index_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, 
   mgi_cu_dim_text(em, t, d, dim, sizeof dim);
   mgi_cu_str_put(s, "%s %% %s;\n    %s /= %s;\n", rest, dim, rest, dim);
 }
-/* Elementwise and moving rows, sums and maxima over whole tensors of any rank: an element, or a warp, a result; of an argmax a block. */
+/* The rows of operator o over whole tensors: elements of its result, at the least sizes that a launch has. */
+MGI_FN int64_t mgi_cu_rows_least(const mgi_cu_emit *em, const mg_op_node *o) {
+  const uint32_t t = o->out[0].id;
+  int64_t rows = 1;
+  for (int d = 0; d < em->g->tensors[t].shape.rank; d++)
+    rows *= mgi_cu_is_symbol(em, t, d) ? em->g->symbol[em->symbol[t * MG_MAX_RANK + (uint32_t)d] - 1].least : em->g->tensors[t].shape.dim[d];
+  return rows;
+}
+/* The room in the workspace for the keys of rows' parts and their tickets, and what the launch gives of it. */
+MGI_FN void mgi_cu_pass_keys(mgi_cu_emit *em, const mg_op_node *o, int64_t blocks, mgi_cu_str *s, mgi_cu_str *l) {
+  const char *n = em->g->name;
+  const unsigned op = (unsigned)(o - em->g->ops);
+  mgi_cu_str_put(s, ", mg_key *keys, uint32_t *tickets");
+  mgi_cu_str_put(l, ", (mg_key *)(space + %s_KEYS_OP%u), (uint32_t *)(space + %s_TICKETS_OP%u)", n, op, n, op);
+  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_TICKETS_OP%u = %s;\n", n, op, em->space_end[0] ? em->space_end : "0");
+  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_KEYS_OP%u = %s_TICKETS_OP%u + mg_round256((int64_t)4 * %lld);\n", n, op, n, op, (long long)blocks);
+  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_JOINED_OP%u = %s_KEYS_OP%u + mg_round256((int64_t)8 * %lld);\n", n, op, n, op, (long long)blocks);
+  snprintf(em->space_end, sizeof em->space_end, "%.120s_JOINED_OP%u", n, op);
+}
+/* Elementwise and moving rows, sums and maxima over whole tensors of any rank: an element, or a warp, a result; of an argmax a block,
+   or several that share it (mg_library_shares). */
 MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *name) {
   const mg_graph *g = em->g;
   const mg_op_info *row = mg_op_row(o->code);
@@ -16775,7 +16850,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   const int where = o->code == MG_OP_ARGMAX, softmax = mg_softmax_dim(g, out->op);
   const int per = mg_library_items(o->code, softmax), by_rows = per < 256;
   const int rank = out->shape.rank, along = softmax >= 0 ? softmax : by_rows ? o->attr.dim : -1;
-  mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0}, blocks = {NULL, 0, 0, 0};
+  const mg_shares shares = mg_library_shares(g, o, &em->machine);
+  const int shared = MG_SHARED_BY(mgi_cu_rows_least(em, o), shares.blocks, shares.most) > 1;
+  mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0}, blocks = {NULL, 0, 0, 0}, parts = {NULL, 0, 0, 0};
   char dim[200], text[400];
   if (!by_rows && !row->elementwise && !row->moves && o->code != MG_OP_GATHER) {
     mgi_cu_emit_fail(em, MG_UNSUPPORTED, row->name, "the operator has no kernel-level form");
@@ -16788,7 +16865,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   for (int k = 0; k < o->n_in; k++) mgi_cu_str_put(s, "%s%s", k ? ", " : "", g->tensors[o->in[k].id].name);
   mgi_cu_str_put(s, "), over whole tensors. */\nMG_KERNEL(256) void %s(", name);
   mgi_cu_str_put(&blocks, "mg_library_blocks(%s, %d)", mgi_cu_str_text(&count), per);
-  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, 1, 1, 256, %s, stream", name, mgi_cu_str_text(&blocks), where ? "MG_ARGMAX_SHARED" : "0");
+  if (shared) mgi_cu_str_put(&parts, "mg_library_parts(%s, %lld, %lld)", mgi_cu_str_text(&count), (long long)shares.blocks, (long long)shares.most);
+  else mgi_cu_str_put(&parts, "1");
+  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, 1, 256, %s, stream", name, mgi_cu_str_text(&blocks), mgi_cu_str_text(&parts), where ? "MG_ARGMAX_SHARED" : "0");
   for (int k = 0; k < o->n_in; k++) {
     int again = 0;
     for (int j = 0; j < k; j++) again |= o->in[j].id == o->in[k].id;
@@ -16798,15 +16877,17 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   }
   mgi_cu_str_put(s, "%s *p_%s", mg_type_row(out->dtype)->device, out->name);
   mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(em, t, text, sizeof text));
+  if (shared) mgi_cu_pass_keys(em, o, shares.blocks, s, l);
   mgi_cu_pass_symbols(em, s, l);
   mgi_cu_str_put(s, ") {\n  const int64_t n = %s;\n", mgi_cu_str_text(&count));
+  if (shared) mgi_cu_str_put(s, "  const int64_t parts = mg_library_parts(n, %lld, %lld);\n", (long long)shares.blocks, (long long)shares.most);
   mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
   if (by_rows) {
     const char *each = o->code == MG_OP_MAX ? "reduction<mg_by_max>" : "reduction<mg_by_sum>";
-    if (where) each = "argmax";
+    if (where) each = shared ? "argmax_parts" : "argmax";
     if (softmax >= 0) each = "shifted_exp";
     for (int part = 0; part < 1 + (softmax >= 0); part++) {
-      if (!part) mgi_cu_str_put(s, "  mg_each_%s(n, %s, mg_library_blocks(n, %d), [&](int64_t e, int64_t k) {\n", each, mgi_cu_dim_text(em, o->in[0].id, along, dim, sizeof dim), per);
+      if (!part) mgi_cu_str_put(s, "  mg_each_%s(n, %s, mg_library_blocks(n, %d), %s[&](int64_t e, int64_t k) {\n", each, mgi_cu_dim_text(em, o->in[0].id, along, dim, sizeof dim), per, shared ? "parts, keys, " : "");
       else mgi_cu_str_put(s, "  }, [&](int64_t e, int64_t k, mg_num v) {\n");
       for (int d = rank - 1; d >= 0; d--) {
         mgi_cu_str_put(s, "    [[maybe_unused]] const int64_t x%d = ", d);
@@ -16818,7 +16899,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       else mgi_cu_read_text(em, s, o->in[0].id, "x", "", 0), mgi_cu_str_put(s, ";\n");
     }
     if (softmax >= 0) mgi_cu_str_put(s, ", mg_narrow<%s>(v));\n  });\n}\n\n", mg_type_row(out->dtype)->device);
-    else if (where) mgi_cu_str_put(s, "  }, [&](int64_t e, mg_i32 at) { mg_stg(p_%s + e, at); });\n}\n\n", out->name);
+    else if (where) mgi_cu_str_put(s, "  }, %s[&](int64_t e, mg_i32 at) { mg_stg(p_%s + e, at); });\n}\n\n", shared ? "[&](int64_t e) { return mg_last_of(tickets + e, (int)parts); }, " : "", out->name);
     else mgi_cu_str_put(s, "  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
   } else {
     mgi_cu_str_put(s, "  mg_each_element(n, mg_library_blocks(n, 256), [&](int64_t e) {\n    [[maybe_unused]] int64_t rest = e;\n");
@@ -16868,8 +16949,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     mgi_cu_str_put(s, "    mg_stg(p_%s + e, mg_narrow<%s>(v));\n  });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
   }
   free(count.s);
-  mgi_cu_launched(em, name, mgi_cu_str_text(&blocks), "1", "1", 256, where ? MG_ARGMAX_SHARED : 0);
+  mgi_cu_launched(em, name, mgi_cu_str_text(&blocks), mgi_cu_str_text(&parts), "1", 256, where ? MG_ARGMAX_SHARED : 0);
   free(blocks.s);
+  free(parts.s);
 }
 
 /* --------------------------------------------------------------------------------------------------- >>file */

@@ -110,6 +110,11 @@ enum {
 /* Of how many 16-byte pieces of a swizzled row of so many are exchanged (>>tiles of mirage_cuda.cuh). */
 #define MGI_TILE_TURN(pieces) ((pieces) % 8 == 0 ? 8 : (pieces) % 4 == 0 ? 4 : (pieces) % 2 == 0 ? 2 : 1)
 
+/* How many of at most `blocks` blocks share each of so many rows, but no more than `most` (mg_library_shares). */
+#define MG_SHARED_BY(rows, blocks, most) ((blocks) / (rows) < 2 ? 1 : (blocks) / (rows) < (most) ? (blocks) / (rows) : (most))
+/* The least elements of a row that a block shares it for: those that its 256 threads have under way at once, 8 each. */
+enum { MG_PART_LEAST = 2048 };
+
 #ifndef MIRAGE_DEVICE_ONLY
 
 /* F(kind, type, name, least, most, text): what a row has, in the order of the table's columns.
@@ -743,6 +748,10 @@ double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
 /* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
 int mg_library_items(mg_opcode code, int softmax);
+/* Of operator o of g as a library kernel: the most blocks that share a row, and the most of all of them where several do; of so
+   many rows as there are, MG_SHARED_BY says how many share one.  most is 1 but for an argmax over long rows. */
+typedef struct mg_shares { int64_t blocks, most; } mg_shares;
+mg_shares mg_library_shares(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
 double mg_sm_rate(const mg_machine *m);                          /* bytes a microsecond that a multiprocessor takes in */
 /* Blocks that a multiprocessor works off one after another, or at once, where `group` of them share a result. */
 double mg_waves(const mg_machine *m, int64_t blocks, int64_t group);
@@ -3660,6 +3669,10 @@ mg_least mg_least_of(const mg_machine *m, int loop, int group, int products, int
   return l;
 }
 
+/* Microseconds that the last block of a group takes to put the parts of all together, of so many bytes each. */
+MGI_FN double mgi_last_us(const mg_machine *m, double group, double bytes, double draw) {
+  return m->last_us + m->last_block_us * group + m->last_bytes * bytes * group / draw;
+}
 /* Microseconds that the blocks of a group take to put their parts together. */
 MGI_FN double mgi_merge_us(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves, double rounds, double draw) {
   const double gathered = w->alone ? 1 + m->alone * (w->group - 1) : 1; /* each block a share of all parts, or one block all */
@@ -3668,7 +3681,7 @@ MGI_FN double mgi_merge_us(const mg_machine *m, const mg_kernel_plan *p, const m
   if (p->feasible != 2 && mg_machine_clusters(m, (int64_t)w->group)) /* through a cluster's shared memory */
     return rounds * (late + (w->group > 8 ? m->cluster_large_us : m->cluster_us)) + waves * w->merged_bytes * gathered / m->cluster_bytes_us;
   /* Through the workspace: the last block to arrive does it. */
-  return rounds * (late + m->last_us + m->last_block_us * w->group + m->last_bytes * w->merged_bytes * w->group / draw);
+  return rounds * (late + mgi_last_us(m, w->group, w->merged_bytes, draw));
 }
 
 /* Of barrier_us, what a step of the loop waits for what it needs. */
@@ -3827,6 +3840,12 @@ int mg_library_items(mg_opcode code, int softmax) {
   if (softmax >= 0 || code == MG_OP_SUM || code == MG_OP_MAX) return 8;
   return code == MG_OP_ARGMAX ? 1 : 256;
 }
+mg_shares mg_library_shares(const mg_graph *g, const mg_op_node *o, const mg_machine *m) {
+  enum { EACH = 2, LONG = 8 * MG_PART_LEAST }; /* blocks of a multiprocessor; a row that one block reads in no time worth a merge is shorter */
+  const int64_t row = o->code == MG_OP_ARGMAX ? mg_tensor_of(g, o->in[0])->shape.dim[o->attr.dim] : 1;
+  const mg_shares shares = {EACH * (int64_t)m->sms, row < LONG ? 1 : mg_ceil_div(row, MG_PART_LEAST)};
+  return shares;
+}
 /* The dimension of operator o's input k along which neighbouring threads read, where `along` is that of a sum; -1: it has none. */
 MGI_FN int mgi_library_reads_along(const mg_graph *g, const mg_op_node *o, int k, int along) {
   const int rank = mg_tensor_of(g, o->in[k])->shape.rank, last = mg_tensor_of(g, o->out[0])->shape.rank - 1;
@@ -3849,7 +3868,7 @@ MGI_FN double mgi_library_read(const mg_graph *g, const mg_op_node *o, int along
   return bytes;
 }
 /* A library kernel of anything but products: its memory and its compute, of blocks of 256 threads, of which each item takes its
-   part (mg_library_items). */
+   part (mg_library_items), and what blocks that share rows take to join them (mg_library_shares). */
 MGI_FN double mgi_library_elements_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m, double moved) {
   enum { THREADS = 256 };
   const mg_tensor_info *out = mg_tensor_of(g, o->out[0]);
@@ -3858,13 +3877,17 @@ MGI_FN double mgi_library_elements_us(const mg_graph *g, const mg_op_node *o, co
   const double results = (double)mg_shape_elements(&out->shape);
   const double extent = along >= 0 ? (double)mg_tensor_of(g, o->in[0])->shape.dim[along] : 1;
   const double items = softmax >= 0 ? results / extent : results, elements = items * extent;
-  const double blocks = ceil(items / per), waves = ceil(blocks / m->sms), rounds = ceil(waves * THREADS / m->threads_per_sm);
+  const mg_shares shares = mg_library_shares(g, o, m);
+  const double parts = (double)MG_SHARED_BY((int64_t)items, shares.blocks, shares.most), share = ceil(extent / parts);
+  const double blocks = ceil(items / per) * parts, waves = ceil(blocks / m->sms), rounds = ceil(waves * THREADS / m->threads_per_sm);
   const double read = mgi_library_read(g, o, along, elements);
   const double memory = fmax(mg_dram_us(m, moved), m->chip_draw * read / (m->l2_gbps * 1e3));
   const double slots = THREADS * m->library_slots + elements / blocks * mg_cost_slots(mg_op_cost(o->code)); /* of a block */
   const double compute = mg_slots_us(m, waves * slots);
   const double unhidden = m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds;
-  return fmax(memory, compute) + unhidden * fmin(memory, compute) + m->library_step_us * rounds * ceil(extent * per / THREADS);
+  const double steps = m->library_step_us * rounds * ceil(share * per / THREADS);
+  const double joined = parts > 1 ? rounds * mgi_last_us(m, parts, 8, mg_sm_rate(m)) : 0; /* a key is of 8 bytes */
+  return fmax(memory, compute) + unhidden * fmin(memory, compute) + steps + joined;
 }
 /* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
    loop over the contraction in steps of 64, no split. */

@@ -208,7 +208,11 @@
      Indices that are drawn would not do: with n = m the product of all differences of rows of W picked by I is 0 but
      where I is a permutation, which a draw is with a chance of e^-m.  What differs for rows that are no rows of one W, or that
      only has equal argmaxes (of x and of 2x), is not shown equal: NOT_EQUAL where float64 runs with indices show it at the
-     own sizes, or with fewer rows of a table that gathers alone read (the others are read by nobody), else UNDECIDED.  Delta, classes, pieces and DOMAINS are of the rests, and so are a certificate's lines.
+     own sizes, or with fewer rows of a table that gathers alone read (the others are read by nobody), else UNDECIDED.  An
+     argmax in parts is one kernel's matter, which link 2 sees: pairs of a number and its place, ordered by the number and,
+     of equal ones, by the place downwards, are a chain, whose maximum is the join of a lattice: associative, commutative,
+     idempotent, so that of all parts, joined anyhow, comes the first place of the largest number.  Delta, classes, pieces
+     and DOMAINS are of the rests, and so are a certificate's lines.
 
    WHAT NORMAL FORMS PROVE
      Each output element at a symbolic index is a real term over the inputs' elements, with sums and maxima over ranges of

@@ -60,8 +60,8 @@ causal() { # NAME PLAN: queries are the last of the keys; a mask that is compute
 causal causal_group 'stages=2 warps_m=4 warps_n=2 mma=warpgroup ring=group'
 causal causal_tma 'stages=2 warps_m=4 warps_n=2 mma=warpgroup copy=tma'
 causal causal_rings 'stages=3 warps_m=2 warps_n=4 ring=warp'
-# Rows by index, and where maxima stand; those of what is computed too.
-printf 'program picks\ninput W : f16[32000, 1024] @ [1, 0]\ninput I : i32[16]\ninput X : f16[16, 5000]\ninput V : f16[1024, 2048]\nY = gather(W, I)\nL = matmul(Y, V)\nS = argmax(X, dim=1)\nT = argmax(L, dim=1)\nU = gather(W, T)\noutput Y, S, T, U\n' >"$dir/picks.best.mg"
+# Rows by index, and where maxima stand; those of what is computed too, and of a row that blocks share.
+printf 'program picks\ninput W : f16[32000, 1024] @ [1, 0]\ninput I : i32[16]\ninput X : f16[16, 5000]\ninput V : f16[1024, 2048]\ninput Z : bf16[1, 128256]\nY = gather(W, I)\nL = matmul(Y, V)\nS = argmax(X, dim=1)\nT = argmax(L, dim=1)\nU = gather(W, T)\nM = argmax(Z, dim=1)\noutput Y, S, T, U, M\n' >"$dir/picks.best.mg"
 norm='sqrt(add_scalar(scale(sum(sqr(%s), dim=%d), 1/64), 1/1000000))'
 attention small_norms 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup' "div(q, $(printf "$norm" q 2))" "div(t2, $(printf "$norm" k 1))"
 printf 'program small_turned\ninput X : f16[4, 1024]\ninput W : f16[1024, 128]\nO = kernel grid=(x=2, y=2) threads=128 {\n  for i=4 {\n    x = load X {x->*, y->1, i->1}\n    w = load W {x->1, y->0, i->0}\n    t1 = matmul(x, w)\n    t2 = sum(sqr(x), dim=1)\n  }\n  t3 = accum(t1) {y->+, i->+}\n  t4 = accum(t2) {y->+, i->+}\n  t5 = div(t3, sqrt(add_scalar(scale(t4, 1/1024), 1/1000000)))\n  store t5 {x->1, y->*}\n  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n}\noutput O\n' >"$dir/small_turned.best.mg"

@@ -17,6 +17,7 @@
 #include "joined.h"
 #include "parse.h"
 #include "same.h"
+#include "splitmix.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -313,6 +314,180 @@ static void emitted(void **state) {
   mg_string_free(cu), mg_graph_free(g);
 }
 
+/* ---- rows that blocks share: what the kernels find in values of the test's, at extents around their parts' ends */
+
+enum { RANDOM, ALIKE, TIES, EDGES, LAST, NANS, ZEROS, ABOVE, BELOW, BELOW_NANS, PATTERNS };
+/* Element k of a row of that extent, of which so many parts have `size` each; all of them are numbers of every type. */
+static double shared_value(int pattern, int64_t k, int64_t extent, int64_t size, uint64_t *state) {
+  const int draw = (int)(next(state) % 256);
+  const int64_t part = k / size, within = k % size;
+  const int last = k == extent - 1 || within == size - 1;
+  switch (pattern) {
+  case ALIKE: return -3;
+  case TIES: return within == (part * 37 + 5) % size && part != 1 ? 200 : draw - 128; /* in all parts but the second, later in the first than in the third */
+  case EDGES: return last && part ? 200 : draw - 128;
+  case LAST: return k == extent - 1 ? 200 : draw - 128;
+  case NANS: return within == 11 && part > 1 ? (part % 2 ? NAN : -NAN) : within == 3 ? INFINITY : draw; /* of both signs */
+  case ZEROS: return draw % 3 ? -1.0 - draw : k % 2 ? 0.0 : -0.0;
+  case ABOVE: return draw < 2 ? INFINITY : draw - 128;
+  case BELOW: return -INFINITY;
+  case BELOW_NANS: return last ? (part % 2 ? NAN : -NAN) : -INFINITY;
+  default: return draw - 128;
+  }
+}
+/* The first of the largest, a NaN being larger than any number. */
+static int32_t first_of_largest(const double *x, int64_t extent, int64_t step) {
+  int64_t at = 0;
+  for (int64_t k = 1; k < extent; k++) {
+    const double v = x[k * step], top = x[at * step];
+    if (v > top || (isnan(v) && !isnan(top))) at = k;
+  }
+  return (int32_t)at;
+}
+static mg_emulated *emulated(const mg_graph *g) {
+  mg_emulated *files = NULL;
+  mg_check_config cc;
+  mg_error e;
+  char *cu = NULL;
+  memset(&cc, 0, sizeof cc);
+  cc.include_dir = ".";
+  if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  const char *const text = cu, *const name = g->name;
+  if (mg_cuda_emulate(&text, &name, 1, &cc, &files, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  mg_string_free(cu);
+  return files;
+}
+/* One launch of g, at its sizes: argmaxes of its inputs, one each, which have these elements. */
+static void launched(mg_emulated *files, const mg_graph *g, const int64_t *sym, int pattern, const mg_machine *m, uint64_t *state) {
+  const mg_domain real = mg_domain_real();
+  const void *in[8];
+  void *out[8], *want[8];
+  mg_error e;
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_op_node *o = &g->ops[k + 1];
+    const mg_shape *s = &mg_tensor_of(g, g->in[k])->shape;
+    const int64_t extent = s->dim[o->attr.dim], n = mg_shape_elements(s), rows = n / extent;
+    const mg_shares shares = mg_library_shares(g, o, m);
+    const int64_t size = mg_ceil_div(extent, MG_SHARED_BY(rows, shares.blocks, shares.most));
+    int64_t step = 1;
+    for (int d = o->attr.dim + 1; d < s->rank; d++) step *= s->dim[d];
+    double *x = (double *)malloc((size_t)n * sizeof *x);
+    for (int64_t i = 0; i < n; i++) x[i] = shared_value(pattern, i / step % extent, extent, size, state);
+    in[k] = x, out[k] = malloc((size_t)rows * 4), want[k] = malloc((size_t)rows * 4);
+  }
+  if (mg_eval(g, &real, in, want, &e) != MG_OK || mg_emulated_launch(files, 0, g, sym, in, out, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_op_node *o = &g->ops[k + 1];
+    const mg_shape *s = &mg_tensor_of(g, g->in[k])->shape;
+    const int64_t extent = s->dim[o->attr.dim], rows = mg_shape_elements(s) / extent;
+    int64_t step = 1;
+    for (int d = o->attr.dim + 1; d < s->rank; d++) step *= s->dim[d];
+    for (int64_t r = 0; r < rows; r++) {
+      const int32_t right = first_of_largest((const double *)in[k] + r / step * step * extent + r % step, extent, step);
+      assert_int_equal(((const int32_t *)want[k])[r], right);
+      if (((const int32_t *)out[k])[r] != right)
+        fail_msg("pattern %d, output %u of %lld rows, row %lld: %d, not %d", pattern, k, (long long)rows, (long long)r, (int)((const int32_t *)out[k])[r], (int)right);
+    }
+    free((void *)(uintptr_t)in[k]), free(out[k]), free(want[k]);
+  }
+}
+static void shared_rows(void **state) {
+  (void)state;
+  static const char text[] =
+      "program p\ninput A : f16[2, 16383]\ninput B : f16[2, 16384] @ [1, 0]\ninput C : bf16[16385, 2]\ninput D : f32[2, 18432, 1]\ninput E : f16[1, 18433]\ninput F : f32[1, 20481]\n"
+      "P = argmax(A, dim=1)\nQ = argmax(B, dim=1)\nR = argmax(C, dim=0)\nS = argmax(D, dim=1)\nT = argmax(E, dim=1)\nU = argmax(F, dim=1)\noutput P, Q, R, S, T, U\n";
+  static const int64_t parts[6] = {1, 8, 9, 9, 10, 11};
+  const mg_machine *m = mg_machine_at(0);
+  mg_graph *g = parse(text);
+  mg_emulated *files = emulated(g);
+  mg_error e;
+  size_t space = 0;
+  const mg_emitted_info *is = mg_emulated_info(files, 0, &space, &e);
+  uint64_t draws = 1;
+  assert_int_equal(is->n_kernels, 6);
+  size_t room = 0;
+  for (int k = 0; k < 6; k++) {
+    const mg_shares shares = mg_library_shares(g, &g->ops[k + 1], m);
+    const int64_t rows = k < 4 ? 2 : 1;
+    assert_int_equal(MG_SHARED_BY(rows, shares.blocks, shares.most), parts[k]);
+    assert_true(is->kernels[k].grid[0] == rows && is->kernels[k].grid[1] == parts[k] && is->kernels[k].grid[2] == 1);
+    assert_true(is->kernels[k].threads == 256 && is->kernels[k].shared_bytes == 8 * 8);
+    if (parts[k] > 1) room += (size_t)(mg_round_up(4 * shares.blocks, 256) + mg_round_up(8 * shares.blocks, 256));
+  }
+  assert_int_equal(space, room);
+  for (int pattern = 0; pattern < PATTERNS; pattern++) launched(files, g, NULL, pattern, m, &draws);
+  mg_emulated_free(files);
+  mg_graph_free(g);
+}
+/* The fewer rows the more blocks share each, down to one; where no size of a launch leaves any to share, none has room for it. */
+static void shared_symbols(void **state) {
+  (void)state;
+  static const char text[] = "program p\nsym n in 1..150\ninput X : bf16[n, 16384]\nT = argmax(X, dim=1)\noutput T\n";
+  static const int64_t sizes[] = {1, 32, 33, 34, 88, 89, 132, 133, 150};
+  const mg_machine *m = mg_machine_at(0);
+  mg_graph *g = parse(text), *at = NULL;
+  mg_emulated *files = emulated(g);
+  mg_error e;
+  uint64_t draws = 2;
+  int64_t before = 9;
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    assert_int_equal(mg_at(g, &sizes[k], &at, &e), MG_OK);
+    const mg_shares shares = mg_library_shares(at, &at->ops[1], m);
+    const int64_t parts = MG_SHARED_BY(sizes[k], shares.blocks, shares.most);
+    assert_true(parts >= 1 && parts <= before && parts * sizes[k] <= (parts > 1 ? shares.blocks : sizes[k]));
+    launched(files, at, &sizes[k], k % 2 ? TIES : NANS, m, &draws);
+    before = parts;
+    mg_graph_free(at);
+  }
+  assert_int_equal(before, 1);
+  mg_emulated_free(files);
+  mg_graph_free(g);
+  static const char *const bounds[] = {"sym n in 132..150\ninput X : bf16[n, 16384]", "sym n in 133..150\ninput X : bf16[n, 16384]",
+                                       "sym n in 44..150\ninput X : bf16[3*n, 16384]", "sym n in 45..150\ninput X : bf16[3*n, 16384]"};
+  for (int k = 0; k < 4; k++) {
+    char with[200], *cu = NULL;
+    snprintf(with, sizeof with, "program p\n%s\nT = argmax(X, dim=1)\noutput T\n", bounds[k]);
+    g = parse(with);
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_int_equal(strstr(cu, "mg_each_argmax_parts(") != NULL, k % 2 == 0);
+    assert_int_equal(strstr(cu, "p_workspace_bytes(void) { return 0; }") == NULL, k % 2 == 0);
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+}
+/* Link 2 runs all parts, at reduced sizes and of full ones, and sees where one is missing. */
+static void shared_wrong(void **state) {
+  (void)state;
+  static const char text[] = "program p\ninput X : f16[2, 8200]\nT = argmax(concat(X, X, dim=1), dim=1)\noutput T\n";
+  static const struct { const char *is, *was; } plant[] = {
+      {"mg_last_of(tickets + e, (int)parts)", "mg_last_of(tickets + e, (int)parts - 1)"},
+      {"mg_last_of(tickets + e, (int)parts)", "mg_last_of(tickets, (int)parts)"},
+      {"mg_last_of(tickets + e, (int)parts)", "(mg_last_of(tickets + e, (int)parts), mg_bid(1) == 0)"},
+      {"const int64_t parts = mg_library_parts(n, 264, 9);", "const int64_t parts = mg_library_parts(n, 264, 9) + 1;"},
+      {"const int64_t parts = mg_library_parts(n, 264, 9);", "const int64_t parts = mg_library_parts(n, 264, 9) - 1;"},
+      {"p_KEYS_OP2 + mg_round256((int64_t)8 * 264)", "p_KEYS_OP2"}};
+  mg_graph *g = parse(text);
+  mg_check_config cc;
+  mg_check_report c;
+  mg_error e;
+  char *cu = NULL;
+  memset(&cc, 0, sizeof cc);
+  cc.seeds = 2;
+  if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK || mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%s: %s: %s", e.where, e.msg, c.difference);
+  assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
+  joined(cu);
+  for (size_t p = 0; p < sizeof plant / sizeof *plant; p++) {
+    char *wrong = replaced(cu, plant[p].is, plant[p].was);
+    if (mg_cuda_check(g, wrong, &cc, &c, &e) != MG_NOT_FOUND) fail_msg("not found: '%s': %s", plant[p].was, e.msg);
+    free(wrong);
+  }
+  mg_string_free(cu), mg_graph_free(g);
+  g = parse("program p\ninput X : f16[2, 16400]\nT = argmax(X, dim=1)\noutput T\n");
+  if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK || mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%s: %s: %s", e.where, e.msg, c.difference);
+  assert_true(c.sampled > 0 && c.sampled % 9 == 0 && c.sampled_compared >= 2);
+  mg_string_free(cu), mg_graph_free(g);
+}
+
 /* Numerics are of the rest: index inputs are of no family. */
 static void numerics(void **state) {
   (void)state;
@@ -339,6 +514,7 @@ static void numerics(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(large), cmocka_unit_test(bounds),  cmocka_unit_test(rests),   cmocka_unit_test(searches),
-                                     cmocka_unit_test(symbols),  cmocka_unit_test(emitted), cmocka_unit_test(numerics)};
+                                     cmocka_unit_test(symbols),  cmocka_unit_test(emitted), cmocka_unit_test(numerics),
+                                     cmocka_unit_test(shared_rows), cmocka_unit_test(shared_symbols), cmocka_unit_test(shared_wrong)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -244,6 +244,42 @@ static mg_kernel_facts facts_of(const char *text, const char *machine) {
   mg_graph_free(g);
   return f;
 }
+/* How many blocks share each of so many rows of that length: as many as the machine has room for and parts that are worth it. */
+static int64_t parts_of(int64_t rows, int64_t length, const mg_machine *m, double *us) {
+  char text[200];
+  snprintf(text, sizeof text, "program a\ninput X : f16[%lld, %lld]\nT = argmax(X, dim=1)\noutput T\n", (long long)rows, (long long)length);
+  mg_graph *g = parse(text);
+  const mg_shares s = mg_library_shares(g, &g->ops[1], m);
+  *us = mg_library_us(g, &g->ops[1], m);
+  mg_graph_free(g);
+  return MG_SHARED_BY(rows, s.blocks, s.most);
+}
+static void long_rows_are_shared(void **state) {
+  (void)state;
+  mg_machine m = *mg_machine_find("H200"), few = m, slow = m;
+  double us, with_few, with_slow;
+  assert_int_equal(parts_of(1, 8 * MG_PART_LEAST - 1, &m, &us), 1);
+  assert_int_equal(parts_of(1, 8 * MG_PART_LEAST, &m, &us), 8);
+  assert_int_equal(parts_of(1, 128256, &m, &us), 63);
+  for (int64_t rows = 1, before = 63; rows < 2 * m.sms + 2; rows++) { /* never more blocks than the machine has room for, unless each has a row */
+    const int64_t parts = parts_of(rows, 128256, &m, &us);
+    assert_true(parts >= 1 && parts <= before && (parts == 1 || parts * rows <= 2 * m.sms));
+    assert_int_equal(parts > 1, rows <= m.sms);
+    before = parts;
+  }
+  few.sms = 1, slow.last_us += 1; /* of the price: parts side by side, and their join */
+  assert_int_equal(parts_of(1, 1000000, &m, &us), 264);
+  assert_int_equal(parts_of(1, 128256, &few, &with_few), 2);
+  parts_of(1, 128256, &m, &us);
+  assert_true(us < with_few);
+  parts_of(1, 128256, &slow, &with_slow);
+  assert_true(with_slow > us + 0.999 && with_slow < us + 1.001);
+  parts_of(m.sms + 1, 128256, &m, &us), parts_of(m.sms + 1, 128256, &slow, &with_slow);
+  assert_true(with_slow == us);
+  mg_graph *g = parse("program a\ninput X : f16[1, 128256]\nT = max(X, dim=1)\noutput T\n"); /* no other operator's are */
+  assert_int_equal(mg_library_shares(g, &g->ops[1], &m).most, 1);
+  mg_graph_free(g);
+}
 /* A transpose waits for shared memory as often as its words share banks: four times where a row of the result has 32 runs, which have
    eight places; and where a loop joins what it turned, for that tile too.  Else it is priced as a copy is. */
 #define TURNED(grid, loop, load, behind) "program t\ninput X : f16[1024, 1024]\nO = kernel grid=(" grid ") threads=256 {\n" loop "x = load X {x->0, y->1" load "}\n" behind "}\noutput O\n"
@@ -970,7 +1006,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_found), cmocka_unit_test(rows_are_sane), cmocka_unit_test(capabilities), cmocka_unit_test(architectures),
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
-      cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(products_under_way),
+      cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(long_rows_are_shared), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
       cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(masked_steps_are_facts), cmocka_unit_test(strips_are_facts), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};

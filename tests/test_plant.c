@@ -473,6 +473,23 @@ static const plant in_templates[] = {
     {LANE, 'x', "MG_DEV void mg_each_reduction", "mg_lane() == 0", "true", 0},
     {RESET, 'x', "MG_DEV void mg_each_reduction", "mg_num v = [OP::identity()];", "mg_const(3, 1)", 0},
     {STRIDE, 'x', "MG_DEV void mg_each_reduction", "(int64_t)mg_bid(0) * 8", "(int64_t)mg_bid(0) * 7", 0},
+    {INDEX, 'x', "MG_DEV mg_key mg_key_join", "[b.w\\[0\\] > a.w\\[0\\]] && ", "(b.w[0] && b.w[0] < a.w[0])", 0}, /* of equal numbers the last */
+    {INDEX, 'x', "MG_DEV mg_key mg_key_join", "before = [b.w\\[0\\] > a.w\\[0\\]] && ", "false", 0}, /* whichever comes first */
+    {STATISTIC, 'x', "MG_DEV mg_key mg_key_join", "(b.w\\[0\\] && [mg_order_above(b.w\\[1\\], a.w\\[1\\])])", "mg_order_above(a.w[1], b.w[1])", 0},
+    {SHUFFLE, 'x', "MG_DEV mg_key mg_key_block", "mg_shfl_xor_word(key.w\\[h\\], [m])", "m ^ 1", 0},
+    {DROPPED, 'x', "MG_DEV mg_key mg_key_block", "w < [8] && ", "7", 0},
+    {BARRIER, 's', "MG_DEV mg_key mg_key_block", "mg_sync(MG_WITHIN);", "", 0},
+    {DROPPED, 'x', "MG_DEV mg_key mg_argmax_key", "from + [mg_tid()];", "mg_lane()", 0},
+    {EDGE, 'x', "MG_DEV void mg_each_argmax_parts", "[from + size < extent] ? ", "true", 0},
+    {DROPPED, 'x', "MG_DEV void mg_each_argmax_parts", "from = [mg_bid(1) * size], ", "(mg_bid(1) + 1) * size", 0},
+    {STRIDE, 'x', "MG_DEV void mg_each_argmax_parts", "keys + [e * parts];", "0", 0},
+    {WORKSPACE, 's', "MG_DEV void mg_each_argmax_parts", "if (mg_tid() == 0) mg_stg(all + mg_bid(1), key);", "", 0},
+    {LANE, 'x', "MG_DEV void mg_each_argmax_parts", "if ([mg_tid() == 0]) mg_stg(all", "true", 0},
+    {WORKSPACE, 's', "MG_DEV void mg_each_argmax_parts", "if (!last(e)) continue;", "", 0},
+    {DROPPED, 'x', "MG_DEV void mg_each_argmax_parts", "p = [mg_tid()]; p < parts", "mg_tid() + 1", 0},
+    {DROPPED, 'x', "MG_DEV void mg_each_argmax_parts", "p = mg_tid(); p < [parts];", "parts - 1", 0},
+    {RESET, 's', "MG_DEV void mg_each_argmax_parts", "key = mg_no_key();", "if (mg_tid() == 0) key = mg_key{{0xFFFFFFFFu, key.w[1]}};", 0},
+    {WORKSPACE, 'x', "MG_DEV void mg_each_argmax_parts", "[mg_ldg_fresh(all + p)]", "mg_ldg(all + p)", 0},
     {WORKSPACE, 'c', "mg_round256", "return ((size_t)bytes + 255) / 256 * 256;", "return (size_t)bytes / 256 * 256;", 0},
 };
 /* In the kernels of emitted files: every place that matches, on lines that hold the third text. */
@@ -624,6 +641,9 @@ static const struct { const char *name, *text; } kernels[] = {
     {"chain", /* the same without an exponential */
      "program k\ninput A : f16[33, 48]\ninput B : f16[48, 250]\ninput C : f16[33, 1]\ninput D : f16[250, 24]\nO, L = kernel grid=(x=1) threads=64 {\n  plan { warps_m=1 warps_n=2 warps_k=1 stages=2 }\n  a = load A {}\n  g = load C {}\n  for i=4 {\n"
      "    b = load B {i->1}\n    d = load D {i->0}\n    s = silu(mul(matmul(a, b), g))\n    e = matmul(s, d)\n    l = sum(s, dim=1)\n  }\n  o = accum(e) {i->+}\n  store o {}\n  t = accum(l) {i->+}\n  store t {}\n}\noutput O\noutput L\n"},
+    {"rows that blocks share", /* each maximum stands in two parts, of two rows; in lanes of one block too */
+     "program k\ninput X : f16[2, 8200]\ninput Y : f16[3, 200]\nT = argmax(concat(X, X, dim=1), dim=1)\nU = argmax(concat(Y, Y, dim=1), dim=1)\noutput T\noutput U\n"},
+    {"rows that blocks share, each maximum once", "program k\ninput X : f16[12, 16384]\nT = argmax(X, dim=1)\noutput T\n"},
     {"moves", /* a concatenating accumulator, a running maximum, replicas */
      "program k\ninput X : f16[16, 128]\ninput W : f16[128, 60]\nO, S = kernel grid=(x=2, y=2) threads=64 {\n  a = load X {x->0}\n  for i=4 {\n    w = load W {i->1}\n    p = matmul(a, w)\n    c = relu(p)\n"
      "    m = max(p, dim=1)\n  }\n  o = sub(accum(c) {i->1}, accum(m) {i->max})\n  s = sum(o, dim=1)\n  store o {x->0}\n  store s {x->0}\n}\noutput O\noutput S\n"},
