@@ -30,7 +30,7 @@
    CONTENTS (search for the tag)
      >>machines  >>kernels  >>keys  >>costs  >>memory                                        declarations
      >>machine-table  >>architectures  >>machine-questions  >>machine-text                   implementation: machines
-     >>flat  >>key-rows  >>facts  >>plans  >>cost  >>predict                                 implementation: kernels
+     >>flat  >>seen  >>key-rows  >>facts  >>plans  >>cost  >>predict                         implementation: kernels
      >>packing  >>lifetimes                                                                  implementation: memory
 
    CONFIGURATION (define before including, in the file that holds the implementation)
