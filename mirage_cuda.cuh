@@ -106,8 +106,8 @@
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
                 stores, what depends on the whole.  Where the machine has clusters, up to 16 blocks: a cluster, the parts pushed through
-                distributed shared memory.  Else the last block to write its part to the workspace goes on.  So do blocks that
-                share a long row of an argmax over whole tensors (mg_library_shares)
+                distributed shared memory.  Else the last block to write its part to the workspace goes on.  So do
+                blocks that share a long row of an argmax over whole tensors (mg_library_shares)
      masks      every tile is padded with zeros; a site never evaluates, and a store never writes, a padded element
 
    ERRORS
@@ -5820,9 +5820,9 @@ MG_DEV uint32_t mg_shfl_xor_word(uint32_t w, int mask) {
   return __shfl_xor_sync(0xFFFFFFFFu, w, mask);
 #endif
 }
-/* A number and its place as a key: what is joined of keys is the greatest number and, of several, the first place.  That is the join
-   of a lattice, so lanes', warps' and blocks' keys give the same in any order and grouping.  w[1]: the number (mg_order_word); w[0]: the
-   complement of the place, 0 in the least key, which has none. */
+/* A number and its place as a key: what is joined of keys is the greatest number and, of several, the first place.
+   That is the join of a lattice, so lanes', warps' and blocks' keys give the same in any order and grouping.
+   w[1]: the number (mg_order_word); w[0]: the complement of the place, 0 in the least key, which has none. */
 MG_DEV mg_key mg_no_key() { return mg_key{{0, 0}}; }
 MG_DEV mg_key mg_key_of(mg_num v, uint32_t place) { return mg_key{{~place, mg_order_word(v)}}; }
 MG_DEV mg_i32 mg_key_place(mg_key a) { return mg_i32{(int32_t)~a.w[0]}; }
@@ -5861,8 +5861,8 @@ template<int A, int WHOLE, class F> MG_DEV void mg_argmax_step(const F &f, int64
     at = there & above ? (uint32_t)(k + j * 256) : at;
   }
 }
-/* The key of those f(e, k) that this thread of 256 comes to, of from <= k < to.  Few blocks read a row: its time is that of the loads
-   which a thread has under way. */
+/* The key of those f(e, k) that this thread of 256 comes to, of from <= k < to.  Few blocks read a row: its time is that
+   of the loads which a thread has under way. */
 template<class F> MG_DEV mg_key mg_argmax_key(const F &f, int64_t e, int64_t from, int64_t to) {
   enum { FEW = MG_PART_LEAST / 256, MANY = 32 };
   mg_num top = mg_neg_inf();
@@ -5879,10 +5879,13 @@ template<class F, class O> MG_DEV void mg_each_argmax(int64_t n, int64_t extent,
     if (mg_tid() == 0) out(e, mg_key_place(key));
   }
 }
-/* The same by as many blocks an element as there are parts, side by side along y: each leaves its part's key, and the one in which
-   last(e) is true joins them.  A lone part is the whole row, and leaves nothing. */
-template<class F, class L, class O> MG_DEV void mg_each_argmax_parts(int64_t n, int64_t extent, int64_t blocks, int64_t parts, mg_key *keys, const F &f, const L &last, const O &out) {
-  const int64_t size = (extent + parts - 1) / parts, from = mg_bid(1) * size, to = from + size < extent ? from + size : extent;
+/* The same by as many blocks an element as there are parts, side by side along y: each leaves its part's key, and the one
+   in which last(e) is true joins them.  A lone part is the whole row, and leaves nothing. */
+template<class F, class L, class O>
+MG_DEV void mg_each_argmax_parts(int64_t n, int64_t extent, int64_t blocks, int64_t parts, mg_key *keys, const F &f,
+                                 const L &last, const O &out) {
+  const int64_t size = (extent + parts - 1) / parts, from = mg_bid(1) * size;
+  const int64_t to = from + size < extent ? from + size : extent;
   for (int64_t e = mg_bid(0); e < n; e += blocks) {
     mg_key key = mg_key_block(mg_argmax_key(f, e, from, to));
     if (parts > 1) {
@@ -16824,9 +16827,12 @@ MGI_FN void mgi_cu_index_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, 
 /* The rows of operator o over whole tensors: elements of its result, at the least sizes that a launch has. */
 MGI_FN int64_t mgi_cu_rows_least(const mgi_cu_emit *em, const mg_op_node *o) {
   const uint32_t t = o->out[0].id;
+  const mg_shape *s = &em->g->tensors[t].shape;
   int64_t rows = 1;
-  for (int d = 0; d < em->g->tensors[t].shape.rank; d++)
-    rows *= mgi_cu_is_symbol(em, t, d) ? em->g->symbol[em->symbol[t * MG_MAX_RANK + (uint32_t)d] - 1].least : em->g->tensors[t].shape.dim[d];
+  for (int d = 0; d < s->rank; d++) {
+    const int symbol = em->symbol[t * MG_MAX_RANK + (uint32_t)d];
+    rows *= symbol ? em->g->symbol[symbol - 1].least : s->dim[d];
+  }
   return rows;
 }
 /* The room in the workspace for the keys of rows' parts and their tickets, and what the launch gives of it. */
@@ -16835,9 +16841,12 @@ MGI_FN void mgi_cu_pass_keys(mgi_cu_emit *em, const mg_op_node *o, int64_t block
   const unsigned op = (unsigned)(o - em->g->ops);
   mgi_cu_str_put(s, ", mg_key *keys, uint32_t *tickets");
   mgi_cu_str_put(l, ", (mg_key *)(space + %s_KEYS_OP%u), (uint32_t *)(space + %s_TICKETS_OP%u)", n, op, n, op);
-  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_TICKETS_OP%u = %s;\n", n, op, em->space_end[0] ? em->space_end : "0");
-  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_KEYS_OP%u = %s_TICKETS_OP%u + mg_round256((int64_t)4 * %lld);\n", n, op, n, op, (long long)blocks);
-  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_JOINED_OP%u = %s_KEYS_OP%u + mg_round256((int64_t)8 * %lld);\n", n, op, n, op, (long long)blocks);
+  mgi_cu_str *at = &em->spaces;
+  mgi_cu_str_put(at, "static constexpr size_t %s_TICKETS_OP%u = %s;\n", n, op, em->space_end[0] ? em->space_end : "0");
+  mgi_cu_str_put(at, "static constexpr size_t %s_KEYS_OP%u = %s_TICKETS_OP%u + mg_round256((int64_t)4 * %lld);\n", n, op,
+                 n, op, (long long)blocks);
+  mgi_cu_str_put(at, "static constexpr size_t %s_JOINED_OP%u = %s_KEYS_OP%u + mg_round256((int64_t)8 * %lld);\n", n, op,
+                 n, op, (long long)blocks);
   snprintf(em->space_end, sizeof em->space_end, "%.120s_JOINED_OP%u", n, op);
 }
 /* Elementwise and moving rows, sums and maxima over whole tensors of any rank: an element, or a warp, a result; of an argmax a block,
@@ -16852,7 +16861,8 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   const int rank = out->shape.rank, along = softmax >= 0 ? softmax : by_rows ? o->attr.dim : -1;
   const mg_shares shares = mg_library_shares(g, o, &em->machine);
   const int shared = MG_SHARED_BY(mgi_cu_rows_least(em, o), shares.blocks, shares.most) > 1;
-  mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0}, blocks = {NULL, 0, 0, 0}, parts = {NULL, 0, 0, 0};
+  mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0}, blocks = {NULL, 0, 0, 0};
+  mgi_cu_str parts = {NULL, 0, 0, 0};
   char dim[200], text[400];
   if (!by_rows && !row->elementwise && !row->moves && o->code != MG_OP_GATHER) {
     mgi_cu_emit_fail(em, MG_UNSUPPORTED, row->name, "the operator has no kernel-level form");
@@ -16865,7 +16875,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   for (int k = 0; k < o->n_in; k++) mgi_cu_str_put(s, "%s%s", k ? ", " : "", g->tensors[o->in[k].id].name);
   mgi_cu_str_put(s, "), over whole tensors. */\nMG_KERNEL(256) void %s(", name);
   mgi_cu_str_put(&blocks, "mg_library_blocks(%s, %d)", mgi_cu_str_text(&count), per);
-  if (shared) mgi_cu_str_put(&parts, "mg_library_parts(%s, %lld, %lld)", mgi_cu_str_text(&count), (long long)shares.blocks, (long long)shares.most);
+  if (shared)
+    mgi_cu_str_put(&parts, "mg_library_parts(%s, %lld, %lld)", mgi_cu_str_text(&count), (long long)shares.blocks,
+                   (long long)shares.most);
   else mgi_cu_str_put(&parts, "1");
   mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, 1, 256, %s, stream", name, mgi_cu_str_text(&blocks), mgi_cu_str_text(&parts), where ? "MG_ARGMAX_SHARED" : "0");
   for (int k = 0; k < o->n_in; k++) {
@@ -16880,7 +16892,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   if (shared) mgi_cu_pass_keys(em, o, shares.blocks, s, l);
   mgi_cu_pass_symbols(em, s, l);
   mgi_cu_str_put(s, ") {\n  const int64_t n = %s;\n", mgi_cu_str_text(&count));
-  if (shared) mgi_cu_str_put(s, "  const int64_t parts = mg_library_parts(n, %lld, %lld);\n", (long long)shares.blocks, (long long)shares.most);
+  if (shared)
+    mgi_cu_str_put(s, "  const int64_t parts = mg_library_parts(n, %lld, %lld);\n", (long long)shares.blocks,
+                   (long long)shares.most);
   mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
   if (by_rows) {
     const char *each = o->code == MG_OP_MAX ? "reduction<mg_by_max>" : "reduction<mg_by_sum>";
@@ -16899,7 +16913,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       else mgi_cu_read_text(em, s, o->in[0].id, "x", "", 0), mgi_cu_str_put(s, ";\n");
     }
     if (softmax >= 0) mgi_cu_str_put(s, ", mg_narrow<%s>(v));\n  });\n}\n\n", mg_type_row(out->dtype)->device);
-    else if (where) mgi_cu_str_put(s, "  }, %s[&](int64_t e, mg_i32 at) { mg_stg(p_%s + e, at); });\n}\n\n", shared ? "[&](int64_t e) { return mg_last_of(tickets + e, (int)parts); }, " : "", out->name);
+    else if (where)
+      mgi_cu_str_put(s, "  }, %s[&](int64_t e, mg_i32 at) { mg_stg(p_%s + e, at); });\n}\n\n",
+                     shared ? "[&](int64_t e) { return mg_last_of(tickets + e, (int)parts); }, " : "", out->name);
     else mgi_cu_str_put(s, "  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
   } else {
     mgi_cu_str_put(s, "  mg_each_element(n, mg_library_blocks(n, 256), [&](int64_t e) {\n    [[maybe_unused]] int64_t rest = e;\n");

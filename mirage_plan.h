@@ -111,7 +111,8 @@ enum {
 #define MGI_TILE_TURN(pieces) ((pieces) % 8 == 0 ? 8 : (pieces) % 4 == 0 ? 4 : (pieces) % 2 == 0 ? 2 : 1)
 
 /* How many of at most `blocks` blocks share each of so many rows, but no more than `most` (mg_library_shares). */
-#define MG_SHARED_BY(rows, blocks, most) ((blocks) / (rows) < 2 ? 1 : (blocks) / (rows) < (most) ? (blocks) / (rows) : (most))
+#define MG_SHARED_BY(rows, blocks, most)                                                                               \
+  ((blocks) / (rows) < 2 ? 1 : (blocks) / (rows) < (most) ? (blocks) / (rows) : (most))
 /* The least elements of a row that a block shares it for: those that its 256 threads have under way at once, 8 each. */
 enum { MG_PART_LEAST = 2048 };
 
@@ -748,8 +749,8 @@ double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
 /* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
 int mg_library_items(mg_opcode code, int softmax);
-/* Of operator o of g as a library kernel: the most blocks that share a row, and the most of all of them where several do; of so
-   many rows as there are, MG_SHARED_BY says how many share one.  most is 1 but for an argmax over long rows. */
+/* Of operator o of g as a library kernel: the most blocks that share a row, and the most of all of them where several
+   do; of so many rows as there are, MG_SHARED_BY says how many share one.  most is 1 but for an argmax over long rows. */
 typedef struct mg_shares { int64_t blocks, most; } mg_shares;
 mg_shares mg_library_shares(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
 double mg_sm_rate(const mg_machine *m);                          /* bytes a microsecond that a multiprocessor takes in */
@@ -3841,7 +3842,7 @@ int mg_library_items(mg_opcode code, int softmax) {
   return code == MG_OP_ARGMAX ? 1 : 256;
 }
 mg_shares mg_library_shares(const mg_graph *g, const mg_op_node *o, const mg_machine *m) {
-  enum { EACH = 2, LONG = 8 * MG_PART_LEAST }; /* blocks of a multiprocessor; a row that one block reads in no time worth a merge is shorter */
+  enum { EACH = 2, LONG = 8 * MG_PART_LEAST }; /* blocks of a multiprocessor; shorter rows are not worth a merge */
   const int64_t row = o->code == MG_OP_ARGMAX ? mg_tensor_of(g, o->in[0])->shape.dim[o->attr.dim] : 1;
   const mg_shares shares = {EACH * (int64_t)m->sms, row < LONG ? 1 : mg_ceil_div(row, MG_PART_LEAST)};
   return shares;

@@ -481,7 +481,7 @@ static const plant in_templates[] = {
     {BARRIER, 's', "MG_DEV mg_key mg_key_block", "mg_sync(MG_WITHIN);", "", 0},
     {DROPPED, 'x', "MG_DEV mg_key mg_argmax_key", "from + [mg_tid()];", "mg_lane()", 0},
     {EDGE, 'x', "MG_DEV void mg_each_argmax_parts", "[from + size < extent] ? ", "true", 0},
-    {DROPPED, 'x', "MG_DEV void mg_each_argmax_parts", "from = [mg_bid(1) * size], ", "(mg_bid(1) + 1) * size", 0},
+    {DROPPED, 'x', "MG_DEV void mg_each_argmax_parts", "from = [mg_bid(1) * size];", "(mg_bid(1) + 1) * size", 0},
     {STRIDE, 'x', "MG_DEV void mg_each_argmax_parts", "keys + [e * parts];", "0", 0},
     {WORKSPACE, 's', "MG_DEV void mg_each_argmax_parts", "if (mg_tid() == 0) mg_stg(all + mg_bid(1), key);", "", 0},
     {LANE, 'x', "MG_DEV void mg_each_argmax_parts", "if ([mg_tid() == 0]) mg_stg(all", "true", 0},

@@ -238,8 +238,8 @@ static const char *const others[] = {
   "program n\ninput X : f32[48, 64]\nO = softmax(X, dim=0)\noutput O\n",
   "program o\ninput X : f16[64, 48]\nO = causal(transpose(X, [1, 0]))\noutput O\n",
   "program p\ninput X : f16[48, 64]\ninput C : f16[48, 64] = causal\nO = mul(X, C)\noutput O\n",
-  "program q\ninput W : f16[48, 64]\ninput I : i32[16]\nO = gather(W, I)\nT = argmax(W, dim=1)\noutput O, T\n",
-  "program r\ninput W : f32[48, 64]\ninput I : i32[2, 5]\nO = gather(W, I)\nT = argmax(W, dim=0)\noutput O, T\n",
+  "program q\ninput W : f16[48, 64]\ninput I : i32[16]\ninput L : f16[1, 16400]\nO = gather(W, I)\nT = argmax(W, dim=1)\nM = argmax(L, dim=1)\noutput O, T, M\n",
+  "program r\ninput W : f32[48, 64]\ninput I : i32[2, 5]\ninput L : f32[20000, 3]\nO = gather(W, I)\nT = argmax(W, dim=0)\nM = argmax(L, dim=0)\noutput O, T, M\n",
   "program s\ninput X : f16[128, 640]\ninput W : f16[640, 256]\nO = kernel grid=(x=2, y=2) threads=128 {\n  plan { copy=warp share=2 mma=warpgroup stages=3 warps_m=4 warps_n=1 warps_k=1 }\n  for i=10 {\n    x = load X {y->0, i->1}\n"
   "    w = load W {x->1, i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n",
   "program t\ninput X : f16[256, 320]\ninput W : f16[320, 256]\nO = kernel grid=(x=2, y=4) threads=128 {\n  plan { copy=tma share=4 mma=warpgroup stages=4 warps_m=4 warps_n=1 warps_k=1 }\n  for i=5 {\n    x = load X {y->0, i->1}\n"
