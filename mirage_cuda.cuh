@@ -1787,6 +1787,9 @@ MGI_EMU_QUIET MG_DEV int mg_lane() { return mgi_emu.tid % 32; }
 MGI_EMU_QUIET MG_DEV int mg_warp() { return mg_tid() / 32; }
 MGI_EMU_QUIET MG_DEV int mg_warpgroup() { return mg_tid() / 128; }
 MGI_EMU_QUIET MG_DEV int mg_bid(int axis) { return mgi_emu_part_of(mgi_emu.tid)->bid[axis]; }
+/* A GPU's order of blocks, which says nothing of what a block does: here blocks run in several orders anyway. */
+MG_DEV int mg_bid_most(int axis, int, int) { return mg_bid(axis); }
+MG_DEV int mg_bid_other(int axis, int) { return mg_bid(axis); }
 MGI_EMU_QUIET MG_DEV unsigned char *mg_shared() { return mgi_emu_part_of(mgi_emu.tid)->shared; }
 
 /* ---- clusters */
@@ -3555,6 +3558,10 @@ MG_DEV int mg_lane() { return (int)(threadIdx.x & 31u); }
 MG_DEV int mg_warp() { return (int)(threadIdx.x >> 5); }
 MG_DEV int mg_warpgroup() { return (int)(threadIdx.x >> 7); }
 MG_DEV int mg_bid(int axis) { return (int)(axis == 0 ? blockIdx.x : axis == 1 ? blockIdx.y : blockIdx.z); }
+/* Of a grid of `most` x `others` blocks, in either order of its first two axes, where a block has the more steps the further it is
+   along the axis of `most`: the GPU, which begins with blocks in the order of x and then y, is to begin with those of the most. */
+MG_DEV int mg_bid_most(int, int most, int others) { return most - 1 - (int)(blockIdx.y * gridDim.x + blockIdx.x) / others; }
+MG_DEV int mg_bid_other(int, int others) { return (int)(blockIdx.y * gridDim.x + blockIdx.x) % others; }
 extern __shared__ __align__(1024) unsigned char mgi_shared[];
 MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 #define MG_SITE   /* the emulator's: where a template in which threads meet was called */
@@ -12601,6 +12608,7 @@ typedef struct mgi_cu_kernel {
   int number;                /* of the graph-defined kernel; -1: made here for a library operator */
   char count[MG_MAX_AXES + 1][400]; /* text of every axis's extent */
   char seen[2000];                  /* the line that says how many steps of a loop see a key; "": there is none */
+  uint32_t seen_axis;               /* the axis of the grid that cuts its queries, x or y; 0: neither does */
   mgi_cu_val_info *v;           /* by tensor */
   mgi_cu_str decl, body;
   char pad[64];              /* indentation of the body */
@@ -12975,6 +12983,14 @@ MGI_FN void mgi_cu_made_text(const mgi_cu_kernel *K, const mg_op_node *o, char *
   snprintf(out, n, "mg_causal_block(%s%s%s%s%s%s%s%s)", past, *row ? " + " : "", row, unit[0], *column ? " - (" : "",
            column, *column ? ")" : "", unit[1]);
 }
+/* Which block it is along axis a of the grid, under that name. */
+MGI_FN void mgi_cu_block_write(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t a, const char *name) {
+  const uint32_t most = K->seen_axis, others = most == 1 ? 2 : 1;
+  mgi_cu_str_put(s, "  const int %s = ", name);
+  if (!most || a > 2) mgi_cu_str_put(s, "mg_bid(%u);\n", (unsigned)a - 1);
+  else if (a == most) mgi_cu_str_put(s, "mg_bid_most(%u, %s, %s); // those with the most steps first\n", (unsigned)a - 1, K->count[most], K->count[others]);
+  else mgi_cu_str_put(s, "mg_bid_other(%u, %s);\n", (unsigned)a - 1, K->count[others]);
+}
 /* Where a causal mask ends a loop (mg_flat_seen): the text of its steps.  Blocks that copy for one another take as many as each other. */
 MGI_FN void mgi_cu_seen_analyse(mgi_cu_kernel *K) {
   const int mask = K->number >= 0 && K->share <= 1 ? mg_flat_seen(&K->flat) : 0;
@@ -12989,6 +13005,8 @@ MGI_FN void mgi_cu_seen_analyse(mgi_cu_kernel *K) {
   snprintf(K->seen, sizeof K->seen, "  // keys that no query of the block sees add nothing\n  const int seen_%s = mg_causal_steps(%s, %lld, %s%s%s + %lld);\n",
            K->b->axes[loop].name, count, (long long)keys, past, *row ? " + " : "", row, (long long)rows - 1);
   snprintf(K->count[loop], sizeof K->count[loop], "seen_%.100s", K->b->axes[loop].name);
+  for (uint32_t a = 1; a <= 2; a++)
+    if (mgi_cu_axis_cuts(K, &o->map, a, t, 0)) K->seen_axis = a;
 }
 /* The valid rows (which 0) or columns (1) of tensor t. */
 MGI_FN mgi_cu_size mgi_cu_valid(const mgi_cu_kernel *K, uint32_t t, int which) {
@@ -16538,7 +16556,7 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
     if (b->axes[a].extent == 1 && !all_axes) continue;
     if (mgi_cu_mentions(mgi_cu_str_text(&K->decl), at) || mgi_cu_mentions(mgi_cu_str_text(&K->body), at) ||
         (alone && mgi_cu_mentions(K->group, at)) || mgi_cu_mentions(K->seen, at))
-      mgi_cu_str_put(s, "  const int %s = mg_bid(%u);\n", at, (unsigned)a - 1);
+      mgi_cu_block_write(K, s, a, at);
   }
   mgi_cu_str_put(s, "%s", K->seen);
   if (alone)

@@ -377,6 +377,7 @@ static void causal_emitted(void **state) {
     assert_null(strstr(cu, "in_C,"));
     assert_non_null(strstr(cu, k == 1 ? "passed[] = {in[0], in[1], in[2], in[3]};" : k == 3 ? "passed[] = {in[0], in[1]};" : "passed[] = {in[0], in[1], in[2]};"));
     assert_int_equal(strstr(cu, "mg_causal_steps(") != NULL, k < 3);
+    assert_int_equal(strstr(cu, "mg_bid_most(") != NULL, k < 3);
     assert_non_null(strstr(cu, "mg_causal_block("));
     memset(&c, 0, sizeof c);
     if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%zu: %s: %s: %s\n%s", k, e.where, e.msg, c.difference, cu);
