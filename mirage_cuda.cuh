@@ -12991,9 +12991,9 @@ MGI_FN void mgi_cu_block_write(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t a
   else if (a == most) mgi_cu_str_put(s, "mg_bid_most(%u, %s, %s); // those with the most steps first\n", (unsigned)a - 1, K->count[most], K->count[others]);
   else mgi_cu_str_put(s, "mg_bid_other(%u, %s);\n", (unsigned)a - 1, K->count[others]);
 }
-/* Where a causal mask ends a loop (mg_flat_seen): the text of its steps.  Blocks that copy for one another take as many as each other. */
+/* Where a causal mask ends a loop (mg_flat_seen): the text of its steps. */
 MGI_FN void mgi_cu_seen_analyse(mgi_cu_kernel *K) {
-  const int mask = K->number >= 0 && K->share <= 1 ? mg_flat_seen(&K->flat) : 0;
+  const int mask = K->number >= 0 ? mg_flat_seen(&K->flat) : 0;
   if (!mask) return;
   const mg_op_node *o = &K->b->ops[mask];
   const uint32_t t = mgi_cu_above(K, o->in[0]), loop = o->scope;

@@ -338,6 +338,7 @@ typedef struct mg_flat {
   uint32_t merged;
   uint32_t nests;               /* bit a: loop a stands in another one, or has one in it */
   int64_t queries, keys;        /* of the causal mask that it reads; 0: it reads none */
+  int shares;                   /* 1: its blocks copy for one another (share=): all take as many steps */
   int sent;                     /* 1: its exponentials leave it under a maximum, which another kernel takes out */
   int receives;                 /* 1: it reads what another kernel sent so */
 } mg_flat;
@@ -1544,6 +1545,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
   int16_t of[1024];
   memset(k, 0, sizeof *k);
   k->blocks = k->group = 1, k->iters = 0;
+  k->shares = mg_plan_says(b, MG_PLAN_SHARE, NULL) > 1;
   for (uint32_t a = 1; a < b->n_axes; a++) {
     int64_t trips = 1;
     int leaf = a > 3;
@@ -1638,29 +1640,42 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
      of n keys it has to take the first min(count, floor((r + keys - queries) / n) + 1) alone.
    What a step adds is 0 by these: a masked score is s - 32768 (MG_MASKED), a score that is seen being there in the first
    chunk for every query (keys >= queries); exp of it, under its row's maximum, is 0 in f32 unless it exceeds all that is seen
-   by 2^15 - 104; products, quotients and sums of 0 are 0.  Beyond that the kernel does what a mask of -infinity would.
+   by 2^15 - 104; so are products of 0, its quotients by what knows nothing of the mask, and its sums.  A masked score from
+   which something is taken that is made of masked ones itself, or a quotient of two such sums, may be anything.  Scores that
+   lie further apart are none that a mask takes (mirage.h: within 32000); the kernel does what a mask of -infinity would.
    Over field elements nothing is masked, and no step is left out (mg_causal_steps). */
 
-typedef enum mgi_seen_kind { MGI_SEEN_ANY, MGI_SEEN_MASKED, MGI_SEEN_ZERO } mgi_seen_kind;
+typedef enum mgi_seen_kind {
+  MGI_SEEN_CLEAN,   /* the mask is in nothing that it is made of */
+  MGI_SEEN_MASKED,  /* a score, less 32768 */
+  MGI_SEEN_ZERO,
+  MGI_SEEN_TAINTED  /* it may be anything, what takes the mask out again among it */
+} mgi_seen_kind;
 /* What value i is in a step that is masked as a whole. */
 MGI_FN int mgi_seen_kind_of(const mg_flat *k, int i, const uint8_t *kind) {
   const mg_flat_op *o = &k->op[i];
-  const int a = o->n_in > 0 ? (int)kind[o->in[0]] : (int)MGI_SEEN_ANY;
-  const int b = o->n_in > 1 ? (int)kind[o->in[1]] : (int)MGI_SEEN_ANY;
+  const int a = o->n_in > 0 ? (int)kind[o->in[0]] : (int)MGI_SEEN_CLEAN;
+  const int b = o->n_in > 1 ? (int)kind[o->in[1]] : (int)MGI_SEEN_CLEAN;
+  int clean = 1;
+  for (int j = 0; j < o->n_in; j++) clean &= kind[o->in[j]] == MGI_SEEN_CLEAN;
+  if (clean) return MGI_SEEN_CLEAN;
+  if (a == MGI_SEEN_TAINTED || b == MGI_SEEN_TAINTED || o->joined) return MGI_SEEN_TAINTED;
   switch (o->code) {
-    case MG_OP_ADD: return a == b ? a : a == MGI_SEEN_MASKED || b == MGI_SEEN_MASKED ? MGI_SEEN_MASKED : MGI_SEEN_ANY;
-    case MG_OP_SUB: return a == MGI_SEEN_MASKED && b == MGI_SEEN_ANY ? MGI_SEEN_MASKED : MGI_SEEN_ANY;
-    case MG_OP_EXP: return a == MGI_SEEN_MASKED ? MGI_SEEN_ZERO : MGI_SEEN_ANY;
-    case MG_OP_MUL: case MG_OP_MATMUL:
-      return !o->joined && (a == MGI_SEEN_ZERO || b == MGI_SEEN_ZERO) ? MGI_SEEN_ZERO : MGI_SEEN_ANY;
-    case MG_OP_DIV: case MG_OP_SCALE: case MG_OP_SUM: return a == MGI_SEEN_ZERO ? MGI_SEEN_ZERO : MGI_SEEN_ANY;
-    default: return o->stays || o->turns ? a : MGI_SEEN_ANY;
+    case MG_OP_ADD: return a == MGI_SEEN_MASKED || b == MGI_SEEN_MASKED ? MGI_SEEN_MASKED : a == b ? a : (int)MGI_SEEN_TAINTED;
+    case MG_OP_SUB:
+      if (a == MGI_SEEN_MASKED && b != MGI_SEEN_MASKED) return MGI_SEEN_MASKED;
+      return a == MGI_SEEN_ZERO && b == MGI_SEEN_ZERO ? MGI_SEEN_ZERO : MGI_SEEN_TAINTED;
+    case MG_OP_EXP: return a == MGI_SEEN_MASKED ? MGI_SEEN_ZERO : MGI_SEEN_TAINTED;
+    case MG_OP_MUL: case MG_OP_MATMUL: return a == MGI_SEEN_MASKED || b == MGI_SEEN_MASKED ? MGI_SEEN_TAINTED : MGI_SEEN_ZERO;
+    case MG_OP_DIV: return a == MGI_SEEN_ZERO && b == MGI_SEEN_CLEAN ? MGI_SEEN_ZERO : MGI_SEEN_TAINTED;
+    case MG_OP_SCALE: case MG_OP_SUM: return a == MGI_SEEN_ZERO ? MGI_SEEN_ZERO : MGI_SEEN_TAINTED;
+    default: return o->stays || o->turns ? a : (int)MGI_SEEN_TAINTED;
   }
 }
 int mg_flat_seen(const mg_flat *k) {
-  uint8_t kind[MG_FLAT_OPS] = {MGI_SEEN_ANY};
+  uint8_t kind[MG_FLAT_OPS] = {MGI_SEEN_CLEAN};
   int mask = -1, sums = 0;
-  if (!k->keys || k->merged) return 0;
+  if (!k->keys || k->merged || k->shares) return 0;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_LOAD || !o->made) continue;

@@ -4554,6 +4554,38 @@ MGI_FN int64_t mgi_picks_elements(const mg_graph *g) {
 MGI_FN double mgi_picks_value(const mg_graph *g, uint32_t k, void *const *out, int64_t i) {
   return g->tensors[g->out[k].id].dtype == MG_I32 ? (double)((const int32_t *)out[k])[i] : ((const double *)out[k])[i];
 }
+/* By far more than rounding. */
+MGI_FN int mgi_picks_apart(double x, double y) { return fabs(x - y) > 1e-6 * (1 + fabs(x) + fabs(y)); }
+/* What output k, an argmax, looks through, in doubles: `made` or an input; NULL: it is none, or memory is out. */
+typedef struct mgi_looked { double *made; const double *at; int64_t extent, inner; } mgi_looked;
+MGI_FN mgi_looked mgi_looked_of(const mg_graph *g, uint32_t k, void *const *in, int index) {
+  mgi_looked l = {NULL, NULL, 1, 1};
+  const mg_op_node *o = &g->ops[g->tensors[g->out[k].id].op];
+  const mg_domain real = mg_domain_real();
+  mg_graph *piece = NULL;
+  mg_error e;
+  if (!index || o->code != MG_OP_ARGMAX) return l;
+  const mg_shape *s = &g->tensors[o->in[0].id].shape;
+  l.extent = s->dim[o->attr.dim];
+  for (int d = o->attr.dim + 1; d < s->rank; d++) l.inner *= s->dim[d];
+  for (uint32_t j = 0; j < g->n_in; j++)
+    if (g->in[j].id == o->in[0].id) l.at = (const double *)in[j];
+  if (l.at) return l;
+  l.made = (double *)malloc((size_t)mgi_trial_elements(g, o->in[0]) * sizeof(double));
+  void *const to[1] = {l.made};
+  if (l.made && mg_piece_of(g, (int)g->n_in, g->in, o->in[0], &piece, &e) == MG_OK &&
+      mg_eval(piece, &real, (const void *const *)in, to, &e) == MG_OK)
+    l.at = l.made;
+  mg_graph_free(piece);
+  return l;
+}
+/* 1 if result i is at `is` rather than `other` by more than rounding. */
+MGI_FN int mgi_looked_apart(const mgi_looked *l, int64_t i, int64_t is, int64_t other) {
+  if (!l->at) return 0;
+  const double *const row = l->at + i / l->inner * l->extent * l->inner + i % l->inner;
+  const double x = row[is * l->inner], y = row[other * l->inner];
+  return x > y && isfinite(x) && isfinite(y) && mgi_picks_apart(x, y);
+}
 /* 1 if a run in doubles of both graphs differs by far more than rounding. */
 MGI_FN int mgi_picks_run(const mg_graph *const *g, uint64_t seed, mgi_picks_difference *d) {
   void *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
@@ -4571,12 +4603,17 @@ MGI_FN int mgi_picks_run(const mg_graph *const *g, uint64_t seed, mgi_picks_diff
     for (uint32_t k = 0; k < g[0]->n_out && good; k++) out[which][k] = malloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) * sizeof(double)), good = out[which][k] != NULL;
     good = good && mg_eval(g[which], &real, (const void *const *)in, out[which], &e) == MG_OK;
   }
-  for (uint32_t k = 0; k < g[0]->n_out && good && !found; k++)
+  for (uint32_t k = 0; k < g[0]->n_out && good && !found; k++) {
+    const int index = g[0]->tensors[g[0]->out[k].id].dtype == MG_I32;
+    mgi_looked looked[2] = {mgi_looked_of(g[0], k, in, index), mgi_looked_of(g[1], k, in, index)};
     for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && !found; i++) {
       const double x = mgi_picks_value(g[0], k, out[0], i), y = mgi_picks_value(g[1], k, out[1], i);
-      found = isfinite(x) && isfinite(y) && fabs(x - y) > 1e-6 * (1 + fabs(x) + fabs(y));
+      if (index) found = x != y && mgi_looked_apart(&looked[0], i, (int64_t)x, (int64_t)y) && mgi_looked_apart(&looked[1], i, (int64_t)y, (int64_t)x);
+      else found = isfinite(x) && isfinite(y) && mgi_picks_apart(x, y);
       if (found) d->output = (int)k, d->element = i, d->seed = seed, d->a = x, d->b = y;
     }
+    free(looked[0].made), free(looked[1].made);
+  }
   for (uint32_t k = 0; k < MG_MAX_IN; k++) free(in[k]);
   for (uint32_t k = 0; k < 2 * MG_MAX_OUT; k++) free(out[k / MG_MAX_OUT][k % MG_MAX_OUT]);
   return found;

@@ -583,6 +583,11 @@ static void masked_steps_are_facts(void **state) {
       {KEYS(96, 160, 3, 5, "    p = exp(t)\n    o = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  store div(accum(o) {n->+}, accum(l) {n->+}) {x->0}\n"), 96, 160, 32, 32},
       {KEYS(90, 130, 4, 5, "    p = exp(sub(t, s))\n    o = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  store div(accum(o) {n->+}, accum(l) {n->+}) {x->0}\n"), 90, 130, 23, 26},
       {KEYS(256, 256, 2, 8, "    p = scale(exp(t), 2)\n    o = matmul(p, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 256, 256, 128, 32},
+      /* what takes the mask out again: a maximum, or a sum, of masked scores themselves */
+      {KEYS(96, 160, 3, 5, "    p = exp(sub(t, max(t, dim=1)))\n    o = matmul(p, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 0, 0, 0, 0},
+      {KEYS(96, 160, 3, 5, "    e = exp(t)\n    p = div(e, sum(e, dim=1))\n    o = matmul(p, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 0, 0, 0, 0},
+      {KEYS(96, 160, 3, 5, "    p = exp(add(t, neg(t)))\n    o = matmul(p, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 0, 0, 0, 0},
+      {KEYS(96, 160, 3, 5, "    p = exp(sub(t, scale(sum(t, dim=1), 1/32)))\n    o = matmul(p, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 0, 0, 0, 0},
       /* a score times 1/11 is no more masked than e^-2978 times */
       {KEYS(96, 160, 3, 5, "    p = exp(scale(t, 1/11))\n    o = matmul(p, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 0, 0, 0, 0},
       {KEYS(96, 160, 3, 5, "    o = matmul(t, v)\n  }\n  store accum(o) {n->+} {x->0}\n"), 0, 0, 0, 0},
