@@ -202,7 +202,7 @@ static void mark(const char *s, size_t n, uint8_t *seen) {
 }
 /* Two programs each for what no program of examples/programs has: fp32 products, statistics of columns, statistics, beside a
    skinny product, that are no sum of squares, tensor copies, which no plan has by itself, attentions that store their rows' sums too,
-   and elementwise operators, reductions, softmaxes, gathers and argmaxes that are kernels of their own. */
+   or whose loops a mask ends, and elementwise operators, reductions, softmaxes, gathers and argmaxes that are kernels of their own. */
 static const char *const others[] = {
   "program wide_a\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=2 warps_k=1 p.mma=wide }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n"
   "  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n",
@@ -244,6 +244,14 @@ static const char *const others[] = {
   "    w = load W {x->1, i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n",
   "program t\ninput X : f16[256, 320]\ninput W : f16[320, 256]\nO = kernel grid=(x=2, y=4) threads=128 {\n  plan { copy=tma share=4 mma=warpgroup stages=4 warps_m=4 warps_n=1 warps_k=1 }\n  for i=5 {\n    x = load X {y->0, i->1}\n"
   "    w = load W {x->1, i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n",
+  "program u\ninput Q : f16[2, 96, 32]\ninput K : f16[2, 32, 160]\ninput V : f16[2, 160, 32]\ninput C : f16[96, 160] = causal\n"
+  "O = kernel grid=(x=3, y=2) threads=64 {\n  q = load Q {x->1, y->0}\n  for n=5 {\n    k = load K {y->0, n->2}\n    c = load C {x->0, n->1}\n"
+  "    p = exp(add(matmul(q, k), c))\n    v = load V {y->0, n->1}\n    o = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n"
+  "  r = div(accum(o) {n->+}, accum(l) {n->+})\n  store r {x->1, y->0}\n  plan { stages=2 warps_m=2 warps_n=1 warps_k=1 }\n}\noutput O\n",
+  "program v\ninput Q : f16[2, 64, 32]\ninput K : f16[2, 32, 256]\ninput V : f16[2, 256, 32]\ninput C : f16[64, 256] = causal\n"
+  "O = kernel grid=(x=2, y=2) threads=64 {\n  q = load Q {x->1, y->0}\n  for n=4 {\n    k = load K {y->0, n->2}\n    c = load C {x->0, n->1}\n"
+  "    p = exp(add(matmul(q, k), c))\n    v = load V {y->0, n->1}\n    o = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n"
+  "  r = div(accum(o) {n->+}, accum(l) {n->+})\n  store r {x->1, y->0}\n  plan { stages=2 warps_m=2 warps_n=1 warps_k=1 }\n}\noutput O\n",
 };
 static void test_templates(void **state) {
   char *text = read_all("mirage_cuda.cuh");
