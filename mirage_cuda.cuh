@@ -4202,6 +4202,16 @@ template<class T, int ALIGN> struct mg_global {
   }
 };
 
+/* 0, which nobody need add. */
+struct mg_nothing {
+  MG_DEV operator mg_num() const { return mg_zero(); }
+};
+MG_DEV mg_num mg_dev_ADD(mg_nothing, mg_num v, mg_num) { return v; }
+MG_DEV mg_num mg_dev_ADD(mg_num v, mg_nothing, mg_num) { return v; }
+MG_DEV mg_num mg_dev_ADD(mg_nothing, mg_nothing, mg_num) { return mg_zero(); }
+struct mg_hides_nothing {
+  MG_DEV mg_nothing at(int, int) const { return mg_nothing(); }
+};
 /* The causal mask (mirage.h, mg_filling) of a block, computed.  past: how far the last key that its first query may see
    is from its first key. */
 struct mg_causal_block {
@@ -4209,6 +4219,11 @@ struct mg_causal_block {
   MG_DEV explicit mg_causal_block(int64_t last)
       : past((int)(last > INT32_MAX ? INT32_MAX : last < -INT32_MAX ? -INT32_MAX : last)) {}
   MG_DEV mg_num at(int r, int c) const { return c - r <= past ? mg_zero() : mg_const(MG_MASKED, 1); }
+  /* f(mask) of a block of COLS columns.  Where it hides none of them, mask.at() is known to be 0 when f is compiled. */
+  template<int COLS, class F> MG_DEV void with(const F &f) const {
+    if (past >= COLS - 1) f(mg_hides_nothing());
+    else f(*this);
+  }
 };
 
 /* Of `count` steps of `chunk` keys each, those that have a key which a block sees whose last query sees key `last`
@@ -12659,6 +12674,7 @@ typedef struct mgi_cu_kernel {
   int dependent, waited;     /* 1: it has mg_grid_wait; 1: that has been written */
   int follows, lets_next;    /* 1: the operator before it is a kernel too, whose end it need not wait for to begin; 1: after its wait the next may begin */
   uint32_t shift;            /* the exponential whose rows have a running maximum, or 0 */
+  uint32_t mask;             /* the causal mask that the values under way take from mg_causal_block::with, or 0 */
   uint32_t bare[8];          /* SCALEs that are left out of an expression, as they come after it; 0 ends them */
   int shift_declared, agreed; /* agreed: the warps that share a row have the same one */
   mgi_cu_str takes;          /* the bytes that a block of a cluster gets of all parts */
@@ -13284,6 +13300,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     return;
   }
   if (v->copy) snprintf(leaf, sizeof leaf, "m_%s", name);
+  else if (t == K->mask) snprintf(leaf, sizeof leaf, "mask");
   else if (mgi_cu_made(K, o)) mgi_cu_made_text(K, o, leaf, sizeof leaf);
   else if (v->home != MGI_CU_AT_INLINE) snprintf(leaf, sizeof leaf, "%s", v->var);
   for (int k = 0; k < 8 && K->bare[k]; k++)
@@ -13310,7 +13327,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
                      depth, name, in, leaf, x->down ? c : r, x->down ? r : c, depth, name, depth, name);
       return;
     }
-    mgi_cu_str_put(s, "%sconst mg_num v%d_%s = %s.at(%s, %s);\n", in, depth, name, leaf, r, c);
+    mgi_cu_str_put(s, "%sconst %s v%d_%s = %s.at(%s, %s);\n", in, t == K->mask ? "auto" : "mg_num", depth, name, leaf, r, c);
     if (x->width == 2 && !one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = %s.at(%s%s, %s%s);\n", in, depth, name, leaf, r, x->down ? " + 1" : "", c, x->down ? "" : " + 1");
   } else if (!mgi_cu_pointwise(K, o) && row->moves) {
     const int part = x->runs && !x->turned ? mgi_cu_abreast(K, t) : 0; /* runs go along columns */
@@ -14111,6 +14128,32 @@ MGI_FN mg_rational mgi_cu_bare(mgi_cu_kernel *K, uint32_t t) {
   K->bare[n] = 0;
   return by;
 }
+/* Whether tensor x stands there, or is it. */
+MGI_FN int mgi_cu_look_tensor(const mg_flat *k, int i, void *what) {
+  const mgi_cu_wanted *w = (const mgi_cu_wanted *)what;
+  if (mgi_cu_at_place(w->K, i + 1) == w->x) return 1;
+  return mgi_cu_by_elements(k, i, mgi_cu_home_of(w, i)) ? -1 : 0;
+}
+/* What follows computes values of t.  Where a causal mask of a loop's chunk stands in them, it is written once and compiled
+   twice: most chunks have nothing hidden. */
+MGI_FN void mgi_cu_mask_open(mgi_cu_kernel *K, uint32_t t) {
+  for (uint32_t k = 1; k < K->b->n_ops && !K->mask; k++) {
+    const mg_op_node *o = &K->b->ops[k];
+    if (!o->scope || o->code != MG_OP_LOAD || !mgi_cu_made(K, o)) continue;
+    if (mgi_cu_finds(K, t, mgi_cu_look_tensor, o->out[0].id)) K->mask = o->out[0].id;
+  }
+  if (!K->mask) return;
+  char made[2200];
+  mgi_cu_made_text(K, mgi_cu_producer(K, K->mask), made, sizeof made);
+  mgi_cu_line(K, "%s.with<%d>([&](const auto &mask) {", made, K->v[K->mask].cols);
+  mgi_cu_indent(K, 1);
+}
+MGI_FN void mgi_cu_mask_close(mgi_cu_kernel *K) {
+  if (!K->mask) return;
+  mgi_cu_indent(K, -1);
+  mgi_cu_line(K, "});");
+  K->mask = 0;
+}
 /* Replaces the product's fragments by t's elements. */
 MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_val_info *v = &K->v[t];
@@ -14129,9 +14172,11 @@ MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
       mgi_cu_shift_declare(K);
     }
     const mg_rational by = mgi_cu_bare(K, o->in[0].id);
+    mgi_cu_mask_open(K, o->in[0].id);
     mgi_cu_lambda(K, &f, o->in[0].id, 1, 1);
     if (K->bare[0]) mgi_cu_line(K, "shift_%s.raise(%s, %s, %s, mg_const(%lld, %lld));", name, acc, cv, mgi_cu_str_text(&f), (long long)by.num, (long long)by.den);
     else mgi_cu_line(K, "shift_%s.raise(%s, %s, %s);", name, acc, cv, mgi_cu_str_text(&f));
+    mgi_cu_mask_close(K);
     K->bare[0] = 0;
     for (uint32_t k = 1; k < K->b->n_tensors; k++)
       if (K->v[k].chain == t && K->v[k].in_place) mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, k)->code == MG_OP_SUM ? "red" : "acc", mgi_cu_tname(K->b, k), name);
@@ -14175,12 +14220,6 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   K->rule[K->lent] = MG_AT_PLAIN;
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (K->v[t].chain == K->lent) K->v[t].chain = 0;
-}
-/* Whether tensor x stands there, or is it. */
-MGI_FN int mgi_cu_look_tensor(const mg_flat *k, int i, void *what) {
-  const mgi_cu_wanted *w = (const mgi_cu_wanted *)what;
-  if (mgi_cu_at_place(w->K, i + 1) == w->x) return 1;
-  return mgi_cu_by_elements(k, i, mgi_cu_home_of(w, i)) ? -1 : 0;
 }
 /* Reads what settles and which products are chained, and finds whether a running maximum cancels.  After the warps are known. */
 MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
