@@ -380,6 +380,7 @@ mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_er
 /* NAME_info, NULL where file k has none, and what NAME_workspace_bytes says; NULL too on an error. */
 const mg_emitted_info *mg_emulated_info(mg_emulated *m, int k, size_t *workspace, mg_error *e);
 int mg_emulated_early(mg_emulated *m, int k); /* 1: it was loaded, and has NAME_launch_pdl */
+int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room); /* NAME_blocks; 0: the file, loaded, has none */
 void mg_emulated_free(mg_emulated *m);
 /* Runs body in a process of its own, for timeout_s seconds of processor time at most, and hands back what it wrote to record, at most
    8192 bytes, zeroed.  MG_NOT_FOUND: it did not come to its end. */
@@ -418,6 +419,7 @@ mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *c
 const mg_emitted_info *mg_device_info(const mg_device *d, int k); /* NULL: it has none */
 size_t mg_device_workspace(const mg_device *d, int k);
 int mg_device_early(const mg_device *d, int k); /* 1: it has NAME_launch_pdl */
+int mg_device_blocks(const mg_device *d, int k, const int64_t *sym, int64_t *count, int room); /* NAME_blocks; 0: it has none */
 /* Memory, zeroed; `what` names it where there is none left. */
 mg_status mg_device_new(mg_device *d, const char *what, size_t bytes, void **p, mg_error *e);
 void mg_device_free(mg_device *d, void *p); /* waits for the stream; NULL: nothing */
@@ -10859,6 +10861,9 @@ const mg_emitted_info *mg_emulated_info(mg_emulated *m, int k, size_t *workspace
   return f->n.info;
 }
 int mg_emulated_early(mg_emulated *m, int k) { return m->file[k].n.launch_pdl != NULL; }
+int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room) {
+  return m->file[k].n.blocks ? m->file[k].n.blocks(sym, count, room) : 0;
+}
 mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_error *e) {
   mgi_emulated_file *f;
   mgi_emulator is;
@@ -10939,6 +10944,7 @@ mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_er
   return mg_fail(e, MG_UNSUPPORTED, "mg_emulated_call", "it needs mirage_verify.h, included before mirage_cuda.cuh");
 }
 int mg_emulated_early(mg_emulated *m, int k) { return (void)m, (void)k, 0; }
+int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room) { return (void)m, (void)k, (void)sym, (void)count, (void)room, 0; }
 void mg_emulated_free(mg_emulated *m) { (void)m; }
 mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e) {
   (void)body, (void)task, (void)record, (void)bytes, (void)timeout_s;
@@ -12074,6 +12080,7 @@ typedef struct mgi_device_file {
   const mg_emitted_info *info;
   size_t workspace;
   void (*launch)(void), (*early)(void); /* of the types below */
+  int (*blocks)(const int64_t *sym, int64_t *count, int room); /* NULL: there is none; the stand-in's are its files' */
   mg_emulated *of;           /* the stand-in: file `at` of these; the first of them frees them */
   int at;
   char *text, name[100];
@@ -12175,6 +12182,10 @@ void mg_device_fail(mg_device *d, uint64_t call) { d->fails = call; }
 const mg_emitted_info *mg_device_info(const mg_device *d, int k) { return d->file[k].info; }
 size_t mg_device_workspace(const mg_device *d, int k) { return d->file[k].workspace; }
 int mg_device_early(const mg_device *d, int k) { return d->file[k].early != NULL; }
+int mg_device_blocks(const mg_device *d, int k, const int64_t *sym, int64_t *count, int room) {
+  const mgi_device_file *f = &d->file[k];
+  return f->of ? mg_emulated_blocks(f->of, f->at, sym, count, room) : f->blocks ? f->blocks(sym, count, room) : 0;
+}
 
 MGI_FN mg_status mgi_device_dlopen(mgi_device_file *f, const char *path, mg_error *e) {
   char name[160];
@@ -12184,6 +12195,7 @@ MGI_FN mg_status mgi_device_dlopen(mgi_device_file *f, const char *path, mg_erro
   snprintf(name, sizeof name, "%s_info", f->name), f->info = (const mg_emitted_info *)dlsym(f->so, name);
   snprintf(name, sizeof name, "%s_launch", f->name), *(void **)&f->launch = dlsym(f->so, name);
   snprintf(name, sizeof name, "%s_launch_pdl", f->name), *(void **)&f->early = dlsym(f->so, name);
+  snprintf(name, sizeof name, "%s_blocks", f->name), *(void **)&f->blocks = dlsym(f->so, name);
   snprintf(name, sizeof name, "%s_workspace_bytes", f->name), *(void **)&workspace = dlsym(f->so, name);
   if (workspace) f->workspace = workspace();
   return f->launch ? MG_OK : mg_fail(e, MG_BAD_INPUT, f->name, "expected the entry point %.90s_launch in its file, found none", f->name);

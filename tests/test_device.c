@@ -106,7 +106,7 @@ static void what_is_left_out_is_caught(void **state) {
 }
 /* What the launch itself hands over: maps of tensor copies, products of cuBLAS.  Other symbols, and other outputs, are read all the same. */
 #define COPIES(size, of) \
-  "program f\nsym n in 1..90\nsym p in 1..90\ninput X : f16[n, 64]\ninput Y : f16[p, 64]\ninput U : f16[64, 64]\nO = kernel grid=(x=ceil(" size "/32), y=2) threads=64 {\n" \
+  "program f\nsym n in 1..90 of 96\nsym p in 1..90 of 96\ninput X : f16[n, 64]\ninput Y : f16[p, 64]\ninput U : f16[64, 64]\nO = kernel grid=(x=ceil(" size "/32), y=2) threads=64 {\n" \
   "  plan { copy=tma stages=2 warps_m=2 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load " of " {x->0, i->1}\n    u = load U {y->1, i->0}\n    q = matmul(x, u)\n  }\n" \
   "  o = accum(q) {i->+}\n  store o {x->0, y->1}\n}\nS = sum(Y, dim=0)\nT = sum(X, dim=0)\noutput O, S, T\n"
 static void launches_hand_over(void **state) {
@@ -128,9 +128,9 @@ static void launches_hand_over(void **state) {
 }
 /* A file of ranges: all of them read the same, or none does. */
 static void ranges_read_the_same(void **state) {
-  static const char kernel[] = "program f_1\nsym p in 1..20\ninput X : f16[p, 64]\nO = kernel grid=(x=ceil(p/8)) threads=64 {\n  a = load X {x->0}\n  b = exp(a)\n  store b {x->0}\n}\noutput O\n";
-  static const char *const second[] = {"program f_2\nsym p in 20..60\ninput X : f16[p, 64]\nO = exp(X)\noutput O\n",
-                                       "program f_2\nsym p in 20..60\ninput X : f16[p, 64]\nO = kernel grid=(x=ceil(p/32), y=2) threads=64 {\n  plan { copy=tma stages=2 warps_m=2 warps_n=1 warps_k=1 }\n  for i=2 {\n"
+  static const char kernel[] = "program f_1\nsym p in 1..20 of 24\ninput X : f16[p, 64]\nO = kernel grid=(x=ceil(p/8)) threads=64 {\n  a = load X {x->0}\n  b = exp(a)\n  store b {x->0}\n}\noutput O\n";
+  static const char *const second[] = {"program f_2\nsym p in 20..60 of 64\ninput X : f16[p, 64]\nO = exp(X)\noutput O\n",
+                                       "program f_2\nsym p in 20..60 of 64\ninput X : f16[p, 64]\nO = kernel grid=(x=ceil(p/32), y=2) threads=64 {\n  plan { copy=tma stages=2 warps_m=2 warps_n=1 warps_k=1 }\n  for i=2 {\n"
                                        "    a = load X {x->0, y->1, i->1}\n    b = exp(a)\n  }\n  c = accum(b) {i->1}\n  store c {x->0, y->1}\n}\noutput O\n"};
   (void)state;
   for (int k = 0; k < 2; k++) {
