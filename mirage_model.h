@@ -6764,7 +6764,8 @@ MGI_FN mgi_loaded_graph *mgi_loaded_graph_of(mg_model_loaded *g, mg_error *e) {
     if (x->used < oldest->used) oldest = x;
   }
   int64_t *blocks = (int64_t *)malloc(bytes + 1);
-  if (!blocks) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for a graph"), NULL;
+  if (!blocks) mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for a graph");
+  if (!blocks) return NULL;
   if (bytes) memcpy(blocks, g->blocks, bytes);
   free(oldest->blocks);
   oldest->blocks = blocks, oldest->n_blocks = g->n_blocks, oldest->recorded = 0;
