@@ -8147,7 +8147,7 @@ MGI_FN int mgi_check_launch(const mgi_check_entry *n, mgi_launch_fn launch, cons
 }
 MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check_record *r) {
   char name[256];
-  n->sym = t->sym;
+  n->sym = t->sym, n->words = NULL, n->still = 0;
   n->so = dlopen(t->so, RTLD_NOW | RTLD_LOCAL);
   if (!n->so) {
     r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "cannot load it: %.180s", dlerror());
