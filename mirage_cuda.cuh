@@ -155,6 +155,15 @@ extern "C" {
    Where the program has symbols, every launch takes their values before the stream, `const int64_t *sym` in the order of
    NAME_info.symbol: tensors are dense at these sizes, grids in NAME_info are those of the greatest, the workspace is enough for all.
    Extents computed of them (8*n) stand behind them there, and are no arguments.
+   Symbols of NAME_info's `device` are read in device memory by the kernels, each as it begins: in[n_in], one more pointer than
+   there are inputs, is to int64_t there, first a value for each symbol, in their order, then for each output by how many elements
+   behind its pointer it stands, of which those of `displaced` are read.  Nothing in flight may write them.  Such a launch takes
+   of `sym` nothing but its grids, for which
+     int NAME_blocks(const int64_t *sym, int64_t *count, int room);  how many counts of blocks there are; the first `room` into count
+   says the blocks of each kernel along x, y and z (of several ranges first, which it is): a launch that was captured in a graph
+   is right for all values in device memory for which these are the same.  What the host hands over instead, the map of a
+   tensor copy, or a product of cuBLAS, is made at the launch: symbols of its sizes are never in `device`, outputs that it reads or
+   writes never in `displaced`.
    A size out of its bounds: cudaErrorInvalidValue (1), and nothing is launched.
    A pointer to no multiple of 16 bytes: cudaErrorMisalignedAddress (716), and nothing is launched.
    An index (i32, an int32_t) beyond the rows that a gather takes: its kernel traps, and the stream's next call says so
@@ -186,12 +195,15 @@ typedef struct mg_emitted_info {
   int n_symbols;             /* sizes that come with the launch */
   const mg_size_info *symbol;
   int n_computed;            /* behind these in `symbol`: extents that the launch computes of them, named "8*n" */
+  uint32_t device, displaced; /* by symbol, by output, as bits: what kernels read in device memory */
 } mg_emitted_info;
 
 #ifndef MIRAGE_DEVICE_ONLY
 typedef struct mg_emit_config {
   const char *arch;          /* an architecture, or a machine's name, of mirage_plan.h; NULL: its first row's, "sm_90a" */
   const char *certificate;   /* lines that the head comment quotes, or NULL: it says "not certified" */
+  uint32_t device, displaced; /* by symbol, by output, as bits: what kernels shall read in device memory; NAME_info says what of
+                                these they do */
 } mg_emit_config;
 
 /* MG_OK if mg_cuda_emit would emit the µGraph for `arch`; else MG_UNSUPPORTED and why.  A program without kernels is
@@ -368,6 +380,7 @@ mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_er
 /* NAME_info, NULL where file k has none, and what NAME_workspace_bytes says; NULL too on an error. */
 const mg_emitted_info *mg_emulated_info(mg_emulated *m, int k, size_t *workspace, mg_error *e);
 int mg_emulated_early(mg_emulated *m, int k); /* 1: it was loaded, and has NAME_launch_pdl */
+int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room); /* NAME_blocks; 0: the file, loaded, has none */
 void mg_emulated_free(mg_emulated *m);
 /* Runs body in a process of its own, for timeout_s seconds of processor time at most, and hands back what it wrote to record, at most
    8192 bytes, zeroed.  MG_NOT_FOUND: it did not come to its end. */
@@ -406,6 +419,7 @@ mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *c
 const mg_emitted_info *mg_device_info(const mg_device *d, int k); /* NULL: it has none */
 size_t mg_device_workspace(const mg_device *d, int k);
 int mg_device_early(const mg_device *d, int k); /* 1: it has NAME_launch_pdl */
+int mg_device_blocks(const mg_device *d, int k, const int64_t *sym, int64_t *count, int room); /* NAME_blocks; 0: it has none */
 /* Memory, zeroed; `what` names it where there is none left. */
 mg_status mg_device_new(mg_device *d, const char *what, size_t bytes, void **p, mg_error *e);
 void mg_device_free(mg_device *d, void *p); /* waits for the stream; NULL: nothing */
@@ -7686,6 +7700,7 @@ MGI_FN double mgi_cd_tolerance(const mg_graph *g) {
 typedef int (*mgi_launch_fn)(const void *const *in, void *const *out, void *workspace, void *stream);
 typedef int (*mgi_sized_fn)(const void *const *in, void *const *out, void *workspace, const int64_t *sym, void *stream);
 typedef size_t (*mgi_workspace_fn)(void);
+typedef int (*mgi_blocks_fn)(const int64_t *sym, int64_t *count, int room);
 
 /* What a file is compared with: the µGraph given, else the one that its text quotes, without thread graphs as mg_cuda_emit has
    it.  *own is the caller's to free, whatever comes back. */
@@ -8099,14 +8114,55 @@ typedef struct mgi_check_entry {
   mgi_launch_fn launch, launch_pdl; /* launch_pdl: NULL where there is none */
   const int64_t *sym;        /* what they take before the stream; NULL: nothing */
   mgi_workspace_fn workspace;
+  mgi_blocks_fn blocks;      /* NULL: there is none */
+  int64_t *words;            /* what is read in device memory; NULL: nothing is, or it is the caller's */
+  int still;                 /* 1: outputs stand where they are said to */
 } mgi_check_entry;
+enum { MGI_SIZED_WORDS = MG_MAX_SYMBOLS + MG_MAX_OUT, MGI_SIZED_BLOCKS = 256, MGI_SIZED_MOVED = 64 };
+/* 1 if launches at a and b are of the same blocks. */
+MGI_FN int mgi_sized_alike(const mgi_check_entry *n, const int64_t *a, const int64_t *b) {
+  int64_t x[MGI_SIZED_BLOCKS], y[MGI_SIZED_BLOCKS];
+  const int count = n->blocks(a, x, MGI_SIZED_BLOCKS);
+  return count <= MGI_SIZED_BLOCKS && n->blocks(b, y, MGI_SIZED_BLOCKS) == count && !memcmp(x, y, (size_t)count * sizeof *x);
+}
+/* Other sizes for what is read in device memory, of which a launch has the same blocks: none of it may be taken from them. */
+MGI_FN void mgi_sized_stale(const mgi_check_entry *n, int64_t sym[MG_MAX_SYMBOLS]) {
+  enum { NEAR = 64 };
+  for (int k = 0; k < n->info->n_symbols; k++) {
+    const mg_size_info *is = &n->info->symbol[k];
+    const int64_t right = sym[k];
+    if (!(n->info->device >> k & 1) || right < is->least || right > is->most) continue;
+    for (int j = 0; j < 2 + 2 * NEAR && sym[k] == right; j++) {
+      int64_t other[MG_MAX_SYMBOLS];
+      memcpy(other, sym, sizeof other);
+      other[k] = j == 0 ? is->most : j == 1 ? is->least : right + (j % 2 ? -j / 2 : j / 2);
+      if (other[k] >= is->least && other[k] <= is->most && mgi_sized_alike(n, sym, other)) sym[k] = other[k];
+    }
+  }
+}
 /* What is `launch` or `launch_pdl` of n, called. */
 MGI_FN int mgi_check_launch(const mgi_check_entry *n, mgi_launch_fn launch, const void *const *in, void *const *out, void *space, void *stream) {
-  return n->sym ? ((mgi_sized_fn)(void (*)(void))launch)(in, out, space, n->sym, stream) : launch(in, out, space, stream);
+  const void *with[MG_MAX_IN + 1];
+  void *to[MG_MAX_OUT];
+  int64_t sym[MG_MAX_SYMBOLS] = {0};
+  if (n->words) {
+    const int n_in = n->info->n_in, n_symbols = n->info->n_symbols;
+    for (int k = 0; k < n_symbols; k++) sym[k] = n->words[k] = n->sym[k];
+    mgi_sized_stale(n, sym);
+    for (int k = 0; k < n_in; k++) with[k] = in[k];
+    for (int k = 0; k < n->info->n_out; k++) {
+      const int64_t moved = !n->still && n->info->displaced >> k & 1 ? MGI_SIZED_MOVED : 0;
+      n->words[n_symbols + k] = moved;
+      to[k] = (char *)out[k] - moved * mg_dtype_bytes(n->info->out[k].dtype);
+    }
+    with[n_in] = n->words, in = with, out = to;
+  }
+  const int64_t *sizes = n->words ? sym : n->sym;
+  return n->sym ? ((mgi_sized_fn)(void (*)(void))launch)(in, out, space, sizes, stream) : launch(in, out, space, stream);
 }
 MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check_record *r) {
   char name[256];
-  n->sym = t->sym;
+  n->sym = t->sym, n->words = NULL, n->still = 0;
   n->so = dlopen(t->so, RTLD_NOW | RTLD_LOCAL);
   if (!n->so) {
     r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "cannot load it: %.180s", dlerror());
@@ -8127,6 +8183,8 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
   *(void **)&n->launch_pdl = dlsym(n->so, name);
   snprintf(name, sizeof name, "%s_workspace_bytes", entry);
   *(void **)&n->workspace = dlsym(n->so, name);
+  snprintf(name, sizeof name, "%s_blocks", entry);
+  *(void **)&n->blocks = dlsym(n->so, name);
   if (n->setup && n->buffer && n->protect && n->beside && n->launch && n->workspace) return 1;
   r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes, found no %s", entry, entry,
                       !n->launch ? "launch" : !n->workspace ? "workspace_bytes" : "emulator");
@@ -8157,12 +8215,20 @@ MGI_FN int mgi_check_whole(const mgi_check_task *t, const mgi_check_entry *n, mg
   }
   const char *what = !all || !one ? "it is not there" : strcmp(all->name, t->entry) ? "the name" : all->n_in != one->n_in || all->n_out != one->n_out || all->in != one->in || all->out != one->out ? "inputs or outputs" :
                      !mgi_check_whole_bounds(t, all) ? "the symbols' bounds" :
+                     all->device != one->device || all->displaced != one->displaced ? "what is read in device memory" :
                      all->early != early ? "what is read early" : NULL;
   if (!what) return 1;
   snprintf(r->difference, sizeof r->difference, "%.100s_info is not what its ranges say: %s", t->entry, what);
   return 0;
 }
 
+/* Memory for what is read in device memory; 0: there is none, or nobody can say which values are alike. */
+MGI_FN int mgi_sized_room(mgi_check_entry *n, mgi_check_record *r) {
+  if (!n->info || !(n->info->device | n->info->displaced)) return 1;
+  if (n->info->device && !n->blocks) return snprintf(r->difference, sizeof r->difference, "the file does not export %.100s_blocks", n->info->name), r->status = MG_NOT_FOUND, 0;
+  n->words = (int64_t *)n->buffer("the sizes in device memory", MGI_SIZED_WORDS * sizeof *n->words, 0, 2);
+  return n->words ? 1 : (r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for sizes"), 0);
+}
 /* NAME_info: 0 if a file that mg_cuda_emit wrote has none, or it is not the µGraph's. */
 MGI_FN int mgi_check_exports(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r) {
   const int none = !n->info && strstr(t->text, "mugraph {{{");
@@ -8189,9 +8255,13 @@ MGI_FN void mgi_check_ended(void *owner, const char *what) {
   out->r.status = MG_NOT_FOUND;
   _exit(mgi_check_send(out) ? 0 : 1);
 }
+/* Behind all others, whose numbers are those of the operands. */
+MGI_FN void mgi_sized_range(mgi_emulator *m, const mgi_check_entry *n) {
+  if (n->words) mgi_check_range(m, "the sizes in device memory", n->words, (size_t)(n->info->n_symbols + n->info->n_out) * sizeof *n->words, 0);
+}
 /* An emulator for one call with these buffers. */
 typedef struct mgi_call { const void *in[MG_MAX_IN]; void *out[MG_MAX_OUT], *space, *stream; } mgi_call;
-MGI_FN void mgi_check_job_of(const mgi_check_task *t, const mgi_call *c, size_t space, mgi_check_record *r, mgi_emulator *m) {
+MGI_FN void mgi_check_job_of(const mgi_check_task *t, const mgi_check_entry *n, const mgi_call *c, size_t space, mgi_check_record *r, mgi_emulator *m) {
   const mg_graph *g = t->g;
   mgi_check_emulator(m, t->text, t->F);
   m->stream = c->stream;
@@ -8206,6 +8276,7 @@ MGI_FN void mgi_check_job_of(const mgi_check_task *t, const mgi_call *c, size_t 
     mgi_check_range(m, x->name, c->out[k], (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype), 1);
   }
   if (space) mgi_check_range(m, "the workspace", c->space, space, 1);
+  mgi_sized_range(m, n);
 }
 /* Buffers for a call, as mgi_emulate_buffer gives them; 0: there is no memory. */
 /* Not as many bytes: of very many nobody is to blame. */
@@ -8270,8 +8341,8 @@ MGI_FN int mgi_host_same(mgi_host *H, int k, const char *when) {
 MGI_FN int mgi_host_one(mgi_host *H, int which, int fails, const char *when) {
   mgi_emulator *m = &H->m[0];
   char text[400];
-  mgi_check_job_of(H->t, &H->call[which], H->space, H->r, m);
-  mgi_check_job_of(H->t, &H->call[which ^ 1], H->space, H->r, &H->m[1]);
+  mgi_check_job_of(H->t, H->n, &H->call[which], H->space, H->r, m);
+  mgi_check_job_of(H->t, H->n, &H->call[which ^ 1], H->space, H->r, &H->m[1]);
   m->dry = 1, m->blas = H->blas, m->other = &H->m[1];
   m->fail_at = fails, m->fail_with = MGI_HOST_FAILS;
   m->notes = H->notes[0], m->notes_size = MGI_HOST_NOTES;
@@ -8303,7 +8374,7 @@ MGI_FN int mgi_host_two(mgi_host *H) {
   int rc[2];
   for (int k = 0; k < 2; k++) {
     mgi_emulator *m = &H->m[k];
-    mgi_check_job_of(H->t, &H->call[k], H->space, H->r, m);
+    mgi_check_job_of(H->t, H->n, &H->call[k], H->space, H->r, m);
     m->dry = 1, m->blas = H->blas, m->other = &H->m[1 - k];
     m->notes = H->notes[k], m->notes_size = MGI_HOST_NOTES;
     m->notes[0] = 0;
@@ -8351,7 +8422,7 @@ MGI_FN int mgi_host_sized(mgi_host *H, mgi_launch_fn launch, const int64_t *sym,
   mgi_check_entry n = *H->n;
   mgi_emulator *m = &H->m[0];
   n.sym = sym;
-  mgi_check_job_of(H->t, &H->call[0], H->space, H->r, m);
+  mgi_check_job_of(H->t, H->n, &H->call[0], H->space, H->r, m);
   m->dry = 1, m->other = m;
   m->notes = H->notes[0], m->notes_size = MGI_HOST_NOTES;
   if (n.setup(m) != (H->t->F != NULL)) return -1;
@@ -8393,7 +8464,9 @@ MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi
   char *room = (char *)malloc(3 * (size_t)MGI_HOST_NOTES);
   int ok = room != NULL;
   memset(&H, 0, sizeof H);
-  H.t = t, H.n = n, H.r = r;
+  mgi_check_entry still = *n; /* what is handed over is told by where it is */
+  still.still = 1;
+  H.t = t, H.n = &still, H.r = r;
   H.space = n->workspace();
   if (!ok) r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory");
   H.first = room, H.notes[0] = room + MGI_HOST_NOTES, H.notes[1] = room + 2 * (size_t)MGI_HOST_NOTES;
@@ -8613,7 +8686,7 @@ MGI_FN int mgi_sample_open(mgi_sampler *S, mgi_check_record *r) {
   S->call.stream = &S->call;
   for (uint32_t k = 0; k < g->n_in; k++) x->in[k] = (void *)(uintptr_t)S->call.in[k];
   for (uint32_t k = 0; k < g->n_out; k++) x->out[k] = S->call.out[k];
-  mgi_check_job_of(S->t, &S->call, S->space_bytes, r, &S->m);
+  mgi_check_job_of(S->t, &S->n, &S->call, S->space_bytes, r, &S->m);
   return 1;
 }
 /* Draws the inputs that place q's part needs, and evaluates it; 0 if that is too much. */
@@ -8962,7 +9035,9 @@ MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, const mgi_check_task *
   r->status = MG_OK;
   memset(&S, 0, sizeof S);
   S.t = t;
-  if (!mgi_check_open(t, &S.n, r) || (t->apart && !mgi_check_exports(said, &S.n, r)) || !mgi_check_host(t, &S.n, r, &S.last)) return;
+  if (!mgi_check_open(t, &S.n, r) || (t->apart && !mgi_check_exports(said, &S.n, r)) || !mgi_sized_room(&S.n, r)) return;
+  S.n.still = 1;
+  if (!mgi_check_host(t, &S.n, r, &S.last)) return;
   const int kernels = mg_kernels(g);
   S.g = g, S.before = kernels > 1, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
   S.most = (t->F ? 2.0 : 1.0) * MGI_SAMPLE_SHARE * t->share;
@@ -9073,7 +9148,8 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
       r->left_families += mgi_family_is_for(g, x, family);
       continue;
     }
-    if (!mgi_family_reals(g, x, family, t->shifted, t->seed, &power, &r->status, &r->error)) {
+    const int drawn = family == MGI_FAMILY_NORMAL; /* those of a family's members have its scale */
+    if (!drawn && !mgi_family_reals(g, x, family, t->shifted, t->seed, &power, &r->status, &r->error)) {
       if (r->status != MG_OK) return;
       continue;
     }
@@ -9118,7 +9194,7 @@ MGI_FN int mgi_check_lesser(const mgi_check_task *t, const mgi_check_entry *n, c
   mgi_emulator m;
   for (uint32_t k = 0; k < t->family->n_symbols; k++) sym[k] = t->family->symbol[k].least;
   less.sym = sym;
-  mgi_check_job_of(t, c, bytes, r, &m);
+  mgi_check_job_of(t, n, c, bytes, r, &m);
   if (n->setup(&m) != (t->F != NULL)) return 1;
   const int rc = mgi_check_launch(&less, less.launch, c->in, c->out, c->space, c->stream);
   if (!rc && !m.error[0]) return 1;
@@ -9176,7 +9252,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   memset(&x, 0, sizeof x);
   memset(&c, 0, sizeof c);
   memset(&last, 0, sizeof last);
-  if (!mgi_check_open(t, &n, r) || !mgi_check_exports(t, &n, r)) return;
+  if (!mgi_check_open(t, &n, r) || !mgi_check_exports(t, &n, r) || !mgi_sized_room(&n, r)) return;
   for (int k = 0; k < MGI_FAMILIES; k++) r->family[k] = -1;
   if (!t->yardstick && !mgi_check_host(t, &n, r, &last)) return;
   r->status = mgi_tensors_new(g, t->F ? sizeof(mg_fv) : sizeof(double), &x, &r->error);
@@ -9236,7 +9312,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       others.space = c.space;
       others.stream = c.stream;
       if (t->family && !mgi_check_lesser(t, &n, &others, bytes, r)) return;
-      mgi_check_job_of(t, &others, bytes, r, &m);
+      mgi_check_job_of(t, &n, &others, bytes, r, &m);
       if (n.setup(&m) == (t->F != NULL)) rc = mgi_check_launch(&n, n.launch, others.in, others.out, others.space, others.stream);
       if (rc || m.error[0]) {
         snprintf(r->difference, sizeof r->difference, "the launch fails (%d, with inputs of other values): %.350s", rc, m.error);
@@ -9245,7 +9321,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
         return;
       }
     }
-    mgi_check_job_of(t, &c, bytes, r, &m);
+    mgi_check_job_of(t, &n, &c, bytes, r, &m);
     m.seed = (uint64_t)order < 6 ? (uint64_t)order : (uint64_t)order + (t->seed << 8);
     m.blas = order / 2 % 2;
     for (uint32_t k = 0; k < g->n_out; k++) memset(c.out[k], 0xFF, x.out_bytes[k]);
@@ -9262,7 +9338,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     }
     const uint32_t said = n.launch_pdl && order % 2 && n.info ? n.info->early : 0;
     int k = 0;
-    while (k < m.n_ranges && (!m.ahead[k] || (k < 32 && said >> k & 1))) k++;
+    while (k < m.n_ranges && (!m.ahead[k] || (k < 32 && said >> k & 1) || m.range[k].base == (void *)n.words)) k++; /* sizes are there before any launch */
     if (!rc && !m.error[0] && k < m.n_ranges) {
       snprintf(r->difference, sizeof r->difference, "%.100s_launch%s reads %.60s before the kernel before it in the stream has ended%s", g->name, order % 2 ? "_pdl" : "", m.range[k].name,
                order % 2 ? ": its info does not say so" : "");
@@ -9297,7 +9373,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   r->family[MGI_FAMILY_NORMAL] = r->float_error;
   if (!t->F) {
     mgi_check_own(g, &x, set[0].space, &c);
-    mgi_check_job_of(t, &c, bytes, r, &m);
+    mgi_check_job_of(t, &n, &c, bytes, r, &m);
     mgi_check_families(t, &x, &m, &n, &c, r);
   }
   mgi_tensors_free(&x);
@@ -9861,6 +9937,15 @@ MGI_FN char *mgi_check_code(const char *text) {
   if (out) *to = 0;
   return out;
 }
+/* What the head of an emitted file says that its kernels read in device memory. */
+MGI_FN void mgi_check_reading(const char *text, const mg_graph *g, mg_emit_config *cfg) {
+  const char *at = strstr(text, "words, is in device memory, where kernels read"), *end = at ? strchr(at, ';') : NULL;
+  for (; end && (at = strstr(at, "words[")) != NULL && at < end; at++) {
+    const uint32_t k = (uint32_t)strtoul(at + 6, NULL, 10);
+    if (k < g->n_symbols) cfg->device |= 1u << k;
+    else if (k - g->n_symbols < g->n_out) cfg->displaced |= 1u << (k - g->n_symbols);
+  }
+}
 /* What the emitter makes of the µGraphs of an emitted file, for the architecture that the file names. */
 MGI_FN void mgi_check_right(mgi_check_job *J, int n) {
   mg_emit_config cfg;
@@ -9869,6 +9954,7 @@ MGI_FN void mgi_check_right(mgi_check_job *J, int n) {
   memset(&cfg, 0, sizeof cfg);
   if (!strstr(J->text, "mugraph {{{")) return;
   if (mgi_check_arch(J->text, arch)) cfg.arch = arch;
+  mgi_check_reading(J->text, J->ugraph, &cfg);
   for (int k = 0; k < n; k++) {
     char *own = NULL; /* without the other ranges: what these do with maxima says nothing of it */
     if (mg_cuda_emit(J[k].ugraph, &cfg, &own, &ignored) != MG_OK) return;
@@ -10391,7 +10477,7 @@ MGI_FN void mgi_safe_body(const void *task, void *record) {
   R.t = t;
   opened.g = g, opened.sym = t->sym;
   memcpy(opened.so, t->so, sizeof opened.so);
-  if (!mgi_check_open(&opened, &R.n, &why)) {
+  if (!mgi_check_open(&opened, &R.n, &why) || !mgi_sized_room(&R.n, &why)) {
     r->status = why.status, r->error = why.error;
     return;
   }
@@ -10409,6 +10495,7 @@ MGI_FN void mgi_safe_body(const void *task, void *record) {
   for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&R.m, mg_tensor_of(g, g->in[k])->name, R.x.in[k], R.x.in_bytes[k], 0);
   for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&R.m, mg_tensor_of(g, g->out[k])->name, R.x.out[k], R.x.out_bytes[k], 1);
   if (R.space_bytes) mgi_check_range(&R.m, "the workspace", R.aligned, R.space_bytes, 1);
+  mgi_sized_range(&R.m, &R.n);
   c.seed = t->seed, c.part = t->part, c.parts = t->parts, c.time_limit_s = t->cfg->numerics_s, c.first = t->cfg->numerics_first;
   r->status = mg_numerics(t->program, mgi_safe_run, &R, &c, &r->r, &r->error);
 } /* the process ends: what it holds goes with it */
@@ -10789,6 +10876,9 @@ const mg_emitted_info *mg_emulated_info(mg_emulated *m, int k, size_t *workspace
   return f->n.info;
 }
 int mg_emulated_early(mg_emulated *m, int k) { return m->file[k].n.launch_pdl != NULL; }
+int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room) {
+  return m->file[k].n.blocks ? m->file[k].n.blocks(sym, count, room) : 0;
+}
 mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_error *e) {
   mgi_emulated_file *f;
   mgi_emulator is;
@@ -10869,6 +10959,7 @@ mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_er
   return mg_fail(e, MG_UNSUPPORTED, "mg_emulated_call", "it needs mirage_verify.h, included before mirage_cuda.cuh");
 }
 int mg_emulated_early(mg_emulated *m, int k) { return (void)m, (void)k, 0; }
+int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room) { return (void)m, (void)k, (void)sym, (void)count, (void)room, 0; }
 void mg_emulated_free(mg_emulated *m) { (void)m; }
 mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e) {
   (void)body, (void)task, (void)record, (void)bytes, (void)timeout_s;
@@ -11293,6 +11384,9 @@ MGI_FN mg_status mgi_run_open(const mg_graph *g, const char *so_path, const mgi_
   snprintf(name, sizeof name, "%s_workspace_bytes", g->name);
   *(void **)&workspace = dlsym(*so, name);
   if (!*run || !job->launch || !workspace) return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes", g->name, g->name);
+  snprintf(name, sizeof name, "%s_info", g->name);
+  const mg_emitted_info *is = (const mg_emitted_info *)dlsym(*so, name);
+  if (is && (is->device | is->displaced)) return mg_fail(e, MG_UNSUPPORTED, g->name, "it reads sizes in device memory: a model has them there");
   job->size = (int)sizeof *job;
   job->n_in = (int)g->n_in;
   job->n_out = (int)g->n_out;
@@ -12001,6 +12095,7 @@ typedef struct mgi_device_file {
   const mg_emitted_info *info;
   size_t workspace;
   void (*launch)(void), (*early)(void); /* of the types below */
+  int (*blocks)(const int64_t *sym, int64_t *count, int room); /* NULL: there is none; the stand-in's are its files' */
   mg_emulated *of;           /* the stand-in: file `at` of these; the first of them frees them */
   int at;
   char *text, name[100];
@@ -12102,6 +12197,10 @@ void mg_device_fail(mg_device *d, uint64_t call) { d->fails = call; }
 const mg_emitted_info *mg_device_info(const mg_device *d, int k) { return d->file[k].info; }
 size_t mg_device_workspace(const mg_device *d, int k) { return d->file[k].workspace; }
 int mg_device_early(const mg_device *d, int k) { return d->file[k].early != NULL; }
+int mg_device_blocks(const mg_device *d, int k, const int64_t *sym, int64_t *count, int room) {
+  const mgi_device_file *f = &d->file[k];
+  return f->of ? mg_emulated_blocks(f->of, f->at, sym, count, room) : f->blocks ? f->blocks(sym, count, room) : 0;
+}
 
 MGI_FN mg_status mgi_device_dlopen(mgi_device_file *f, const char *path, mg_error *e) {
   char name[160];
@@ -12111,6 +12210,7 @@ MGI_FN mg_status mgi_device_dlopen(mgi_device_file *f, const char *path, mg_erro
   snprintf(name, sizeof name, "%s_info", f->name), f->info = (const mg_emitted_info *)dlsym(f->so, name);
   snprintf(name, sizeof name, "%s_launch", f->name), *(void **)&f->launch = dlsym(f->so, name);
   snprintf(name, sizeof name, "%s_launch_pdl", f->name), *(void **)&f->early = dlsym(f->so, name);
+  snprintf(name, sizeof name, "%s_blocks", f->name), *(void **)&f->blocks = dlsym(f->so, name);
   snprintf(name, sizeof name, "%s_workspace_bytes", f->name), *(void **)&workspace = dlsym(f->so, name);
   if (workspace) f->workspace = workspace();
   return f->launch ? MG_OK : mg_fail(e, MG_BAD_INPUT, f->name, "expected the entry point %.90s_launch in its file, found none", f->name);
@@ -12608,6 +12708,9 @@ typedef struct mgi_cu_emit {
   mg_cuda_kernel *facts;     /* by kernel, what was decided; NULL: nobody asks */
   uint8_t *symbol;           /* by dimension of a tensor: 0, or 1 + the symbol that comes with the launch (mg_symbols_of) */
   uint8_t *class_symbol;     /* the same by class of extents */
+  mg_emit_config read;       /* of it device and displaced: what kernels read in device memory */
+  uint32_t host_symbols, host_outputs; /* what a launch hands over of them itself, as bits */
+  mgi_cu_str blocks;         /* the counts of blocks of all kernels */
 } mgi_cu_emit;
 
 /* A step of the schedule: an operator; a tensor that is materialised; or neither, where a loop begins. */
@@ -15278,6 +15381,39 @@ MGI_FN const char *mgi_cu_pointer_text(const mgi_cu_emit *em, uint32_t t, char *
   return out;
 }
 
+/* 1 if the name stands in the text, by itself. */
+MGI_FN int mgi_cu_mentions(const char *text, const char *name) {
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  const size_t n = strlen(name);
+  for (const char *at = text; (at = strstr(at, name)) != NULL; at += n)
+    if (!strspn(at + n, letters) && (at == text || !strchr(letters, at[-1]))) return 1;
+  return 0;
+}
+/* Sizes that symbol or computed size k is made of, as bits by symbol. */
+MGI_FN uint32_t mgi_cu_made_of(const mg_graph *g, uint32_t k) {
+  uint32_t of = 0;
+  if (k < g->n_symbols) return 1u << k;
+  for (uint32_t j = 0; j < g->n_symbols; j++) of |= (uint32_t)mgi_cu_mentions(g->symbol[k].name, g->symbol[j].name) << j;
+  return of;
+}
+/* The output that kernel-level tensor t has its elements in, or -1. */
+MGI_FN int mgi_cu_output_of(const mg_graph *g, uint32_t t) {
+  t = mg_lies_as(g, mgi_cu_handle(mg_sliced_from(g, mgi_cu_handle(t)).id)).id;
+  for (uint32_t k = 0; k < g->n_out; k++)
+    if (g->out[k].id == t) return (int)k;
+  return -1;
+}
+/* The launch itself hands over where kernel-level tensor t stands, and its sizes. */
+MGI_FN void mgi_cu_host_takes(mgi_cu_emit *em, uint32_t t) {
+  const uint32_t lies = mgi_cu_lies(em, t);
+  const int out = mgi_cu_output_of(em->g, t);
+  for (uint32_t k = 0; k < 2 * MG_MAX_RANK; k++) {
+    const uint8_t symbol = em->symbol[(k < MG_MAX_RANK ? t : lies) * MG_MAX_RANK + k % MG_MAX_RANK];
+    if (symbol) em->host_symbols |= mgi_cu_made_of(em->g, symbol - 1u);
+  }
+  if (out >= 0) em->host_outputs |= 1u << out;
+}
+
 /* The maps of a kernel's loads: parameters, their making before the launch, and arguments. */
 MGI_FN void mgi_cu_copies_launch(mgi_cu_kernel *K, mgi_cu_str *params, mgi_cu_str *before, mgi_cu_str *args) {
   const mg_graph *b = K->b;
@@ -15290,6 +15426,7 @@ MGI_FN void mgi_cu_copies_launch(mgi_cu_kernel *K, mgi_cu_str *params, mgi_cu_st
     int share, dim[MG_MAX_RANK];
     const mgi_cu_box x = mgi_cu_box_as(K, k, &share);
     const int rank = mgi_cu_map_dims(K, k, dim);
+    mgi_cu_host_takes(K->em, above);
     mgi_cu_str_put(params, "MG_MAP map_%s, ", name);
     mgi_cu_str_put(args, ", map_%d_%s.map", K->number, name);
     mgi_cu_str_put(before, "  static thread_local mg_mapped map_%d_%s;\n  const int64_t dim_%d_%s[] = {", K->number, name, K->number, name);
@@ -16459,8 +16596,13 @@ MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
   mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
   return takes;
 }
-/* The tensors of K, as parameters, and what its launch gives for them: maps first. */
-MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, const char *maps, const char *map_args) {
+/* Where kernel-level tensor t of that parameter is a displaced output: the statement that moves the pointer. */
+MGI_FN void mgi_cu_displace(const mgi_cu_emit *em, mgi_cu_str *at, uint32_t t) {
+  const int out = mgi_cu_output_of(em->g, t);
+  if (out >= 0 && em->read.displaced >> out & 1) mgi_cu_str_put(at, "  p_%s += mg_ldg(words + %u);\n", em->g->tensors[t].name, (unsigned)em->g->n_symbols + (unsigned)out);
+}
+/* The tensors of K, as parameters, and what its launch gives for them: maps first.  moved: statements that pointers need. */
+MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, const char *maps, const char *map_args, mgi_cu_str *moved) {
   const mg_graph *b = K->b;
   char text[400];
   int params = 0, stores = 0;
@@ -16478,6 +16620,7 @@ MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, 
     if (!t) continue;
     mgi_cu_str_put(s, "%s%s%s *p_%s", params++ ? ", " : "", o->code == MG_OP_LOAD ? "const " : "", mg_type_row(K->em->g->tensors[t].dtype)->device, K->em->g->tensors[t].name);
     mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(K->em, t, text, sizeof text));
+    mgi_cu_displace(K->em, moved, t);
   }
 }
 /* The room in the workspace for the parts of a merge and their tickets, and what the launch gives of it. */
@@ -16517,14 +16660,6 @@ MGI_FN void mgi_cu_pass_shifts(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l) {
     snprintf(em->space_end, sizeof em->space_end, "%.120s_SHIFTED_K%d", em->g->name, of);
   }
 }
-/* 1 if the name stands in the text, by itself. */
-MGI_FN int mgi_cu_mentions(const char *text, const char *name) {
-  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-  const size_t n = strlen(name);
-  for (const char *at = text; (at = strstr(at, name)) != NULL; at += n)
-    if (!strspn(at + n, letters) && (at == text || !strchr(letters, at[-1]))) return 1;
-  return 0;
-}
 /* What emitted code calls symbol k: sym_n; a size computed of some by its number, as no symbol's name is one. */
 MGI_FN const char *mgi_cu_symbol(const mg_graph *g, uint32_t k, char name[72]) {
   if (k < g->n_symbols) snprintf(name, 72, "sym_%s", g->symbol[k].name);
@@ -16541,25 +16676,43 @@ MGI_FN void mgi_cu_computed(const mg_graph *g, uint32_t k, mgi_cu_str *out) {
     c += n ? n : 1;
   }
 }
-/* The sizes of a launch, as parameters of a kernel, and as what its launch gives. */
+/* 1 if anything is read in device memory beside the tensors. */
+MGI_FN int mgi_cu_has_words(const mgi_cu_emit *em) { return (em->read.device | em->read.displaced) != 0; }
+/* The sizes of a launch, as parameters of a kernel, and as what its launch gives; those of device memory as a pointer. */
 MGI_FN void mgi_cu_pass_symbols(const mgi_cu_emit *em, mgi_cu_str *s, mgi_cu_str *l) {
   char name[72];
   for (uint32_t k = 0; k < mg_n_sizes(em->g); k++) {
+    if (mgi_cu_made_of(em->g, k) & em->read.device) continue;
     mgi_cu_str_put(s, ", int64_t %s", mgi_cu_symbol(em->g, k, name));
     mgi_cu_str_put(l, ", %s", name);
+  }
+  if (!mgi_cu_has_words(em)) return;
+  mgi_cu_str_put(s, ", const int64_t *words");
+  mgi_cu_str_put(l, ", (const int64_t *)in[%u]", (unsigned)em->g->n_in);
+}
+/* Where a kernel begins: sizes that it reads in device memory, and what is computed of them. */
+MGI_FN void mgi_cu_read_symbols(const mgi_cu_emit *em, mgi_cu_str *s) {
+  char name[72];
+  for (uint32_t k = 0; k < mg_n_sizes(em->g); k++) {
+    if (!(mgi_cu_made_of(em->g, k) & em->read.device)) continue;
+    mgi_cu_str_put(s, "  [[maybe_unused]] const int64_t %s = ", mgi_cu_symbol(em->g, k, name));
+    if (k < em->g->n_symbols) mgi_cu_str_put(s, "mg_ldg(words + %u)", (unsigned)k);
+    else mgi_cu_computed(em->g, k, s);
+    mgi_cu_str_put(s, ";\n");
   }
 }
 /* A launch is written: NAME_info has it. */
 MGI_FN void mgi_cu_launched(mgi_cu_emit *em, const char *name, const char *gx, const char *gy, const char *gz,
                             int threads, int64_t shared) {
   mgi_cu_str_put(&em->infos, "  {\"%s\", {%s, %s, %s}, %d, %lld},\n", name, gx, gy, gz, threads, (long long)shared);
+  mgi_cu_str_put(&em->blocks, "%s%s, %s, %s", em->n_launches ? ", " : "", gx, gy, gz);
   em->n_launches++;
 }
 /* The kernel's text, its launch and its room in the workspace go into the file's.  all_axes: grid axes of extent 1 too. */
 MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_emit *em = K->em;
   const mg_graph *b = K->b;
-  mgi_cu_str *s = &em->kernels, *l = &em->launches, maps = {NULL, 0, 0, 0}, map_args = {NULL, 0, 0, 0};
+  mgi_cu_str *s = &em->kernels, *l = &em->launches, maps = {NULL, 0, 0, 0}, map_args = {NULL, 0, 0, 0}, moved = {NULL, 0, 0, 0};
   const int threads = mgi_cu_launched_threads(K);
   char size[3][400]; /* of a cluster */
   for (uint32_t a = 1; a <= 3; a++) snprintf(size[a - 1], sizeof size[0], "%s", (K->merged >> a & 1) && K->cluster ? K->count[a] : "1");
@@ -16577,7 +16730,7 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   else if ((K->merged && K->cluster) || K->share > 1)
     mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], threads, (long long)K->mem.bytes);
   else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], threads, (long long)K->mem.bytes);
-  mgi_cu_pass_tensors(K, s, l, mgi_cu_str_text(&maps), mgi_cu_str_text(&map_args));
+  mgi_cu_pass_tensors(K, s, l, mgi_cu_str_text(&maps), mgi_cu_str_text(&map_args), &moved);
   free(maps.s);
   free(map_args.s);
   const int alone = K->merged && !K->cluster; /* its blocks join in the workspace */
@@ -16589,6 +16742,9 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
     mgi_cu_str_put(l, ", %s", after);
   }
   mgi_cu_str_put(s, ") {\n%s", K->dependent ? "  // early 1: streamed inputs are asked for before the kernel before has ended\n" : "");
+  mgi_cu_read_symbols(em, s);
+  mgi_cu_str_put(s, "%s", mgi_cu_str_text(&moved));
+  free(moved.s);
   for (uint32_t a = 1; a <= 3; a++) {
     char at[80];
     snprintf(at, sizeof at, "b_%.70s", b->axes[a].name);
@@ -16731,6 +16887,8 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
     if (!mgi_cu_stride_is_one(em, o->in[side].id, r - 1) && !mgi_cu_stride_is_one(em, o->in[side].id, r - 2)) return 0;
     if (!mgi_cu_one_batch(em, o->in[side].id, &out->shape)) return 0;
   }
+  for (int side = 0; side < 2; side++) mgi_cu_host_takes(em, o->in[side].id);
+  mgi_cu_host_takes(em, o->out[0].id);
   int rank = out->shape.rank;
   mgi_cu_str_put(l, "  /* %s = matmul(%s, %s): by cuBLAS where it is found. */\n  if (mg_cublas(%s, %s, %s, %s, ", out->name, a->name, g->tensors[o->in[1].id].name, mg_type_row(out->dtype)->id,
                  mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim[0], sizeof dim[0]), mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim[1], sizeof dim[1]),
@@ -16919,7 +17077,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   const mg_shares shares = mg_library_shares(g, o, &em->machine);
   const int shared = MG_SHARED_BY(mgi_cu_rows_least(em, o), shares.blocks, shares.most) > 1;
   mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0}, blocks = {NULL, 0, 0, 0};
-  mgi_cu_str parts = {NULL, 0, 0, 0};
+  mgi_cu_str parts = {NULL, 0, 0, 0}, moved = {NULL, 0, 0, 0};
   char dim[200], text[400];
   if (!by_rows && !row->elementwise && !row->moves && o->code != MG_OP_GATHER) {
     mgi_cu_emit_fail(em, MG_UNSUPPORTED, row->name, "the operator has no kernel-level form");
@@ -16943,12 +17101,17 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     if (again || g->tensors[o->in[k].id].fill) continue;
     mgi_cu_str_put(s, "const %s *p_%s, ", mg_type_row(g->tensors[o->in[k].id].dtype)->device, g->tensors[o->in[k].id].name);
     mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(em, o->in[k].id, text, sizeof text));
+    mgi_cu_displace(em, &moved, o->in[k].id);
   }
   mgi_cu_str_put(s, "%s *p_%s", mg_type_row(out->dtype)->device, out->name);
   mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(em, t, text, sizeof text));
+  mgi_cu_displace(em, &moved, t);
   if (shared) mgi_cu_pass_keys(em, o, shares.blocks, s, l);
   mgi_cu_pass_symbols(em, s, l);
-  mgi_cu_str_put(s, ") {\n  const int64_t n = %s;\n", mgi_cu_str_text(&count));
+  mgi_cu_str_put(s, ") {\n");
+  mgi_cu_read_symbols(em, s);
+  mgi_cu_str_put(s, "%s  const int64_t n = %s;\n", mgi_cu_str_text(&moved), mgi_cu_str_text(&count));
+  free(moved.s);
   if (shared)
     mgi_cu_str_put(s, "  const int64_t parts = mg_library_parts(n, %lld, %lld);\n", (long long)shares.blocks,
                    (long long)shares.most);
@@ -17070,6 +17233,7 @@ MGI_FN void mgi_cu_file_parameters(const mgi_cu_emit *em, mgi_cu_str *s, const c
     const mg_tensor_info *t = &g->tensors[g->out[k].id];
     mgi_cu_str_put(s, "%s%s *out_%s,\n", margin, types[t->dtype], t->name);
   }
+  if (mgi_cu_has_words(em)) mgi_cu_str_put(s, "%sconst int64_t *words,\n", margin);
   mgi_cu_str_put(s, "%svoid *workspace, %scudaStream_t stream)", margin, g->n_symbols ? "const int64_t *sym, " : "");
 }
 /* The file's head: how it is compiled, the µGraph, the certificate. */
@@ -17092,6 +17256,14 @@ MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certi
   mgi_cu_str_put(out, ";\n *   %s_launch(in, out, workspace, %sstream), the same of arrays of pointers;\n", n, em->g->n_symbols ? "sym, " : "");
   for (uint32_t k = 0; k < em->g->n_symbols; k++)
     mgi_cu_str_put(out, " *   sym[%u] is %s, %lld to %lld: else the launch returns cudaErrorInvalidValue;\n", (unsigned)k, em->g->symbol[k].name, (long long)em->g->symbol[k].least, (long long)em->g->symbol[k].last);
+  if (mgi_cu_has_words(em)) {
+    mgi_cu_str_put(out, " *   in[%u], words, is in device memory, where kernels read", (unsigned)em->g->n_in);
+    for (uint32_t k = 0, any = 0; k < em->g->n_symbols; k++)
+      if (em->read.device >> k & 1) mgi_cu_str_put(out, "%s %s, words[%u]", any++ ? "," : "", em->g->symbol[k].name, (unsigned)k);
+    for (uint32_t k = 0, any = em->read.device != 0; k < em->g->n_out; k++)
+      if (em->read.displaced >> k & 1) mgi_cu_str_put(out, "%s where %s stands, words[%u]", any++ ? "," : "", em->g->tensors[em->g->out[k].id].name, (unsigned)(em->g->n_symbols + k));
+    mgi_cu_str_put(out, ";\n");
+  }
   if (dependent) mgi_cu_str_put(out, " *   %s_launch_pdl(..), which may begin before what is before it in the stream has ended;\n", n);
   mgi_cu_str_put(out, " *   %s_workspace_bytes(), of memory that is zeroed once; %s_info.\n", n, n);
   mgi_cu_str_put(out, " * A launch returns 0 or the CUDA error: cudaErrorMisalignedAddress for a pointer to no multiple of 16 bytes.\n"
@@ -17192,8 +17364,29 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
     snprintf(last, 300, "%.120s_END_%.100s", n, g->tensors[t].name);
   }
 }
+/* Sizes computed of the symbols', as the host has them. */
+MGI_FN void mgi_cu_file_computed(const mg_graph *g, const char *before, mgi_cu_str *out) {
+  for (uint32_t k = g->n_symbols; k < mg_n_sizes(g); k++) {
+    char name[72];
+    mgi_cu_str_put(out, "  %sconst int64_t %s = ", before, mgi_cu_symbol(g, k, name));
+    mgi_cu_computed(g, k, out);
+    mgi_cu_str_put(out, ";\n");
+  }
+}
+/* NAME_blocks, where sizes are read in device memory. */
+MGI_FN void mgi_cu_file_blocks(mgi_cu_emit *em, mgi_cu_str *out) {
+  const mg_graph *g = em->g;
+  if (!em->read.device) return;
+  mgi_cu_str_put(out, "/* The blocks of each kernel along x, y and z: a captured launch is right for all values of which they are the same. */\n");
+  mgi_cu_str_put(out, "extern \"C\" int %s_blocks(const int64_t *sym, int64_t *count, int room) {\n", g->name);
+  for (uint32_t k = 0; k < g->n_symbols; k++)
+    mgi_cu_str_put(out, "  [[maybe_unused]] const int64_t sym_%s = sym[%u];\n", g->symbol[k].name, (unsigned)k);
+  mgi_cu_file_computed(g, "[[maybe_unused]] ", out);
+  mgi_cu_str_put(out, "  const int64_t all[] = {%s};\n  for (int k = 0; k < %d && k < room; k++) count[k] = all[k];\n  return %d;\n}\n\n", mgi_cu_str_text(&em->blocks), 3 * em->n_launches,
+                 3 * em->n_launches);
+}
 /* The host's part: the launches, of a workspace that ends at last, and what the file says of itself. */
-MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char *last) {
+MGI_FN void mgi_cu_file_host(mgi_cu_emit *em, mgi_cu_str *out, const char *last) {
   const mg_graph *g = em->g;
   const char *args = g->n_symbols ? "const void *const *in, void *const *out, void *workspace, const int64_t *sym, cudaStream_t stream"
                                   : "const void *const *in, void *const *out, void *workspace, cudaStream_t stream";
@@ -17225,15 +17418,11 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   for (uint32_t k = 0; k < g->n_symbols; k++)
     mgi_cu_str_put(out, "  const int64_t sym_%s = sym[%u];\n  if (sym_%s < %lld || sym_%s > %lld) return (int)cudaErrorInvalidValue;\n", g->symbol[k].name, (unsigned)k, g->symbol[k].name,
                    (long long)g->symbol[k].least, g->symbol[k].name, (long long)g->symbol[k].last);
-  for (uint32_t k = g->n_symbols; k < mg_n_sizes(g); k++) {
-    char name[72];
-    mgi_cu_str_put(out, "  const int64_t %s = ", mgi_cu_symbol(g, k, name));
-    mgi_cu_computed(g, k, out);
-    mgi_cu_str_put(out, ";\n");
-  }
+  mgi_cu_file_computed(g, "", out);
   mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", space, mgi_cu_str_text(&em->launches));
   for (int early = 0; early < 2 && dependent; early++)
     mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, %sstream);\n}\n\n", n, early ? "_pdl" : "", args, n, early, sizes);
+  mgi_cu_file_blocks(em, out);
   mgi_cu_str_put(out, "extern \"C\" ");
   mgi_cu_file_parameters(em, out, "  ", types);
   mgi_cu_str_put(out, " {\n  const void *const in[] = {");
@@ -17241,9 +17430,15 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
     const mg_tensor_info *t = &g->tensors[g->in[k].id];
     mgi_cu_str_put(out, "%s%s%s", k ? ", " : "", t->fill ? "0" : "in_", t->fill ? "" : t->name);
   }
+  if (mgi_cu_has_words(em)) mgi_cu_str_put(out, "%swords", g->n_in ? ", " : "");
   mgi_cu_str_put(out, "};\n  void *const out[] = {");
   for (uint32_t k = 0; k < g->n_out; k++) mgi_cu_str_put(out, "%sout_%s", k ? ", " : "", g->tensors[g->out[k].id].name);
   mgi_cu_str_put(out, "};\n  return %s_launch(in, out, workspace, %sstream);\n}\n\n", n, sizes);
+}
+/* The end of NAME_info. */
+MGI_FN void mgi_cu_file_read(const mg_emit_config *read, mgi_cu_str *out) {
+  if (read->device | read->displaced) mgi_cu_str_put(out, ", 0x%x, 0x%x};\n", (unsigned)read->device, (unsigned)read->displaced);
+  else mgi_cu_str_put(out, "};\n");
 }
 /* What the file says of itself: extents and grids as constants, where there are symbols at the greatest that a launch takes. */
 MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
@@ -17259,8 +17454,9 @@ MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
   if (g->n_symbols) mgi_cu_str_put(out, "enum { %s_early = 0x%x };\n", n, (unsigned)em->early);
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels", n, n,
                  (unsigned)g->n_in, (unsigned)g->n_out, em->n_launches, n, n, (unsigned)em->early, n);
-  if (g->n_symbols) mgi_cu_str_put(out, ", %u, %s_symbols, %u};\n", (unsigned)g->n_symbols, n, (unsigned)g->n_computed);
-  else mgi_cu_str_put(out, ", 0, 0, 0};\n");
+  if (g->n_symbols) mgi_cu_str_put(out, ", %u, %s_symbols, %u", (unsigned)g->n_symbols, n, (unsigned)g->n_computed);
+  else mgi_cu_str_put(out, ", 0, 0, 0");
+  mgi_cu_file_read(&em->read, out);
 }
 /* From here on what was the most of a symbol is what comes with the launch. */
 MGI_FN void mgi_cu_file_symbols(const mgi_cu_emit *em, mgi_cu_str *out) {
@@ -17441,8 +17637,9 @@ MGI_FN void mgi_cu_lines(mgi_cu_str *out, const char *text) {
   }
 }
 
-/* The whole file, if *text is asked for; else whether there is one. */
-MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, char **text, mg_cuda_kernel *facts, mg_error *e) {
+/* The whole file, if *text is asked for; else whether there is one.  read: what kernels are asked to read in device memory; what of
+   it a launch hands over itself goes from there, and then nothing is written. */
+MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, mg_emit_config *read, char **text, mg_cuda_kernel *facts, mg_error *e) {
   mgi_cu_emit em_, *em = &em_;
   mgi_cu_str out = {NULL, 0, 0, 0}, lines = {NULL, 0, 0, 0};
   char name[300], last[300];
@@ -17450,6 +17647,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   em->g = g;
   em->e = e;
   em->facts = facts;
+  if (read) em->read = *read;
   if (!mg_machine_for(arch, &em->machine)) {
     char known[MG_MACHINE_LIST];
     mg_machine_list(0, known);
@@ -17481,7 +17679,9 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     }
   }
 
-  if (em->st == MG_OK && text) {
+  const uint32_t handed = (em->host_symbols & em->read.device) | (em->host_outputs & em->read.displaced);
+  if (handed) read->device &= ~em->host_symbols, read->displaced &= ~em->host_outputs;
+  if (em->st == MG_OK && text && !handed) {
     mgi_cu_file_head(em, &out, certificate);
     mgi_cu_file_include(&g, 1, em->blas, em->maps, &out);
     mgi_cu_file_sizes(em, &out);
@@ -17499,7 +17699,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     mgi_cu_lines(&lines, mgi_cu_str_text(&out));
     if (out.oom || lines.oom || em->infos.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
   }
-  if (em->st == MG_OK && text) {
+  if (em->st == MG_OK && text && !handed) {
     *text = lines.s;
     lines.s = NULL;
   }
@@ -17509,6 +17709,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   free(em->launches.s);
   free(em->spaces.s);
   free(em->infos.s);
+  free(em->blocks.s);
   free(em->plans.s);
   mg_sends_free(&em->sends);
   free(em->symbol);
@@ -17536,7 +17737,7 @@ MGI_FN mg_status mgi_cu_widened(const mg_graph *g, mg_graph **out, mg_error *e) 
   return MG_OK;
 }
 /* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
-MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, char **text, mg_cuda_kernel *facts, mg_error *e) {
+MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, mg_emit_config *read, char **text, mg_cuda_kernel *facts, mg_error *e) {
   mg_graph *flat = NULL, *wide = NULL;
   char *both = NULL;
   mg_status s = mg_has_threads(ugraph) ? mg_inline_threads(ugraph, &flat, e) : MG_OK;
@@ -17547,27 +17748,38 @@ MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, cons
     else snprintf(both, n + 80, "%s%s# hash, thread graphs inlined: %016llx\n", certificate, certificate[n - 1] == '\n' ? "" : "\n", (unsigned long long)mg_hash(flat));
   }
   if (s == MG_OK) s = mgi_cu_widened(flat ? flat : ugraph, &wide, e);
-  if (s == MG_OK) s = mgi_cu_emit_run(wide ? wide : flat ? flat : ugraph, arch, both ? both : certificate, text, facts, e);
+  for (int again = 1; again && s == MG_OK;) { /* with less to read in device memory, until there is a text */
+    s = mgi_cu_emit_run(wide ? wide : flat ? flat : ugraph, arch, both ? both : certificate, read, text, facts, e);
+    again = text && !*text;
+  }
   free(both);
   mg_graph_free(wide);
   mg_graph_free(flat);
   return s;
 }
-mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *why) { return mgi_cu_emit_flat(ugraph, arch, NULL, NULL, NULL, why); }
+mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *why) { return mgi_cu_emit_flat(ugraph, arch, NULL, NULL, NULL, NULL, why); }
 mg_status mg_cuda_facts(const mg_graph *ugraph, const char *arch, mg_cuda_kernel **kernel, int *n, mg_error *why) {
   *n = ugraph ? mg_ops_before(ugraph, ugraph->n_ops, MG_OP_GRAPH) : 0;
   *kernel = (mg_cuda_kernel *)calloc((size_t)*n + 1, sizeof **kernel);
   if (!*kernel) return mg_fail(why, MG_NO_MEMORY, "mg_cuda_facts", "no memory");
-  const mg_status s = mgi_cu_emit_flat(ugraph, arch, NULL, NULL, *kernel, why);
+  const mg_status s = mgi_cu_emit_flat(ugraph, arch, NULL, NULL, NULL, *kernel, why);
   if (s == MG_OK) return s;
   mg_cuda_facts_free(*kernel, *n);
   *kernel = NULL;
   *n = 0;
   return s;
 }
-mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e) {
+/* *read becomes what kernels do read in device memory. */
+MGI_FN mg_status mgi_cu_emit_reading(const mg_graph *ugraph, mg_emit_config *read, char **text, mg_error *e) {
   *text = NULL;
-  return mgi_cu_emit_flat(ugraph, cfg ? cfg->arch : NULL, cfg ? cfg->certificate : NULL, text, NULL, e);
+  if (ugraph) read->device &= ugraph->n_symbols < 32 ? (1u << ugraph->n_symbols) - 1 : ~0u, read->displaced &= (1u << ugraph->n_out) - 1;
+  return mgi_cu_emit_flat(ugraph, read->arch, read->certificate, read, text, NULL, e);
+}
+mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e) {
+  mg_emit_config read;
+  memset(&read, 0, sizeof read);
+  if (cfg) read = *cfg;
+  return mgi_cu_emit_reading(ugraph, &read, text, e);
 }
 
 /* ---- ranges: what is emitted of each, behind one include, and a launch that takes the one that a size is for
@@ -17578,7 +17790,26 @@ MGI_FN const char *mgi_cu_behind_include(const char *text) {
   const char *at = strstr(text, line);
   return at ? at + sizeof line - 1 : NULL;
 }
-MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, int n, const char *name, int dependent) {
+/* "  if (..) ", where not every size that comes so far is for range k; else nothing, and 0. */
+MGI_FN int mgi_cu_ranges_if(mgi_cu_str *out, const mg_graph *const *range, int n, int k) {
+  int bounded = 0;
+  for (uint32_t v = 0; v < range[k]->n_symbols; v++) {
+    const int64_t end = mg_range_end(range, n, k, v);
+    if (end) mgi_cu_str_put(out, "%ssym[%u] < %lld", bounded++ ? " && " : "  if (", (unsigned)v, (long long)end);
+  }
+  if (bounded) mgi_cu_str_put(out, ") ");
+  return bounded;
+}
+/* NAME_blocks: which range it is, and the counts of that. */
+MGI_FN void mgi_cu_ranges_blocks(mgi_cu_str *out, const mg_graph *const *range, int n, const char *name) {
+  mgi_cu_str_put(out, "extern \"C\" int %s_blocks(const int64_t *sym, int64_t *count, int room) {\n  const int left = room > 0 ? room - 1 : 0;\n", name);
+  for (int k = 0; k < n; k++) {
+    const int bounded = mgi_cu_ranges_if(out, range, n, k);
+    mgi_cu_str_put(out, "%s{\n    if (room > 0) count[0] = %d;\n    return 1 + %s_blocks(sym, count + 1, left);\n  }\n", bounded ? "" : "  ", k + 1, range[k]->name);
+  }
+  mgi_cu_str_put(out, "}\n\n");
+}
+MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, int n, const char *name, const mg_emit_config *read, int dependent) {
   static const char args[] = "const void *const *in, void *const *out, void *workspace, const int64_t *sym, cudaStream_t stream";
   const mg_graph *last = range[n - 1];
   mgi_cu_str_put(out, "\n#ifndef __CUDACC_RTC__ /* which of them a size is for */\n");
@@ -17594,17 +17825,13 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
       if (beyond) mgi_cu_str_put(out, "  if (sym[%u] > %lld) return (int)cudaErrorInvalidValue;\n", (unsigned)v, (long long)last_of);
     }
     for (int k = 0; k < n; k++) {
-      int bounded = 0;
-      for (uint32_t v = 0; v < last->n_symbols; v++) {
-        const int64_t end = mg_range_end(range, n, k, v);
-        if (end) mgi_cu_str_put(out, "%ssym[%u] < %lld", bounded++ ? " && " : "  if (", (unsigned)v, (long long)end);
-      }
-      mgi_cu_str_put(out, bounded ? ") " : "  ");
+      if (!mgi_cu_ranges_if(out, range, n, k)) mgi_cu_str_put(out, "  ");
       mgi_cu_str_put(out, "return %s_launch%s(in, out, space, sym, stream);\n", range[k]->name, early ? "_pdl" : "");
       if (k + 1 < n) mgi_cu_str_put(out, "  space += mg_round256((int64_t)%s_workspace_bytes());\n", range[k]->name);
     }
     mgi_cu_str_put(out, "}\n\n");
   }
+  if (read->device) mgi_cu_ranges_blocks(out, range, n, name);
   mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", name);
   for (uint32_t v = 0; v < mg_n_sizes(last); v++) {
     const mg_symbol is = mg_range_symbol(range, n, v);
@@ -17613,7 +17840,9 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
   mgi_cu_str_put(out, "};\nextern \"C\" const mg_emitted_info %s_info;\n", name);
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, 0, %s_in, %s_out, ", name, name, (unsigned)last->n_in, (unsigned)last->n_out, last->name, last->name);
   for (int k = 0; k < n; k++) mgi_cu_str_put(out, "%s%s_early", k ? " | " : "", range[k]->name);
-  mgi_cu_str_put(out, ", 0, %u, %s_symbols, %u};\n#endif\n", (unsigned)last->n_symbols, name, (unsigned)last->n_computed);
+  mgi_cu_str_put(out, ", 0, %u, %s_symbols, %u", (unsigned)last->n_symbols, name, (unsigned)last->n_computed);
+  mgi_cu_file_read(read, out);
+  mgi_cu_str_put(out, "#endif\n");
 }
 /* 1 if both have one signature, but for the bounds of their symbols, and of sizes computed of them. */
 MGI_FN int mgi_cu_ranges_alike(const mg_graph *a, const mg_graph *b) {
@@ -17680,8 +17909,9 @@ mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit
   if (!mgi_cu_ranges_name(range, n, name, e)) return MG_BAD_INPUT;
   for (int k = 0; k < n && s == MG_OK; k++) {
     char *one = NULL;
-    c.certificate = certificate ? certificate[k] : NULL;
-    s = mg_cuda_emit(range[k], &c, &one, e);
+    mg_emit_config read = c;
+    read.certificate = certificate ? certificate[k] : NULL;
+    s = mgi_cu_emit_reading(range[k], &read, &one, e);
     const char *behind = s == MG_OK ? mgi_cu_behind_include(one) : NULL;
     if (behind) {
       const char *end = strstr(one, "\n */\n"); /* of its first comment */
@@ -17689,6 +17919,10 @@ mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit
       mgi_cu_str_put(&parts, "\n%.*s%s", end ? (int)(end + 5 - one) : 0, one, behind);
     }
     mg_string_free(one);
+    if (s == MG_OK && (read.device != c.device || read.displaced != c.displaced)) { /* all ranges read the same: from the first on again */
+      c.device &= read.device, c.displaced &= read.displaced;
+      parts.n = 0, blas = maps = 0, k = -1;
+    }
   }
   mg_machine_for(c.arch, &machine);
   if (s == MG_OK) {
@@ -17704,7 +17938,7 @@ mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit
     mgi_cu_str_put(&out, " */\n");
     mgi_cu_file_include(range, n, blas, maps, &out);
     mgi_cu_str_put(&out, "%s", mgi_cu_str_text(&parts));
-    mgi_cu_ranges_host(&out, range, n, name, mg_machine_can(&machine, MG_CAN_DEPENDENT_LAUNCH));
+    mgi_cu_ranges_host(&out, range, n, name, &c, mg_machine_can(&machine, MG_CAN_DEPENDENT_LAUNCH));
     mgi_cu_lines(&lines, mgi_cu_str_text(&out));
     if (out.oom || parts.oom || lines.oom) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
     else *text = lines.s, lines.s = NULL;

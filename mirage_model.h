@@ -83,8 +83,7 @@
 
    DOES NOT, in this version
      Take an update, a launch of its own, into a piece: what only an update reads is made in its row, the rest are
-     copies.  Have kernels read `device` symbols from memory: they come with the launch, and the graph is changed for
-     each value.  Join products of one operand into one.  Keep states on a device that grow along two dimensions, or
+     copies.  Join products of one operand into one.  Keep states on a device that grow along two dimensions, or
      run steps of other sizes than they were loaded for in the rest.  Evaluate foreign kernels in float64 without a
      function of the caller's.  What one changes in place (`: bf16[n, 64], in K`) is a state, or what the model made,
      which nobody reads afterwards.
@@ -610,14 +609,19 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
 /* ------------------------------------------------------------------------------------------------- >>modelloaded
    A model on a device (mirage_cuda.cuh, mg_device): its pieces' files and foreign kernels compiled and loaded, weights
    and states in its memory, the plan's arena at the bounds of all sizes, a workspace for each file.  A step is the list
-   of launches; from the second on a recorded graph, which is changed when the symbols' values change, and never made
-   for a value.  What a partition makes once is made when weights are there; those that no step reads are freed then,
+   of launches; from the second on a recorded graph, one for each vector of grid counts, never for a value.  Symbols of
+   the kind `device` are read by the kernels in device memory, as are the rows where updates stand: their values, of one
+   vector, change one copy before the graph, and not the graph.  Other symbols come with the launch: for their values
+   the vector's graph is changed.  So it is for a `device` symbol that some launch has to hand over itself, as
+   mg_model_loaded_info says: in the sizes of a tensor copy or of a library's product; of a foreign kernel whose file
+   does not read it there; in an update whose rows do not each lie in one, in multiples of 16 bytes.  What a partition makes once is made when weights are there; those that no step reads are freed then,
    and what it is made of cannot be put any more: other weights are loaded again.  A kernel whose early inputs are
    weights, or made once, is launched by NAME_launch_pdl.  What makes a value that
    only an update reads, a row of the state that lies in one, of a multiple of 16 bytes, makes it there: such an
    update is no copy.
    Foreign kernels: `extern user "k" in "f.cu"`: that file, beside the model's or as it is named, has k_launch as
-   emitted files have it (mirage_cuda.cuh, >>host), with the sizes given as `sym`, the scratch as its workspace;
+   emitted files have it (mirage_cuda.cuh, >>host), with the sizes given as `sym`, the scratch as its workspace; where
+   it exports k_info with `device`, and k_blocks, sizes are read in device memory, as emitted kernels do;
    `extern library "cublas.matmul"`: the product of two operands. */
 
 typedef struct mg_model_loaded mg_model_loaded;
@@ -627,6 +631,7 @@ typedef struct mg_model_load_config {
                                  the same room; weights that it has of files are read from there */
   uint64_t seed;              /* else at random: copies of a pool, made on the device */
   int no_graph, no_early;     /* 1: every step by launches in the stream; none by NAME_launch_pdl */
+  int no_device;              /* 1: all symbols come with the launch */
   void *user;
   void (*progress)(void *user, const char *what, double done); /* NULL, or called as it loads */
 } mg_model_load_config;
@@ -634,6 +639,9 @@ typedef struct mg_model_loaded_info {
   uint32_t files, foreign;    /* compiled; those of them that are not mirage's */
   uint32_t launches, early, copies, placed; /* a step's; updates that are copies, and that are not */
   uint32_t once;              /* launches that were run as weights were loaded */
+  uint32_t followed, graphs;  /* symbols, as bits, that recorded graphs follow; the graphs that there are */
+  uint64_t captured, changed; /* graphs that were captured for a vector of grid counts; for values of one that had its own */
+  char handed[160];           /* why a `device` symbol is not followed, the first; empty: all are */
   uint64_t arena, weights, states, workspaces; /* bytes; weights: that are still there */
   uint64_t read;              /* bytes of weights and states that a step reads at least, at its last sizes */
 } mg_model_loaded_info;
@@ -5824,17 +5832,22 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
 
 /* --------------------------------------------------------------------------------------------------- >>loaded
    1. Files: one of each piece that is launched, then one of each foreign kernel.  Each has a workspace, zeroed once:
-      launches follow each other, so that those of one file may share it.
+      launches follow each other, so that those of one file may share it.  Copies of rows are files too.
    2. Values: inputs, weights, states have memory of their own; the rest stand in the arena, each storage at its
       greatest; a value that is made in a state's row (mgi_loaded_place) stands there.
    3. A step: sizes, then pointers and symbols of every launch, then the launches, or the graph.  Nothing is allocated
-      on the device. */
+      on the device.
+   4. Words: of each launch that reads anything in device memory the values of its file's symbols, then by output by how
+      many elements it stands behind its pointer, which is the state's then.  One copy before each step brings all.
+   5. Graphs: by the vector of grid counts of all files that read symbols.  A vector's own is changed where a symbol that
+      is not followed has another value; of more than MGI_LOADED_GRAPHS the one that was used longest ago is changed. */
 
 enum { MGI_LOADED_ALIGN = 16 }; /* of what an emitted kernel takes */
+enum { MGI_LOADED_GRAPHS = 64 };
 
 typedef struct mgi_loaded_file {
-  uint32_t piece;             /* UINT32_MAX: foreign */
-  const mg_step *foreign;
+  uint32_t piece;             /* UINT32_MAX: foreign, or a copy of rows */
+  const mg_step *foreign;     /* NULL: it is none */
   int library;
   char name[100];
   char *text;
@@ -5843,7 +5856,15 @@ typedef struct mgi_loaded_file {
   int is;                     /* the device's number of it */
   int n_symbols, symbol[MG_MAX_SYMBOLS]; /* of the model, as its launch takes them */
 } mgi_loaded_file;
-typedef struct mgi_loaded_launch { int file, early, placed; } mgi_loaded_launch;
+typedef struct mgi_loaded_launch { int file, early, placed, words; } mgi_loaded_launch; /* words: its first; -1: none */
+typedef struct mgi_loaded_graph {
+  mg_device_graph *graph;
+  int recorded;
+  int64_t *blocks;            /* the vector */
+  uint32_t n_blocks;
+  uint64_t used;
+  int64_t last[MG_MODEL_MAX_SYMBOLS];
+} mgi_loaded_graph;
 struct mg_model_loaded {
   const mg_model_found *f;
   const mg_model_list *l;
@@ -5861,9 +5882,10 @@ struct mg_model_loaded {
   uint32_t *into;             /* by value: 1 + the update whose row it is */
   int64_t *row;               /* by launch, of a placed update: the byte where its row begins */
   void *arena;
-  int recorded;
-  mg_device_graph *graph;
-  int64_t last[MG_MODEL_MAX_SYMBOLS];
+  int64_t *word, *blocks;     /* this step's words and vector */
+  void *words;                /* the same on the device */
+  uint32_t n_words, n_blocks, cap_blocks;
+  mgi_loaded_graph graph[MGI_LOADED_GRAPHS], *now; /* now: the last step's; NULL: it had none */
   mg_model_loaded_info is;
 };
 
@@ -5894,14 +5916,13 @@ MGI_FN char *mgi_loaded_read(const mg_model *m, const char *name) {
   }
   return NULL;
 }
-/* The file of a product by the library: a program of one operator. */
-MGI_FN mg_status mgi_loaded_product(const mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
+/* A file of one operator over the launch's operands, as `op` says. */
+MGI_FN mg_status mgi_loaded_operator(const mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, const char *op,
+                                     const mg_emit_config *cfg, mg_error *e) {
   const mg_model_list *l = g->l;
-  mg_emit_config c;
   mgi_piece_writer W;
   mg_graph *program = NULL;
-  memset(&W, 0, sizeof W), memset(&c, 0, sizeof c);
-  c.arch = mg_device_arch(g->d);
+  memset(&W, 0, sizeof W);
   W.l = l, W.s = MG_OK, W.e = e;
   mgi_putf(&W.t, "program %s\n", f->name);
   for (int k = 0; k < l->m->n_symbols; k++) {
@@ -5916,10 +5937,10 @@ MGI_FN mg_status mgi_loaded_product(const mg_model_loaded *g, const mg_launch *a
     mgi_putf(&W.t, "input i%d : ", j);
     mgi_piece_input_text(&W, &l->value[a->in[j]]);
   }
-  mgi_puts(&W.t, "o = matmul(i0, i1)\noutput o\n");
-  if (W.s == MG_OK && W.t.bad) W.s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a product");
-  if (W.s == MG_OK) W.s = mg_parse(W.t.p, W.t.n, "product", NULL, &program, e);
-  if (W.s == MG_OK) W.s = mg_cuda_emit(program, &c, &f->text, e);
+  mgi_putf(&W.t, "o = %s\noutput o\n", op);
+  if (W.s == MG_OK && W.t.bad) W.s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for an operator");
+  if (W.s == MG_OK) W.s = mg_parse(W.t.p, W.t.n, "operator", NULL, &program, e);
+  if (W.s == MG_OK) W.s = mg_cuda_emit(program, cfg, &f->text, e);
   mg_graph_free(program), mg_string_free(W.t.p);
   return W.s;
 }
@@ -5942,7 +5963,10 @@ MGI_FN mg_status mgi_loaded_foreign(mg_model_loaded *g, const mg_launch *a, mgi_
   if (x->library) {
     snprintf(f->name, sizeof f->name, "%.60s_f%u", g->l->m->name, (unsigned)(f - g->file));
     mg_error why;
-    const mg_status s = mgi_loaded_product(g, a, f, &why);
+    mg_emit_config c;
+    memset(&c, 0, sizeof c);
+    c.arch = mg_device_arch(g->d);
+    const mg_status s = mgi_loaded_operator(g, a, f, "matmul(i0, i1)", &c, &why);
     return s == MG_OK ? s : mgi_loaded_fail(g, e, s, a, "cublas.matmul: %.150s", why.msg);
   }
   for (const char *p = x->symbol; *p; p++)
@@ -5957,11 +5981,84 @@ MGI_FN mg_status mgi_loaded_foreign(mg_model_loaded *g, const mg_launch *a, mgi_
 /* A library's product hangs on its operands' shapes. */
 MGI_FN int mgi_loaded_alike(const mg_model_loaded *g, const mgi_loaded_file *f, const mg_launch *first,
                             const mg_launch *a) {
-  if (f->piece != UINT32_MAX || strcmp(f->foreign->symbol, a->from->symbol) || f->library != a->from->library) return 0;
+  if (!f->foreign || strcmp(f->foreign->symbol, a->from->symbol) || f->library != a->from->library) return 0;
   if (!f->library) return !strcmp(f->foreign->file ? f->foreign->file : "", a->from->file ? a->from->file : "");
   for (int j = 0; j < a->n_in; j++)
     if (!mgi_value_alike(&g->l->value[first->in[j]], &g->l->value[a->in[j]])) return 0;
   return 1;
+}
+/* The bytes of a state's row, one index of the dimension that is outermost. */
+MGI_FN size_t mgi_loaded_row(const mg_model_loaded *g, uint32_t v) {
+  const mg_shape *shape = &g->S.room[v];
+  size_t n = (size_t)mg_dtype_bytes(g->l->value[v].type);
+  for (int d = 0; d < shape->rank; d++)
+    if (d != g->l->value[v].outer) n *= (size_t)shape->dim[d];
+  return n;
+}
+/* 1 if `size` hangs on a symbol of the kind `device`. */
+MGI_FN int mgi_loaded_grows(const mg_model_list *l, mg_size size) {
+  int has = 0;
+  for (int k = 0; k < l->m->n_symbols; k++) has |= l->m->symbol[k].device && mgi_size_has(l, size, k);
+  return has;
+}
+/* What the kernels of a piece shall read in device memory. */
+MGI_FN void mgi_loaded_reading(const mg_model_loaded *g, uint32_t piece, mg_emit_config *c) {
+  const mg_model_list *l = g->l;
+  const mg_graph *program = g->f->piece[piece].program;
+  c->device = c->displaced = 0;
+  if (g->cfg.no_device || g->f->sized || !program) return;
+  for (uint32_t j = 0; j < program->n_symbols; j++) {
+    const int at = mgi_model_symbol_find(l->m, program->symbol[j].name);
+    if (at >= 0 && l->m->symbol[at].device) c->device |= 1u << j;
+  }
+  for (uint32_t k = 0; k < g->plan->n_launches; k++) {
+    const mg_launch *a = &g->plan->launch[k];
+    for (int j = 0; a->kind == MG_LAUNCH_PIECE && a->piece == piece && j < a->n_out; j++) {
+      const uint32_t u = g->into[a->out[j]];
+      if (u && mgi_loaded_grows(l, g->plan->launch[u - 1].at)) c->displaced |= 1u << j;
+    }
+  }
+}
+/* A file that copies what an update brings to where it has to stand, rows that each lie in one; NULL text: none does. */
+MGI_FN mg_status mgi_loaded_copying(const mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
+  const mg_model_list *l = g->l;
+  const mg_value *is = &l->value[a->in[0]], *to = &l->value[a->out[0]];
+  char op[80];
+  mg_emit_config c;
+  mg_error why;
+  int64_t rows;
+  size_t at;
+  int whole = 1;
+  if (g->cfg.no_device || g->f->sized || !mgi_loaded_grows(l, a->at)) return MG_OK;
+  for (int d = 0; d < is->rank; d++) whole &= !mgi_loaded_grows(l, is->dim[d]);
+  if (!whole || a->dim != to->outer || mgi_loaded_row(g, a->out[0]) % MGI_LOADED_ALIGN) return MG_OK;
+  at = (size_t)snprintf(op, sizeof op, "scale(i0, 1)");
+  if (a->dim && !(mgi_size_number(l->sizes, is->dim[a->dim], &rows) && rows == 1)) {
+    at = (size_t)snprintf(op, sizeof op, "transpose(i0, [%d", a->dim);
+    for (int d = 0; d < is->rank; d++)
+      if (d != a->dim) at += (size_t)snprintf(op + at, sizeof op - at, ", %d", d);
+    snprintf(op + at, sizeof op - at, "])");
+  }
+  memset(&c, 0, sizeof c);
+  c.arch = mg_device_arch(g->d), c.displaced = 1;
+  f->piece = UINT32_MAX;
+  snprintf(f->name, sizeof f->name, "%.60s_u%u", l->m->name, (unsigned)(f - g->file));
+  const mg_status s = mgi_loaded_operator(g, a, f, op, &c, &why);
+  return s == MG_NO_MEMORY ? mg_fail(e, s, l->m->name, "%s", why.msg) : MG_OK;
+}
+/* 1 if both updates are copied by one file. */
+MGI_FN int mgi_loaded_copies(const mg_model_loaded *g, const mgi_loaded_file *f, const mg_launch *first,
+                             const mg_launch *a) {
+  return f->piece == UINT32_MAX && !f->foreign && first->dim == a->dim &&
+         mgi_value_alike(&g->l->value[first->in[0]], &g->l->value[a->in[0]]) &&
+         g->l->value[first->out[0]].outer == g->l->value[a->out[0]].outer && mgi_loaded_grows(g->l, a->at) &&
+         mgi_loaded_row(g, a->out[0]) % MGI_LOADED_ALIGN == 0;
+}
+/* 1 if that file is the launch's; `first`: whose it was made for. */
+MGI_FN int mgi_loaded_is(const mg_model_loaded *g, const mgi_loaded_file *f, const mg_launch *first,
+                         const mg_launch *a) {
+  if (a->kind == MG_LAUNCH_PIECE) return f->piece == a->piece;
+  return a->kind == MG_LAUNCH_UPDATE ? mgi_loaded_copies(g, f, first, a) : mgi_loaded_alike(g, f, first, a);
 }
 /* The files, as text, and which is each launch's. */
 MGI_FN mg_status mgi_loaded_texts(mg_model_loaded *g, mg_error *e) {
@@ -5975,19 +6072,23 @@ MGI_FN mg_status mgi_loaded_texts(mg_model_loaded *g, mg_error *e) {
   for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
     const mg_launch *a = &g->plan->launch[k];
     uint32_t at = 0;
-    g->launch[k].file = -1;
-    if (a->kind == MG_LAUNCH_UPDATE) continue;
+    g->launch[k].file = -1, g->launch[k].words = -1;
+    if (a->kind == MG_LAUNCH_UPDATE && g->launch[k].placed) continue;
     if (a->kind == MG_LAUNCH_FOREIGN && a->from->library && (s = mgi_loaded_library(g, a, e)) != MG_OK) break;
-    while (at < g->n_files && (a->kind == MG_LAUNCH_PIECE
-                                   ? g->file[at].piece != a->piece
-                                   : !mgi_loaded_alike(g, &g->file[at], &g->plan->launch[first[at]], a)))
-      at++;
+    while (at < g->n_files && !mgi_loaded_is(g, &g->file[at], &g->plan->launch[first[at]], a)) at++;
     g->launch[k].file = (int)at;
     if (at < g->n_files) continue;
-    mgi_loaded_file *f = &g->file[g->n_files++];
-    first[at] = k, f->piece = a->piece;
+    mgi_loaded_file *f = &g->file[at];
+    if (a->kind == MG_LAUNCH_UPDATE) {
+      s = mgi_loaded_copying(g, a, f, e);
+      if (!f->text) memset(f, 0, sizeof *f), g->launch[k].file = -1;
+      else first[at] = k, g->n_files++;
+      continue;
+    }
+    first[at] = k, f->piece = a->piece, g->n_files++;
     if (a->kind == MG_LAUNCH_FOREIGN) { s = mgi_loaded_foreign(g, a, f, e), g->is.foreign++; continue; }
     snprintf(f->name, sizeof f->name, "%.60s_p%u", l->m->name, a->piece);
+    mgi_loaded_reading(g, a->piece, &c);
     s = mg_model_emit(g->f, a->piece, &c, &f->text, e);
   }
   free(first);
@@ -6003,7 +6104,7 @@ MGI_FN mg_status mgi_loaded_fits(mg_model_loaded *g, const mg_launch *a, mgi_loa
   if (is->n_in < a->n_in || is->n_out != a->n_out || is->n_in > MG_MAX_IN)
     return mgi_loaded_fail(g, e, MG_BAD_INPUT, a, "%.60s takes %d tensors and makes %d: expected %d and %d", f->name,
                            is->n_in, is->n_out, a->n_in, a->n_out);
-  for (int j = 0; j < a->n_in + a->n_out; j++) {
+  for (int j = 0; j < a->n_in + a->n_out && a->kind != MG_LAUNCH_UPDATE; j++) {
     const mg_io_info *t = j < a->n_in ? &is->in[j] : &is->out[j - a->n_in];
     const mg_value *v = &g->l->value[j < a->n_in ? a->in[j] : a->out[j - a->n_in]];
     int same = t->dtype == v->type && t->rank == v->rank && t->order[0] == v->outer;
@@ -6059,14 +6160,6 @@ MGI_FN mg_status mgi_loaded_files(mg_model_loaded *g, mg_error *e) {
   return s;
 }
 
-/* The bytes of a state's row, one index of the dimension that is outermost. */
-MGI_FN size_t mgi_loaded_row(const mg_model_loaded *g, uint32_t v) {
-  const mg_shape *shape = &g->S.room[v];
-  size_t n = (size_t)mg_dtype_bytes(g->l->value[v].type);
-  for (int d = 0; d < shape->rank; d++)
-    if (d != g->l->value[v].outer) n *= (size_t)shape->dim[d];
-  return n;
-}
 /* What is made by launch k may be made in the state's row where only launch u, an update, reads it: one row lies in
    one, and nobody has to do with the state between both.  Rows begin where a kernel may write. */
 MGI_FN int mgi_loaded_place(const mg_model_loaded *g, uint32_t u) {
@@ -6110,6 +6203,69 @@ MGI_FN mg_status mgi_loaded_updates(mg_model_loaded *g, mg_error *e) {
                              to->name);
   }
   return MG_OK;
+}
+/* 1 if what launch k makes as output j stands, by a word, behind the pointer that its launch has. */
+MGI_FN int mgi_loaded_displaced(const mg_model_loaded *g, uint32_t k, int j) {
+  const mgi_loaded_launch *x = &g->launch[k];
+  const mg_emitted_info *is = x->file < 0 ? NULL : mg_device_info(g->d, g->file[x->file].is);
+  return x->words >= 0 && is && is->displaced >> j & 1;
+}
+/* The sizes that launch k hands over itself, of those that it takes: as bits, by symbol of the model. */
+MGI_FN uint32_t mgi_loaded_handed(const mg_model_loaded *g, uint32_t k) {
+  const mg_model_list *l = g->l;
+  const mg_launch *a = &g->plan->launch[k];
+  const mgi_loaded_launch *x = &g->launch[k];
+  uint32_t handed = 0;
+  for (int s = 0; s < l->m->n_symbols; s++) {
+    int has = 0;
+    if (x->file >= 0) {
+      const mgi_loaded_file *f = &g->file[x->file];
+      const mg_emitted_info *is = mg_device_info(g->d, f->is);
+      const uint32_t read = is ? is->device : 0;
+      for (int j = 0; f->foreign && !f->library && j < a->n_sizes; j++)
+        has |= mgi_size_has(l, a->size[j], s) && !(read >> j & 1);
+      for (int j = 0; j < f->n_symbols; j++) has |= f->symbol[j] == s && !(read >> j & 1);
+    } else if (!x->placed) { /* a copy */
+      has = mgi_size_has(l, a->at, s);
+      for (int d = 0; d < l->value[a->in[0]].rank; d++) has |= mgi_size_has(l, l->value[a->in[0]].dim[d], s);
+    }
+    for (int j = 0; j < a->n_out && a->kind != MG_LAUNCH_UPDATE; j++) {
+      const uint32_t u = g->into[a->out[j]];
+      has |= u && !mgi_loaded_displaced(g, k, j) && mgi_size_has(l, g->plan->launch[u - 1].at, s);
+    }
+    handed |= (uint32_t)has << s;
+  }
+  return handed;
+}
+/* How many words a launch has that has any. */
+MGI_FN uint32_t mgi_loaded_words_of(const mg_model_loaded *g, uint32_t k) {
+  const mg_launch *a = &g->plan->launch[k];
+  const mgi_loaded_file *f = &g->file[g->launch[k].file];
+  return (uint32_t)((f->foreign && !f->library ? a->n_sizes : f->n_symbols) + a->n_out);
+}
+/* Which launches have words, and where; which symbols graphs follow. */
+MGI_FN mg_status mgi_loaded_words(mg_model_loaded *g, mg_error *e) {
+  const mg_model *m = g->l->m;
+  for (uint32_t k = 0; k < g->plan->n_launches; k++) {
+    mgi_loaded_launch *x = &g->launch[k];
+    const mg_emitted_info *is = x->file < 0 ? NULL : mg_device_info(g->d, g->file[x->file].is);
+    if (!is || !(is->device | is->displaced)) continue;
+    x->words = (int)g->n_words;
+    g->n_words += mgi_loaded_words_of(g, k);
+  }
+  for (int s = 0; s < m->n_symbols; s++) g->is.followed |= (uint32_t)(m->symbol[s].device && !g->cfg.no_device) << s;
+  for (uint32_t k = g->l->n_once; k < g->plan->n_launches; k++) {
+    const uint32_t handed = mgi_loaded_handed(g, k) & g->is.followed;
+    const mgi_loaded_launch *x = &g->launch[k];
+    for (int s = 0; s < m->n_symbols && !g->is.handed[0]; s++)
+      if (handed >> s & 1)
+        snprintf(g->is.handed, sizeof g->is.handed, "%.24s comes with the launch of %.60s, line %d", m->symbol[s].name,
+                 x->file < 0 ? "a copy" : g->file[x->file].name, g->plan->launch[k].from->line);
+    g->is.followed &= ~handed;
+  }
+  g->word = (int64_t *)calloc(g->n_words + 1, sizeof *g->word);
+  if (!g->word) return mg_fail(e, MG_NO_MEMORY, m->name, "no memory for sizes");
+  return g->n_words ? mg_device_new(g->d, "sizes", g->n_words * sizeof *g->word, &g->words, e) : MG_OK;
 }
 /* Bytes of a value where the symbols have these values. */
 MGI_FN mg_status mgi_loaded_bytes(const mg_model_list *l, uint32_t v, const int64_t *sym, size_t *bytes, mg_error *e) {
@@ -6295,9 +6451,10 @@ MGI_FN mg_status mgi_loaded_fill(mg_model_loaded *g, mg_error *e) {
 }
 
 MGI_FN mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e);
+MGI_FN mg_status mgi_loaded_bring(mg_model_loaded *g, mg_error *e);
 /* What is made once, of weights that are there; those that no step reads go. */
 MGI_FN mg_status mgi_loaded_once(mg_model_loaded *g, mg_error *e) {
-  mg_status s = MG_OK;
+  mg_status s = g->l->n_once ? mgi_loaded_bring(g, e) : MG_OK;
   for (uint32_t k = 0; k < g->l->n_once && s == MG_OK; k++) s = mgi_loaded_start(g, k, e);
   if (s == MG_OK && g->l->n_once) s = mg_device_wait(g->d, e);
   g->is.once = g->l->n_once;
@@ -6314,8 +6471,11 @@ void mg_model_unload(mg_model_loaded *g) {
     mg_string_free(g->file[k].text), mg_device_free(g->d, g->file[k].workspace);
   for (uint32_t v = 1; g->at && g->bytes && v < g->l->n_values; v++)
     if (g->bytes[v] && g->at[v]) mg_device_free(g->d, g->at[v]);
-  mg_device_free(g->d, g->arena);
-  mg_model_plan_free(g->plan), mg_device_graph_free(g->d, g->graph);
+  mg_device_free(g->d, g->arena), mg_device_free(g->d, g->words);
+  mg_model_plan_free(g->plan);
+  for (int k = 0; k < MGI_LOADED_GRAPHS; k++)
+    mg_device_graph_free(g->d, g->graph[k].graph), free(g->graph[k].blocks);
+  free(g->word), free(g->blocks);
   free(g->S.shape), free(g->S.room), free(g->file), free(g->launch), free(g->at), free(g->bytes), free(g->into);
   free(g->row), free(g);
 }
@@ -6360,7 +6520,8 @@ mg_status mg_model_load(const mg_model_found *f, mg_device *d, const int64_t *ro
   if (s == MG_OK) s = mgi_loaded_texts(g, e);
   if (s == MG_OK) s = mgi_loaded_files(g, e);
   for (uint32_t k = l->n_once; s == MG_OK && k < g->plan->n_launches; k++)
-    if (g->plan->launch[k].kind != MG_LAUNCH_UPDATE) g->is.launches++, g->is.early += (uint32_t)g->launch[k].early;
+    if (g->launch[k].file >= 0) g->is.launches++, g->is.early += (uint32_t)g->launch[k].early;
+  if (s == MG_OK) s = mgi_loaded_words(g, e);
   if (s == MG_OK) s = mgi_loaded_memory(g, e);
   if (s == MG_OK) s = mgi_loaded_fill(g, e);
   if (s == MG_OK) s = mgi_loaded_once(g, e);
@@ -6425,6 +6586,32 @@ MGI_FN unsigned char *mgi_loaded_at(const mg_model_loaded *g, uint32_t v) {
   const uint32_t u = g->into[v];
   return u ? g->at[g->plan->launch[u - 1].out[0]] + g->row[u - 1] : g->at[v];
 }
+/* The update whose row output j of launch k is, from 1; 0: none. */
+MGI_FN uint32_t mgi_loaded_row_of(const mg_model_loaded *g, uint32_t k, int j) {
+  const mg_launch *a = &g->plan->launch[k];
+  return a->kind == MG_LAUNCH_UPDATE ? k + 1 : g->into[a->out[j]];
+}
+/* This step's words, to the device. */
+MGI_FN mg_status mgi_loaded_bring(mg_model_loaded *g, mg_error *e) {
+  const mg_model_list *l = g->l;
+  const size_t bytes = g->n_words * sizeof *g->word;
+  mg_status s = MG_OK;
+  for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
+    const mg_launch *a = &g->plan->launch[k];
+    const mgi_loaded_launch *x = &g->launch[k];
+    if (x->words < 0) continue;
+    const mgi_loaded_file *f = &g->file[x->file];
+    int64_t *word = g->word + x->words;
+    if (f->foreign && !f->library)
+      for (int j = 0; j < a->n_sizes && s == MG_OK; j++) s = mg_size_at(l->sizes, a->size[j], g->S.sym, word++, e);
+    for (int j = 0; j < f->n_symbols; j++) *word++ = g->S.sym[f->symbol[j]];
+    for (int j = 0; j < a->n_out; j++, word++) {
+      const uint32_t u = mgi_loaded_row_of(g, k, j);
+      *word = u && mgi_loaded_displaced(g, k, j) ? g->row[u - 1] / mg_dtype_bytes(l->value[a->out[j]].type) : 0;
+    }
+  }
+  return s == MG_OK && bytes ? mg_device_copy(g->d, MG_TO_DEVICE, g->words, bytes, g->word, bytes, bytes, 1, e) : s;
+}
 /* An update that is a copy: lines of what lies in one in both. */
 MGI_FN mg_status mgi_loaded_update(mg_model_loaded *g, const mg_launch *a, mg_error *e) {
   const uint32_t v = a->in[0], to = a->out[0];
@@ -6451,12 +6638,13 @@ MGI_FN mg_status mgi_loaded_update(mg_model_loaded *g, const mg_launch *a, mg_er
 MGI_FN mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e) {
   const mg_launch *a = &g->plan->launch[k];
   const mgi_loaded_launch *x = &g->launch[k];
-  const void *in[MG_MAX_IN];
+  const void *in[MG_MAX_IN + 1];
   void *out[MG_MAX_OUT];
-  size_t in_bytes[MG_MAX_IN], out_bytes[MG_MAX_OUT];
+  size_t in_bytes[MG_MAX_IN + 1], out_bytes[MG_MAX_OUT];
   int64_t sym[MG_MODEL_MAX_SYMBOLS];
   mg_device_call c;
-  if (a->kind == MG_LAUNCH_UPDATE) return x->placed ? MG_OK : mgi_loaded_update(g, a, e);
+  mg_status s = MG_OK;
+  if (x->file < 0) return x->placed ? MG_OK : mgi_loaded_update(g, a, e);
   const mgi_loaded_file *f = &g->file[x->file];
   const mg_emitted_info *is = mg_device_info(g->d, f->is);
   memset(&c, 0, sizeof c), memset(in, 0, sizeof in), memset(in_bytes, 0, sizeof in_bytes);
@@ -6464,11 +6652,21 @@ MGI_FN mg_status mgi_loaded_start(mg_model_loaded *g, uint32_t k, mg_error *e) {
   c.in = in, c.out = out, c.in_bytes = in_bytes, c.out_bytes = out_bytes;
   for (int j = 0; j < a->n_in + a->n_out; j++) {
     const uint32_t v = j < a->n_in ? a->in[j] : a->out[j - a->n_in];
-    const size_t bytes = (size_t)mg_shape_elements(&g->S.shape[v]) * (size_t)mg_dtype_bytes(g->l->value[v].type);
-    if (j < a->n_in) in[j] = mgi_loaded_at(g, v), in_bytes[j] = bytes;
-    else out[j - a->n_in] = mgi_loaded_at(g, v), out_bytes[j - a->n_in] = bytes;
+    size_t bytes = 0; /* with words, of all sizes that they may have */
+    s = mgi_loaded_bytes(g->l, v, x->words < 0 ? g->S.sym : g->room.room, &bytes, e);
+    if (s != MG_OK) return s;
+    if (j < a->n_in) {
+      in[j] = mgi_loaded_at(g, v), in_bytes[j] = bytes;
+      continue;
+    }
+    const uint32_t u = mgi_loaded_displaced(g, k, j - a->n_in) ? mgi_loaded_row_of(g, k, j - a->n_in) : 0;
+    const uint32_t state = u ? g->plan->launch[u - 1].out[0] : 0;
+    out[j - a->n_in] = u ? g->at[state] : mgi_loaded_at(g, v), out_bytes[j - a->n_in] = u ? g->bytes[state] : bytes;
   }
-  mg_status s = MG_OK;
+  if (x->words >= 0) {
+    in[c.n_in] = (const int64_t *)g->words + x->words;
+    in_bytes[c.n_in++] = mgi_loaded_words_of(g, k) * sizeof(int64_t);
+  }
   if (f->foreign && !f->library) {
     for (int j = 0; j < a->n_sizes && s == MG_OK; j++) s = mg_size_at(g->l->sizes, a->size[j], g->S.sym, &sym[j], e);
     c.n_sym = a->n_sizes;
@@ -6514,7 +6712,7 @@ MGI_FN mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
   for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
     const mg_launch *a = &g->plan->launch[k];
     int64_t at = 0;
-    if (!g->launch[k].placed) continue;
+    if (a->kind != MG_LAUNCH_UPDATE || (!g->launch[k].placed && g->launch[k].file < 0)) continue;
     s = mgi_update_fits(&g->S, a, &at);
     g->row[k] = at * (int64_t)mgi_loaded_row(g, a->out[0]);
   }
@@ -6528,30 +6726,84 @@ MGI_FN mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
   }
   return s;
 }
+/* Adds a file's counts of blocks to this step's vector. */
+MGI_FN mg_status mgi_loaded_count(mg_model_loaded *g, const mgi_loaded_file *f, const int64_t *sym, mg_error *e) {
+  const uint32_t left = g->cap_blocks - g->n_blocks;
+  const int n = mg_device_blocks(g->d, f->is, sym, g->blocks + g->n_blocks, (int)left);
+  if (n <= (int)left) return g->n_blocks += (uint32_t)n, MG_OK;
+  int64_t *more = (int64_t *)realloc(g->blocks, 2 * (size_t)(g->n_blocks + (uint32_t)n) * sizeof *more);
+  if (!more) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for grids");
+  g->blocks = more, g->cap_blocks = 2 * (g->n_blocks + (uint32_t)n);
+  return mgi_loaded_count(g, f, sym, e);
+}
+/* The vector of grid counts of this step. */
+MGI_FN mg_status mgi_loaded_vector(mg_model_loaded *g, mg_error *e) {
+  int64_t sym[MG_MODEL_MAX_SYMBOLS];
+  mg_status s = MG_OK;
+  g->n_blocks = 0;
+  for (uint32_t k = 0; k < g->n_files && s == MG_OK; k++) {
+    const mgi_loaded_file *f = &g->file[k];
+    for (int j = 0; j < f->n_symbols; j++) sym[j] = g->S.sym[f->symbol[j]];
+    if (f->n_symbols) s = mgi_loaded_count(g, f, sym, e);
+  }
+  for (uint32_t k = g->l->n_once; k < g->plan->n_launches && s == MG_OK; k++) {
+    const mg_launch *a = &g->plan->launch[k];
+    if (a->kind != MG_LAUNCH_FOREIGN || a->from->library || !a->n_sizes) continue;
+    for (int j = 0; j < a->n_sizes && s == MG_OK; j++) s = mg_size_at(g->l->sizes, a->size[j], g->S.sym, &sym[j], e);
+    if (s == MG_OK) s = mgi_loaded_count(g, &g->file[g->launch[k].file], sym, e);
+  }
+  return s;
+}
+/* The graph of this step's vector, or the one that becomes it. */
+MGI_FN mgi_loaded_graph *mgi_loaded_graph_of(mg_model_loaded *g, mg_error *e) {
+  const size_t bytes = g->n_blocks * sizeof *g->blocks;
+  mgi_loaded_graph *oldest = &g->graph[0];
+  for (int k = 0; k < MGI_LOADED_GRAPHS; k++) {
+    mgi_loaded_graph *x = &g->graph[k];
+    if (x->recorded && x->n_blocks == g->n_blocks && (!bytes || !memcmp(x->blocks, g->blocks, bytes))) return x;
+    if (x->used < oldest->used) oldest = x;
+  }
+  int64_t *blocks = (int64_t *)malloc(bytes + 1);
+  if (!blocks) mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for a graph");
+  if (!blocks) return NULL;
+  if (bytes) memcpy(blocks, g->blocks, bytes);
+  free(oldest->blocks);
+  oldest->blocks = blocks, oldest->n_blocks = g->n_blocks, oldest->recorded = 0;
+  return oldest;
+}
 mg_status mg_model_launch(mg_model_loaded *g, const int64_t *sym, mg_error *e) {
   mg_error local;
   if (!e) e = &local;
   g->S.sym = sym, g->S.e = e;
   mg_status s = mgi_loaded_sizes(g, e);
+  if (s == MG_OK) s = mgi_loaded_bring(g, e);
   if (s != MG_OK) return s;
   if (g->cfg.no_graph || !g->steps++) return mgi_loaded_all(g, e); /* the first: modules are loaded */
-  int same = g->recorded;
-  for (int k = 0; k < g->l->m->n_symbols; k++) same &= g->last[k] == sym[k];
+  s = mgi_loaded_vector(g, e);
+  mgi_loaded_graph *x = s == MG_OK ? mgi_loaded_graph_of(g, e) : NULL;
+  if (!x) return e->status;
+  const int had = x->recorded;
+  int same = had;
+  for (int k = 0; k < g->l->m->n_symbols; k++) same &= x->last[k] == sym[k] || (g->is.followed >> k & 1);
   if (!same) {
-    g->recorded = 0;
+    x->recorded = 0, g->now = NULL;
     s = mg_device_record(g->d, e);
     if (s == MG_OK) s = mgi_loaded_all(g, e);
-    const mg_status ended = mg_device_recorded(g->d, s != MG_OK, &g->graph, e);
+    const mg_status ended = mg_device_recorded(g->d, s != MG_OK, &x->graph, e);
     if (s == MG_OK) s = ended;
     if (s != MG_OK) return s;
-    g->recorded = 1;
-    for (int k = 0; k < g->l->m->n_symbols; k++) g->last[k] = sym[k];
+    x->recorded = 1;
+    had ? g->is.changed++ : g->is.captured++;
+    for (int k = 0; k < g->l->m->n_symbols; k++) x->last[k] = sym[k];
   }
-  return mg_device_replay(g->d, g->graph, e);
+  g->now = x, x->used = g->steps;
+  g->is.graphs = 0;
+  for (int k = 0; k < MGI_LOADED_GRAPHS; k++) g->is.graphs += (uint32_t)g->graph[k].recorded;
+  return mg_device_replay(g->d, x->graph, e);
 }
 mg_status mg_model_time(mg_model_loaded *g, int n, double *us, mg_error *e) {
-  if (!g->recorded) return mg_fail(e, MG_BAD_INPUT, g->l->m->name, "expected a step that was recorded, found none");
-  return mg_device_time(g->d, g->graph, n, us, e);
+  if (!g->now) return mg_fail(e, MG_BAD_INPUT, g->l->m->name, "expected a step that was recorded, found none");
+  return mg_device_time(g->d, g->now->graph, n, us, e);
 }
 
 mg_status mg_model_timeline(mg_model_loaded *g, const int64_t *sym, double *us, mg_error *e) {
@@ -6559,6 +6811,7 @@ mg_status mg_model_timeline(mg_model_loaded *g, const int64_t *sym, double *us, 
   if (!e) e = &local;
   g->S.sym = sym, g->S.e = e;
   mg_status s = mgi_loaded_sizes(g, e);
+  if (s == MG_OK) s = mgi_loaded_bring(g, e);
   for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
     s = mg_device_mark(g->d, (int)k, e);
     if (s == MG_OK && k >= g->l->n_once) s = mgi_loaded_start(g, k, e);

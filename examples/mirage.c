@@ -2183,6 +2183,15 @@ static void model_say(const mg_model_loaded *g, const mg_device *d, const mg_mod
   if (i.once) printf("once, as weights were loaded: %u launches\n", i.once);
   printf("bytes: weights %llu, states %llu, arena %llu, workspaces %llu\n", (unsigned long long)i.weights, (unsigned long long)i.states, (unsigned long long)i.arena, (unsigned long long)i.workspaces);
 }
+/* What graphs were made for, once steps have run. */
+static void model_graphs_line(const mg_model_loaded *g, const mg_model *m) {
+  mg_model_loaded_info i;
+  mg_model_loaded_say(g, &i);
+  printf("graphs: %llu captured, each for its grids; changed %llu times for sizes", (unsigned long long)i.captured, (unsigned long long)i.changed);
+  for (int k = 0, any = 0; k < m->n_symbols; k++)
+    if (i.followed >> k & 1) printf("%s %s", any++ ? "," : "; read in device memory:", m->symbol[k].name);
+  printf(i.handed[0] ? "; %s\n" : "%s\n", i.handed);
+}
 static int by_value(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return x < y ? -1 : x > y;
@@ -2399,6 +2408,7 @@ static mg_status model_run_device(const options *o, model_runner *R, mg_weights 
   R->d = &none;
   if (s == MG_OK && !none.data) s = mg_fail(e, MG_NO_MEMORY, R->l->m->name, "no memory for the outputs");
   if (s == MG_OK) s = model_run_steps(o, R, g, d, &found, sym, steps, e);
+  if (s == MG_OK) model_graphs_line(g, R->l->m);
   for (uint32_t v = 0; none.data && v < R->l->n_values; v++) free(none.data[v]);
   free(none.data);
   R->d = NULL;
