@@ -17437,8 +17437,7 @@ MGI_FN void mgi_cu_file_host(mgi_cu_emit *em, mgi_cu_str *out, const char *last)
 }
 /* The end of NAME_info. */
 MGI_FN void mgi_cu_file_read(const mg_emit_config *read, mgi_cu_str *out) {
-  if (read->device | read->displaced) mgi_cu_str_put(out, ", 0x%x, 0x%x};\n", (unsigned)read->device, (unsigned)read->displaced);
-  else mgi_cu_str_put(out, "};\n");
+  mgi_cu_str_put(out, ", 0x%x, 0x%x};\n", (unsigned)read->device, (unsigned)read->displaced);
 }
 /* What the file says of itself: extents and grids as constants, where there are symbols at the greatest that a launch takes. */
 MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {

@@ -17,7 +17,7 @@ PLANT_SEED=${PLANT_SEED:-$((16#${commit:0:8}))}
 at_once=$(($(nproc 2>/dev/null || echo 1) > 1 ? 2 : 1))
 # These neither search under a time limit that is near, nor time anything, nor run on a GPU: a busy machine changes nothing
 # they say.  Nor what any test says without a sanitizer, as it has the time that it needs with one, several times as long.
-clockless='adversary check classes columns compose computed core cuts domains edges emit host import maxima memory model'
+clockless='adversary check classes columns compose computed core cuts device domains edges emit host import maxima memory model'
 clockless=" $clockless model_loaded models norms numerics optimizer orders pairs parts picks pieces plan plant plant_device"
 clockless="$clockless resume run sizes tiling tuner use user_ops verify weights compile.sh docs.sh peers.sh "
 needs_no_clock() {
