@@ -163,7 +163,8 @@ extern "C" {
    says the blocks of each kernel along x, y and z (of several ranges first, which it is): a launch that was captured in a graph
    is right for all values in device memory for which these are the same.  What the host hands over instead, the map of a
    tensor copy, or a product of cuBLAS, is made at the launch: symbols of its sizes are never in `device`, outputs that it reads or
-   writes never in `displaced`.
+   writes never in `displaced`.  What a launch looks at, bounds of sizes and the alignment of pointers, nobody looks at where a
+   graph is replayed: values in device memory are within the bounds, displacements multiples of 16 bytes.
    A size out of its bounds: cudaErrorInvalidValue (1), and nothing is launched.
    A pointer to no multiple of 16 bytes: cudaErrorMisalignedAddress (716), and nothing is launched.
    An index (i32, an int32_t) beyond the rows that a gather takes: its kernel traps, and the stream's next call says so
@@ -380,7 +381,8 @@ mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_er
 /* NAME_info, NULL where file k has none, and what NAME_workspace_bytes says; NULL too on an error. */
 const mg_emitted_info *mg_emulated_info(mg_emulated *m, int k, size_t *workspace, mg_error *e);
 int mg_emulated_early(mg_emulated *m, int k); /* 1: it was loaded, and has NAME_launch_pdl */
-int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room); /* NAME_blocks; 0: the file, loaded, has none */
+int mg_emulated_has_blocks(const mg_emulated *m, int k); /* 1 if the file, loaded, has NAME_blocks */
+int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room); /* NAME_blocks; 0: it has none */
 void mg_emulated_free(mg_emulated *m);
 /* Runs body in a process of its own, for timeout_s seconds of processor time at most, and hands back what it wrote to record, at most
    8192 bytes, zeroed.  MG_NOT_FOUND: it did not come to its end. */
@@ -419,6 +421,7 @@ mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *c
 const mg_emitted_info *mg_device_info(const mg_device *d, int k); /* NULL: it has none */
 size_t mg_device_workspace(const mg_device *d, int k);
 int mg_device_early(const mg_device *d, int k); /* 1: it has NAME_launch_pdl */
+int mg_device_has_blocks(const mg_device *d, int k); /* 1 if file k has NAME_blocks */
 int mg_device_blocks(const mg_device *d, int k, const int64_t *sym, int64_t *count, int room); /* NAME_blocks; 0: it has none */
 /* Memory, zeroed; `what` names it where there is none left. */
 mg_status mg_device_new(mg_device *d, const char *what, size_t bytes, void **p, mg_error *e);
@@ -8118,24 +8121,27 @@ typedef struct mgi_check_entry {
   int64_t *words;            /* what is read in device memory; NULL: nothing is, or it is the caller's */
   int still;                 /* 1: outputs stand where they are said to */
 } mgi_check_entry;
-enum { MGI_SIZED_WORDS = MG_MAX_SYMBOLS + MG_MAX_OUT, MGI_SIZED_BLOCKS = 256, MGI_SIZED_MOVED = 64 };
+enum { MGI_SIZED_WORDS = MG_MAX_SYMBOLS + MG_MAX_OUT, MGI_SIZED_BLOCKS = 4096, MGI_SIZED_MOVED = 64 };
 /* 1 if launches at a and b are of the same blocks. */
 MGI_FN int mgi_sized_alike(const mgi_check_entry *n, const int64_t *a, const int64_t *b) {
   int64_t x[MGI_SIZED_BLOCKS], y[MGI_SIZED_BLOCKS];
   const int count = n->blocks(a, x, MGI_SIZED_BLOCKS);
-  return count <= MGI_SIZED_BLOCKS && n->blocks(b, y, MGI_SIZED_BLOCKS) == count && !memcmp(x, y, (size_t)count * sizeof *x);
+  if (count < 0 || count > MGI_SIZED_BLOCKS || n->blocks(b, y, MGI_SIZED_BLOCKS) != count) return 0;
+  return !memcmp(x, y, (size_t)count * sizeof *x);
 }
-/* Other sizes for what is read in device memory, of which a launch has the same blocks: none of it may be taken from them. */
+/* Other sizes for what is read in device memory, of which a launch has the same blocks: none of it may be taken from them.
+   They are greater for some and less for others: a count that NAME_blocks left out is then too small for some. */
 MGI_FN void mgi_sized_stale(const mgi_check_entry *n, int64_t sym[MG_MAX_SYMBOLS]) {
   enum { NEAR = 64 };
   for (int k = 0; k < n->info->n_symbols; k++) {
     const mg_size_info *is = &n->info->symbol[k];
-    const int64_t right = sym[k];
+    const int64_t right = sym[k], first = right % 2 ? is->least : is->most, second = right % 2 ? is->most : is->least;
     if (!(n->info->device >> k & 1) || right < is->least || right > is->most) continue;
     for (int j = 0; j < 2 + 2 * NEAR && sym[k] == right; j++) {
       int64_t other[MG_MAX_SYMBOLS];
       memcpy(other, sym, sizeof other);
-      other[k] = j == 0 ? is->most : j == 1 ? is->least : right + (j % 2 ? -j / 2 : j / 2);
+      const int64_t near = right + (j % 2 ? -(j / 2) : j / 2);
+      other[k] = j == 0 ? first : j == 1 ? second : near;
       if (other[k] >= is->least && other[k] <= is->most && mgi_sized_alike(n, sym, other)) sym[k] = other[k];
     }
   }
@@ -8225,7 +8231,17 @@ MGI_FN int mgi_check_whole(const mgi_check_task *t, const mgi_check_entry *n, mg
 /* Memory for what is read in device memory; 0: there is none, or nobody can say which values are alike. */
 MGI_FN int mgi_sized_room(mgi_check_entry *n, mgi_check_record *r) {
   if (!n->info || !(n->info->device | n->info->displaced)) return 1;
-  if (n->info->device && !n->blocks) return snprintf(r->difference, sizeof r->difference, "the file does not export %.100s_blocks", n->info->name), r->status = MG_NOT_FOUND, 0;
+  if (n->info->device && !n->blocks) {
+    snprintf(r->difference, sizeof r->difference, "the file does not export %.100s_blocks", n->info->name);
+    r->status = MG_NOT_FOUND;
+    return 0;
+  }
+  const int count = n->info->device ? n->blocks(n->sym, NULL, 0) : 0;
+  if (count < 0 || count > MGI_SIZED_BLOCKS) {
+    r->status = mg_fail(&r->error, MG_UNSUPPORTED, n->info->name, "link 2 holds 0 to %d counts of blocks, its %.80s_blocks has %d",
+                        (int)MGI_SIZED_BLOCKS, n->info->name, count);
+    return 0;
+  }
   n->words = (int64_t *)n->buffer("the sizes in device memory", MGI_SIZED_WORDS * sizeof *n->words, 0, 2);
   return n->words ? 1 : (r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for sizes"), 0);
 }
@@ -10876,6 +10892,7 @@ const mg_emitted_info *mg_emulated_info(mg_emulated *m, int k, size_t *workspace
   return f->n.info;
 }
 int mg_emulated_early(mg_emulated *m, int k) { return m->file[k].n.launch_pdl != NULL; }
+int mg_emulated_has_blocks(const mg_emulated *m, int k) { return m->file[k].n.blocks != NULL; }
 int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room) {
   return m->file[k].n.blocks ? m->file[k].n.blocks(sym, count, room) : 0;
 }
@@ -10959,6 +10976,7 @@ mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_er
   return mg_fail(e, MG_UNSUPPORTED, "mg_emulated_call", "it needs mirage_verify.h, included before mirage_cuda.cuh");
 }
 int mg_emulated_early(mg_emulated *m, int k) { return (void)m, (void)k, 0; }
+int mg_emulated_has_blocks(const mg_emulated *m, int k) { return (void)m, (void)k, 0; }
 int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room) { return (void)m, (void)k, (void)sym, (void)count, (void)room, 0; }
 void mg_emulated_free(mg_emulated *m) { (void)m; }
 mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e) {
@@ -12197,6 +12215,10 @@ void mg_device_fail(mg_device *d, uint64_t call) { d->fails = call; }
 const mg_emitted_info *mg_device_info(const mg_device *d, int k) { return d->file[k].info; }
 size_t mg_device_workspace(const mg_device *d, int k) { return d->file[k].workspace; }
 int mg_device_early(const mg_device *d, int k) { return d->file[k].early != NULL; }
+int mg_device_has_blocks(const mg_device *d, int k) {
+  const mgi_device_file *f = &d->file[k];
+  return f->of ? mg_emulated_has_blocks(f->of, f->at) : f->blocks != NULL;
+}
 int mg_device_blocks(const mg_device *d, int k, const int64_t *sym, int64_t *count, int room) {
   const mgi_device_file *f = &d->file[k];
   return f->of ? mg_emulated_blocks(f->of, f->at, sym, count, room) : f->blocks ? f->blocks(sym, count, room) : 0;

@@ -614,14 +614,15 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
    vector, change one copy before the graph, and not the graph.  Other symbols come with the launch: for their values
    the vector's graph is changed.  So it is for a `device` symbol that some launch has to hand over itself, as
    mg_model_loaded_info says: in the sizes of a tensor copy or of a library's product; of a foreign kernel whose file
-   does not read it there; in an update whose rows do not each lie in one, in multiples of 16 bytes.  What a partition makes once is made when weights are there; those that no step reads are freed then,
-   and what it is made of cannot be put any more: other weights are loaded again.  A kernel whose early inputs are
-   weights, or made once, is launched by NAME_launch_pdl.  What makes a value that
-   only an update reads, a row of the state that lies in one, of a multiple of 16 bytes, makes it there: such an
-   update is no copy.
+   does not read it there; in an update whose rows do not each lie in one, in multiples of 16 bytes.
+   What a partition makes once is made when weights are there; those that no step reads are freed then, and what it is
+   made of cannot be put any more: other weights are loaded again.  A kernel whose early inputs are weights, or made
+   once, is launched by NAME_launch_pdl.  What makes a value that only an update reads, a row of the state that lies in
+   one, of a multiple of 16 bytes, makes it there: such an update is no copy.
    Foreign kernels: `extern user "k" in "f.cu"`: that file, beside the model's or as it is named, has k_launch as
    emitted files have it (mirage_cuda.cuh, >>host), with the sizes given as `sym`, the scratch as its workspace; where
-   it exports k_info with `device`, and k_blocks, sizes are read in device memory, as emitted kernels do;
+   it exports k_info with `device`, and k_blocks, sizes are read in device memory, as emitted kernels do, and k_launch
+   is asked once for each vector of grid counts: it refuses no size within the bounds;
    `extern library "cublas.matmul"`: the product of two operands. */
 
 typedef struct mg_model_loaded mg_model_loaded;
@@ -5885,7 +5886,8 @@ struct mg_model_loaded {
   int64_t *word, *blocks;     /* this step's words and vector */
   void *words;                /* the same on the device */
   uint32_t n_words, n_blocks, cap_blocks;
-  mgi_loaded_graph graph[MGI_LOADED_GRAPHS], *now; /* now: the last step's; NULL: it had none */
+  mgi_loaded_graph graph[MGI_LOADED_GRAPHS], *now; /* now: the last step's; NULL: it had none, or the words are of other sizes */
+  int64_t brought[MG_MODEL_MAX_SYMBOLS]; /* the sizes that the words are of */
   mg_model_loaded_info is;
 };
 
@@ -6221,7 +6223,7 @@ MGI_FN uint32_t mgi_loaded_handed(const mg_model_loaded *g, uint32_t k) {
     if (x->file >= 0) {
       const mgi_loaded_file *f = &g->file[x->file];
       const mg_emitted_info *is = mg_device_info(g->d, f->is);
-      const uint32_t read = is ? is->device : 0;
+      const uint32_t read = is && mg_device_has_blocks(g->d, f->is) ? is->device : 0; /* else nobody knows its grid */
       for (int j = 0; f->foreign && !f->library && j < a->n_sizes; j++)
         has |= mgi_size_has(l, a->size[j], s) && !(read >> j & 1);
       for (int j = 0; j < f->n_symbols; j++) has |= f->symbol[j] == s && !(read >> j & 1);
@@ -6594,8 +6596,10 @@ MGI_FN uint32_t mgi_loaded_row_of(const mg_model_loaded *g, uint32_t k, int j) {
 /* This step's words, to the device. */
 MGI_FN mg_status mgi_loaded_bring(mg_model_loaded *g, mg_error *e) {
   const mg_model_list *l = g->l;
-  const size_t bytes = g->n_words * sizeof *g->word;
+  const size_t bytes = g->n_words * sizeof *g->word, sizes = (size_t)l->m->n_symbols * sizeof *g->brought;
   mg_status s = MG_OK;
+  if (memcmp(g->brought, g->S.sym, sizes)) g->now = NULL;
+  memcpy(g->brought, g->S.sym, sizes);
   for (uint32_t k = 0; k < g->plan->n_launches && s == MG_OK; k++) {
     const mg_launch *a = &g->plan->launch[k];
     const mgi_loaded_launch *x = &g->launch[k];
@@ -6728,13 +6732,20 @@ MGI_FN mg_status mgi_loaded_sizes(mg_model_loaded *g, mg_error *e) {
 }
 /* Adds a file's counts of blocks to this step's vector. */
 MGI_FN mg_status mgi_loaded_count(mg_model_loaded *g, const mgi_loaded_file *f, const int64_t *sym, mg_error *e) {
-  const uint32_t left = g->cap_blocks - g->n_blocks;
-  const int n = mg_device_blocks(g->d, f->is, sym, g->blocks + g->n_blocks, (int)left);
-  if (n <= (int)left) return g->n_blocks += (uint32_t)n, MG_OK;
-  int64_t *more = (int64_t *)realloc(g->blocks, 2 * (size_t)(g->n_blocks + (uint32_t)n) * sizeof *more);
-  if (!more) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for grids");
-  g->blocks = more, g->cap_blocks = 2 * (g->n_blocks + (uint32_t)n);
-  return mgi_loaded_count(g, f, sym, e);
+  enum { MOST = 1 << 16 };
+  const int n = mg_device_blocks(g->d, f->is, sym, NULL, 0);
+  if (n < 0 || n > MOST)
+    return mg_fail(e, MG_BAD_INPUT, f->name, "expected 0 to %d counts of %s_blocks, found %d", (int)MOST, f->name, n);
+  const uint32_t all = g->n_blocks + (uint32_t)n;
+  if (all > g->cap_blocks) {
+    int64_t *more = (int64_t *)realloc(g->blocks, 2 * (size_t)all * sizeof *more);
+    if (!more) return mg_fail(e, MG_NO_MEMORY, g->l->m->name, "no memory for grids");
+    g->blocks = more, g->cap_blocks = 2 * all;
+  }
+  const int again = n ? mg_device_blocks(g->d, f->is, sym, g->blocks + g->n_blocks, n) : 0;
+  if (again != n) return mg_fail(e, MG_BAD_INPUT, f->name, "expected %d counts of %s_blocks again, found %d", n, f->name, again);
+  g->n_blocks = all;
+  return MG_OK;
 }
 /* The vector of grid counts of this step. */
 MGI_FN mg_status mgi_loaded_vector(mg_model_loaded *g, mg_error *e) {

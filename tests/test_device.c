@@ -127,6 +127,27 @@ static void launches_hand_over(void **state) {
   }
 }
 /* A file of ranges: all of them read the same, or none does. */
+/* A file that says more grids than link 2 can hold, or a number that is none: refused, not passed by. */
+static void counts_without_end(void **state) {
+  static const char *const says[] = {"return 5000;", "return -1;"};
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    mg_check_config c;
+    mg_check_report r;
+    mg_error e;
+    char *cu = emitted(families[1].text, 1, 1, "sm_80"), *blocks = strstr(cu, "f_blocks(const int64_t *sym");
+    char *end = blocks ? strstr(blocks, "return 3;") : NULL;
+    assert_non_null(end);
+    char *wrong = (char *)malloc(strlen(cu) + 100);
+    assert_non_null(wrong);
+    snprintf(wrong, strlen(cu) + 100, "%.*s%s%s", (int)(end - cu), cu, says[k], end + strlen("return 3;"));
+    memset(&c, 0, sizeof c);
+    c.include_dir = ".", c.seeds = 1;
+    assert_int_equal(mg_cuda_check(NULL, wrong, &c, &r, &e), MG_UNSUPPORTED);
+    assert_non_null(strstr(e.msg, "counts of blocks"));
+    free(wrong), mg_string_free(cu);
+  }
+}
 static void ranges_read_the_same(void **state) {
   static const char kernel[] = "program f_1\nsym p in 1..20 of 24\ninput X : f16[p, 64]\nO = kernel grid=(x=ceil(p/8)) threads=64 {\n  a = load X {x->0}\n  b = exp(a)\n  store b {x->0}\n}\noutput O\n";
   static const char *const second[] = {"program f_2\nsym p in 20..60 of 64\ninput X : f16[p, 64]\nO = exp(X)\noutput O\n",
@@ -158,6 +179,6 @@ static void edits_of_families(void **state) {
 }
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(families_read_their_sizes), cmocka_unit_test(what_the_launch_says_is_caught), cmocka_unit_test(what_is_left_out_is_caught),
-                                     cmocka_unit_test(launches_hand_over), cmocka_unit_test(ranges_read_the_same), cmocka_unit_test(edits_of_families)};
+                                     cmocka_unit_test(launches_hand_over), cmocka_unit_test(counts_without_end), cmocka_unit_test(ranges_read_the_same), cmocka_unit_test(edits_of_families)};
   return cmocka_run_group_tests_name("sizes in device memory", tests, NULL, NULL);
 }

@@ -944,6 +944,7 @@ static const char by_text[] = "#include \"mirage_cuda.cuh\"\n"
                               "MG_KERNEL(32) void by_kernel(const mg_f16 *x, mg_f16 *y, int64_t n, %s) {\n"
                               "  for (int64_t k = mg_tid(); k < n; k += 32) mg_stg(y + k, mg_narrow<mg_f16>(mg_widen(mg_ldg(x + k)) * (mg_num)(%s)));\n}\n"
                               "extern \"C\" const mg_emitted_info by_info;\nextern \"C\" const mg_emitted_info by_info = {\"by\", 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, %d, 0};\n"
+                              "%s"
                               "extern \"C\" int by_launch(const void *const *in, void *const *out, void *, const int64_t *sym, cudaStream_t stream) {\n"
                               "  return MG_LAUNCH(by_kernel, 1, 1, 1, 32, 0, stream, (const mg_f16 *)in[0], (mg_f16 *)out[0], sym[0], %s);\n}\n";
 static void test_foreign_follows(void **state) {
@@ -953,12 +954,15 @@ static void test_foreign_follows(void **state) {
   char path[100];
   (void)state;
   snprintf(path, sizeof path, "%s/by.cu", dir);
-  for (int reads = 0; reads < 2; reads++) {
+  static const char blocks[] = "extern \"C\" int by_blocks(const int64_t *, int64_t *count, int room) { if (room > 0) count[0] = 1; return 1; }\n";
+  static const char wrong[] = "extern \"C\" int by_blocks(const int64_t *, int64_t *, int) { return -1; }\n";
+  for (int with = 0; with < 4; with++) { /* it reads no size in memory; it does; and does not say its grid; says nonsense */
+    const int reads = with > 0, follows = with == 1;
     mg_model_loaded *g = NULL;
     mg_model_loaded_info is;
     mg_error e;
     FILE *f = fopen(path, "w");
-    assert_true(f && fprintf(f, by_text, reads ? "const int64_t *words" : "int64_t p", reads ? "mg_ldg(words + 1)" : "p", 2 * reads, reads ? "(const int64_t *)in[1]" : "sym[1]") > 0 && !fclose(f));
+    assert_true(f && fprintf(f, by_text, reads ? "const int64_t *words" : "int64_t p", reads ? "mg_ldg(words + 1)" : "p", 2 * reads, with == 1 ? blocks : with == 3 ? wrong : "", reads ? "(const int64_t *)in[1]" : "sym[1]") > 0 && !fclose(f));
     whole x;
     mg_model_search_config c = mg_model_search_config_default();
     memset(&x, 0, sizeof x);
@@ -971,12 +975,27 @@ static void test_foreign_follows(void **state) {
       double in[64], got[64];
       for (int k = 0; k < 64; k++) in[k] = k;
       assert_int_equal(mg_model_put(g, mg_value_find(x.q, "X", -1), sym, in, &e), MG_OK);
-      if (mg_model_launch(g, sym, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+      const mg_status launched = mg_model_launch(g, sym, &e);
+      if (with == 3 && p == 2) {
+        assert_int_equal(launched, MG_BAD_INPUT);
+        assert_non_null(strstr(e.msg, "counts of by_blocks, found -1"));
+        break;
+      }
+      if (launched != MG_OK) fail_msg("%s: %s", e.where, e.msg);
       assert_int_equal(mg_model_get(g, x.q->output[0], sym, got, &e), MG_OK);
       for (int k = 0; k < 64; k++) assert_true(got[k] == (double)k * (double)p);
     }
     mg_model_loaded_say(g, &is);
-    assert_true(is.captured == 1 && is.changed == (reads ? 0 : 6) && is.followed == (reads ? 2 : 0));
+    if (with < 3) assert_true(is.captured == 1 && is.changed == (follows ? 0 : 6) && is.followed == (follows ? 2 : 0));
+    const int64_t last[2] = {2, 8}, before[2] = {2, 3};
+    double us[8], one;
+    if (with == 1) { /* a graph is not timed with the sizes of another step in device memory */
+      assert_int_equal(mg_model_time(g, 1, &one, &e), MG_OK);
+      assert_int_equal(mg_model_timeline(g, last, us, &e), MG_OK);
+      assert_int_equal(mg_model_time(g, 1, &one, &e), MG_OK);
+      assert_int_equal(mg_model_timeline(g, before, us, &e), MG_OK);
+      assert_int_equal(mg_model_time(g, 1, &one, &e), MG_BAD_INPUT);
+    }
     mg_model_unload(g), whole_free(&x);
   }
   remove(path);
