@@ -8243,7 +8243,14 @@ MGI_FN int mgi_sized_room(mgi_check_entry *n, mgi_check_record *r) {
     return 0;
   }
   n->words = (int64_t *)n->buffer("the sizes in device memory", MGI_SIZED_WORDS * sizeof *n->words, 0, 2);
-  return n->words ? 1 : (r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for sizes"), 0);
+  if (!n->words) r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for sizes");
+  return n->words != NULL;
+}
+/* Whether range k may be read before the kernel before has ended: of the inputs what NAME_info says; sizes in device memory
+   are there before any launch. */
+MGI_FN int mgi_sized_early(const mgi_emulator *m, const mgi_check_entry *n, uint32_t said, int k) {
+  if (k < 32 && said >> k & 1) return 1;
+  return n->words && m->range[k].base == (void *)n->words;
 }
 /* NAME_info: 0 if a file that mg_cuda_emit wrote has none, or it is not the µGraph's. */
 MGI_FN int mgi_check_exports(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r) {
@@ -9354,7 +9361,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     }
     const uint32_t said = n.launch_pdl && order % 2 && n.info ? n.info->early : 0;
     int k = 0;
-    while (k < m.n_ranges && (!m.ahead[k] || (k < 32 && said >> k & 1) || m.range[k].base == (void *)n.words)) k++; /* sizes are there before any launch */
+    while (k < m.n_ranges && (!m.ahead[k] || mgi_sized_early(&m, &n, said, k))) k++;
     if (!rc && !m.error[0] && k < m.n_ranges) {
       snprintf(r->difference, sizeof r->difference, "%.100s_launch%s reads %.60s before the kernel before it in the stream has ended%s", g->name, order % 2 ? "_pdl" : "", m.range[k].name,
                order % 2 ? ": its info does not say so" : "");
@@ -17793,7 +17800,10 @@ mg_status mg_cuda_facts(const mg_graph *ugraph, const char *arch, mg_cuda_kernel
 /* *read becomes what kernels do read in device memory. */
 MGI_FN mg_status mgi_cu_emit_reading(const mg_graph *ugraph, mg_emit_config *read, char **text, mg_error *e) {
   *text = NULL;
-  if (ugraph) read->device &= ugraph->n_symbols < 32 ? (1u << ugraph->n_symbols) - 1 : ~0u, read->displaced &= (1u << ugraph->n_out) - 1;
+  if (ugraph) { /* there are at most MG_MAX_SYMBOLS and MG_MAX_OUT */
+    read->device &= (1u << ugraph->n_symbols) - 1;
+    read->displaced &= (1u << ugraph->n_out) - 1;
+  }
   return mgi_cu_emit_flat(ugraph, read->arch, read->certificate, read, text, NULL, e);
 }
 mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e) {
