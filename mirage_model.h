@@ -1869,14 +1869,17 @@ MGI_FN int mgi_size_has(const mg_model_list *l, mg_size size, int k) {
   mg_string_free(text);
   return has;
 }
+/* 1 if it hangs on a symbol of the kind `device`. */
+MGI_FN int mgi_size_on_device(const mg_model_list *l, mg_size size) {
+  int has = 0;
+  for (int k = 0; k < l->m->n_symbols && !has; k++) has = l->m->symbol[k].device && mgi_size_has(l, size, k);
+  return has;
+}
 /* The one dimension whose size hangs on a symbol of the kind `device`; 0: there is none; -1: there are more. */
 MGI_FN int mgi_value_grows(const mg_model_list *l, const mg_value *v) {
   int at = 0, n = 0;
-  for (int d = 0; d < v->rank; d++) {
-    int has = 0;
-    for (int k = 0; k < l->m->n_symbols && !has; k++) has = l->m->symbol[k].device && mgi_size_has(l, v->dim[d], k);
-    if (has) at = d, n++;
-  }
+  for (int d = 0; d < v->rank; d++)
+    if (mgi_size_on_device(l, v->dim[d])) at = d, n++;
   return n > 1 ? -1 : at;
 }
 
@@ -5997,12 +6000,6 @@ MGI_FN size_t mgi_loaded_row(const mg_model_loaded *g, uint32_t v) {
     if (d != g->l->value[v].outer) n *= (size_t)shape->dim[d];
   return n;
 }
-/* 1 if `size` hangs on a symbol of the kind `device`. */
-MGI_FN int mgi_loaded_grows(const mg_model_list *l, mg_size size) {
-  int has = 0;
-  for (int k = 0; k < l->m->n_symbols; k++) has |= l->m->symbol[k].device && mgi_size_has(l, size, k);
-  return has;
-}
 /* What the kernels of a piece shall read in device memory. */
 MGI_FN void mgi_loaded_reading(const mg_model_loaded *g, uint32_t piece, mg_emit_config *c) {
   const mg_model_list *l = g->l;
@@ -6017,7 +6014,7 @@ MGI_FN void mgi_loaded_reading(const mg_model_loaded *g, uint32_t piece, mg_emit
     const mg_launch *a = &g->plan->launch[k];
     for (int j = 0; a->kind == MG_LAUNCH_PIECE && a->piece == piece && j < a->n_out; j++) {
       const uint32_t u = g->into[a->out[j]];
-      if (u && mgi_loaded_grows(l, g->plan->launch[u - 1].at)) c->displaced |= 1u << j;
+      if (u && mgi_size_on_device(l, g->plan->launch[u - 1].at)) c->displaced |= 1u << j;
     }
   }
 }
@@ -6031,8 +6028,8 @@ MGI_FN mg_status mgi_loaded_copying(const mg_model_loaded *g, const mg_launch *a
   int64_t rows;
   size_t at;
   int whole = 1;
-  if (g->cfg.no_device || g->f->sized || !mgi_loaded_grows(l, a->at)) return MG_OK;
-  for (int d = 0; d < is->rank; d++) whole &= !mgi_loaded_grows(l, is->dim[d]);
+  if (g->cfg.no_device || g->f->sized || !mgi_size_on_device(l, a->at)) return MG_OK;
+  for (int d = 0; d < is->rank; d++) whole &= !mgi_size_on_device(l, is->dim[d]);
   if (!whole || a->dim != to->outer || mgi_loaded_row(g, a->out[0]) % MGI_LOADED_ALIGN) return MG_OK;
   at = (size_t)snprintf(op, sizeof op, "scale(i0, 1)");
   if (a->dim && !(mgi_size_number(l->sizes, is->dim[a->dim], &rows) && rows == 1)) {
@@ -6053,7 +6050,7 @@ MGI_FN int mgi_loaded_copies(const mg_model_loaded *g, const mgi_loaded_file *f,
                              const mg_launch *a) {
   return f->piece == UINT32_MAX && !f->foreign && first->dim == a->dim &&
          mgi_value_alike(&g->l->value[first->in[0]], &g->l->value[a->in[0]]) &&
-         g->l->value[first->out[0]].outer == g->l->value[a->out[0]].outer && mgi_loaded_grows(g->l, a->at) &&
+         g->l->value[first->out[0]].outer == g->l->value[a->out[0]].outer && mgi_size_on_device(g->l, a->at) &&
          mgi_loaded_row(g, a->out[0]) % MGI_LOADED_ALIGN == 0;
 }
 /* 1 if that file is the launch's; `first`: whose it was made for. */
