@@ -1804,9 +1804,6 @@ MGI_EMU_QUIET MG_DEV int mg_lane() { return mgi_emu.tid % 32; }
 MGI_EMU_QUIET MG_DEV int mg_warp() { return mg_tid() / 32; }
 MGI_EMU_QUIET MG_DEV int mg_warpgroup() { return mg_tid() / 128; }
 MGI_EMU_QUIET MG_DEV int mg_bid(int axis) { return mgi_emu_part_of(mgi_emu.tid)->bid[axis]; }
-/* A GPU's order of blocks, which says nothing of what a block does: here blocks run in several orders anyway. */
-MG_DEV int mg_bid_most(int axis, int, int) { return mg_bid(axis); }
-MG_DEV int mg_bid_other(int axis, int) { return mg_bid(axis); }
 MGI_EMU_QUIET MG_DEV unsigned char *mg_shared() { return mgi_emu_part_of(mgi_emu.tid)->shared; }
 
 /* ---- clusters */
@@ -3575,10 +3572,6 @@ MG_DEV int mg_lane() { return (int)(threadIdx.x & 31u); }
 MG_DEV int mg_warp() { return (int)(threadIdx.x >> 5); }
 MG_DEV int mg_warpgroup() { return (int)(threadIdx.x >> 7); }
 MG_DEV int mg_bid(int axis) { return (int)(axis == 0 ? blockIdx.x : axis == 1 ? blockIdx.y : blockIdx.z); }
-/* Of a grid of `most` x `others` blocks, in either order of its first two axes, where a block has the more steps the further it is
-   along the axis of `most`: the GPU, which begins with blocks in the order of x and then y, is to begin with those of the most. */
-MG_DEV int mg_bid_most(int, int most, int others) { return most - 1 - (int)(blockIdx.y * gridDim.x + blockIdx.x) / others; }
-MG_DEV int mg_bid_other(int, int others) { return (int)(blockIdx.y * gridDim.x + blockIdx.x) % others; }
 extern __shared__ __align__(1024) unsigned char mgi_shared[];
 MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 #define MG_SITE   /* the emulator's: where a template in which threads meet was called */
@@ -4253,6 +4246,28 @@ MG_DEV int mg_causal_steps(int count, int64_t chunk, int64_t last) {
   return steps < count ? (int)steps : count;
 #endif
 }
+/* The turns of a grid of `most` x `others` blocks, where a block has the more steps the further it is along the axis of `most`,
+   and those of one place along the other axis read the same keys and values: as many of these places come together as fill the
+   GPU, `wave` blocks, once, so that L2 has what they read; and of their blocks those of the most steps first, so that none of
+   them is begun last. */
+MG_BOTH int mgi_turns_together(int most, int wave) { return wave > most ? wave / most : 1; }
+MG_BOTH int mg_turn_most(int turn, int most, int others, int wave) {
+  const int some = mgi_turns_together(most, wave), first = turn / (most * some) * some, n = others - first < some ? others - first : some;
+  return most - 1 - (turn - first * most) / n;
+}
+MG_BOTH int mg_turn_other(int turn, int most, int others, int wave) {
+  const int some = mgi_turns_together(most, wave), first = turn / (most * some) * some, n = others - first < some ? others - first : some;
+  return first + (turn - first * most) % n;
+}
+/* The block's place along those axes, which are the grid's first two in either order.  The emulator runs blocks in several
+   orders anyway. */
+#ifdef MG_EMULATE
+MG_DEV int mg_bid_most(int axis, int, int, int) { return mg_bid(axis); }
+MG_DEV int mg_bid_other(int axis, int, int, int) { return mg_bid(axis); }
+#else
+MG_DEV int mg_bid_most(int, int most, int others, int wave) { return mg_turn_most((int)(blockIdx.y * gridDim.x + blockIdx.x), most, others, wave); }
+MG_DEV int mg_bid_other(int, int most, int others, int wave) { return mg_turn_other((int)(blockIdx.y * gridDim.x + blockIdx.x), most, others, wave); }
+#endif
 
 /* Fills OUTER x INNER elements of a tile (its memory order) from global memory: outer x inner of them are valid, the
    rest becomes zero.  VEC: by cp.async in 16-byte pieces, which needs inner_stride 1 and 16-byte aligned rows; the
@@ -13131,13 +13146,13 @@ MGI_FN void mgi_cu_made_text(const mgi_cu_kernel *K, const mg_op_node *o, char *
   snprintf(out, n, "mg_causal_block(%s%s%s%s%s%s%s%s)", past, *row ? " + " : "", row, unit[0], *column ? " - (" : "",
            column, *column ? ")" : "", unit[1]);
 }
-/* Which block it is along axis a of the grid, under that name. */
-MGI_FN void mgi_cu_block_write(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t a, const char *name) {
+/* Which block it is along axis a of the grid, of whose blocks the GPU runs `wave` at once, under that name. */
+MGI_FN void mgi_cu_block_write(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t a, int wave, const char *name) {
   const uint32_t most = K->seen_axis, others = most == 1 ? 2 : 1;
   mgi_cu_str_put(s, "  const int %s = ", name);
   if (!most || a > 2) mgi_cu_str_put(s, "mg_bid(%u);\n", (unsigned)a - 1);
-  else if (a == most) mgi_cu_str_put(s, "mg_bid_most(%u, %s, %s); // those with the most steps first\n", (unsigned)a - 1, K->count[most], K->count[others]);
-  else mgi_cu_str_put(s, "mg_bid_other(%u, %s);\n", (unsigned)a - 1, K->count[others]);
+  else mgi_cu_str_put(s, "mg_bid_%s(%u, %s, %s, %d);%s\n", a == most ? "most" : "other", (unsigned)a - 1, K->count[most], K->count[others], wave,
+                      a == most ? " // those with the most steps first" : "");
 }
 /* Where a causal mask ends a loop (mg_flat_seen): the text of its steps. */
 MGI_FN void mgi_cu_seen_analyse(mgi_cu_kernel *K) {
@@ -16780,7 +16795,7 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
     if (b->axes[a].extent == 1 && !all_axes) continue;
     if (mgi_cu_mentions(mgi_cu_str_text(&K->decl), at) || mgi_cu_mentions(mgi_cu_str_text(&K->body), at) ||
         (alone && mgi_cu_mentions(K->group, at)) || mgi_cu_mentions(K->seen, at))
-      mgi_cu_block_write(K, s, a, at);
+      mgi_cu_block_write(K, s, a, blocks * em->machine.sms, at);
   }
   mgi_cu_str_put(s, "%s", K->seen);
   if (alone)

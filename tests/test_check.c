@@ -1006,6 +1006,7 @@ static const char probe[] =
     "  return op == 0 ? mg_narrow<mg_f16>(mg_widen(f)).bits : op == 1 ? mg_narrow<mg_bf16>(mg_widen(f)).bits :\n"
     "         op == 2 ? mg_narrow<mg_f32>(mg_widen(h)).bits : mg_narrow<mg_f32>(mg_widen(b)).bits;\n"
     "}\n"
+    "EXPORT void turn(int n, int most, int others, int wave, int *at) { at[0] = mg_turn_most(n, most, others, wave), at[1] = mg_turn_other(n, most, others, wave); }\n"
     "#endif\n";
 
 static void *build_probe(const char *define, char *dir, size_t n) {
@@ -1070,6 +1071,34 @@ static void conversions(void **state) {
       if (f(t, u) != bits) fail_msg("type %d, float %08x: got %04x, expected %04x", t, u, f(t, u), bits);
     }
   }
+  dlclose(lib);
+}
+/* Every block of a grid has one turn.  The blocks of a wave are of as few places along the other axis as fill it, and none of
+   these has fewer steps than one that comes later. */
+static void turns(void **state) {
+  (void)state;
+  static uint8_t seen[40 * 40];
+  char dir[400];
+  void (*turn)(int, int, int, int, int *);
+  void *lib = build_probe("-DPROBE_FLOATS", dir, sizeof dir);
+  *(void **)&turn = dlsym(lib, "turn");
+  for (int most = 1; most <= 40; most += most < 9 ? 1 : 7)
+    for (int others = 1; others <= 40; others += others < 9 ? 1 : 5)
+      for (int wave = 1; wave <= 400; wave = wave * 3 + 1) {
+        const int together = wave > most ? wave / most : 1;
+        int was[2] = {0, 0};
+        memset(seen, 0, sizeof seen);
+        for (int n = 0; n < most * others; n++) {
+          int at[2];
+          turn(n, most, others, wave, at);
+          if (at[0] < 0 || at[0] >= most || at[1] < 0 || at[1] >= others || seen[at[0] * others + at[1]]++)
+            fail_msg("turn %d of %d x %d, waves of %d: %d, %d", n, most, others, wave, at[0], at[1]);
+          const int begins = !n || at[1] / together > was[1] / together;
+          if (at[1] / together < was[1] / together || (begins ? at[0] != most - 1 : at[0] > was[0]))
+            fail_msg("turn %d of %d x %d, waves of %d: %d, %d after %d, %d", n, most, others, wave, at[0], at[1], was[0], was[1]);
+          was[0] = at[0], was[1] = at[1];
+        }
+      }
   dlclose(lib);
 }
 /* The field scalar against mirage_verify.h, word by word: all words with one operand, random ones with two. */
@@ -1152,7 +1181,7 @@ int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 10);
   print_message("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
+      cmocka_unit_test(conversions), cmocka_unit_test(turns), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(waiting_is_no_difference), cmocka_unit_test(rows_bugs),
       cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(halves_that_round_to_zero),
       cmocka_unit_test(halves_that_overflow), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(too_much_work), cmocka_unit_test(bounds_of_work),
