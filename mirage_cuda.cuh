@@ -13586,6 +13586,16 @@ MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *
   free(f.s);
 }
 
+/* The piece of shared memory that t's tile, of such a pitch, stands in: that of the load that t is all that is made of, if both lie
+   alike; else one of its own. */
+MGI_FN int mgi_cu_tile_piece(mgi_cu_kernel *K, uint32_t t, mg_dtype type, int pitch) {
+  const mgi_cu_val_info *v = &K->v[t];
+  const int bytes = mg_dtype_bytes(type), over = v->home == MGI_CU_AT_INLINE ? mg_flat_over(&K->flat, mgi_cu_place(K, t)) : -1;
+  const uint32_t load = mgi_cu_at_place(K, over + 1);
+  const mgi_cu_val_info *l = &K->v[load];
+  const int alike = over >= 0 && l->home == MGI_CU_AT_TILE && l->type == type && K->way[load] == MG_IN_PADDED && l->pitch == pitch * bytes;
+  return alike ? l->obj : mgi_cu_piece_new(K, mg_copy_bytes(v->rows, v->cols, bytes), "m_%s", mgi_cu_tname(K->b, t));
+}
 /* Gives t a tile of its own, of `type`, zero outside of its valid elements. */
 MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   mgi_cu_val_info *v = &K->v[t];
@@ -13600,7 +13610,7 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   const int home_fragment = v->home == MGI_CU_AT_FRAGMENT;
   uint32_t acc = home_fragment ? t : mgi_cu_prepare(K, t, 1);
   if (home_fragment) mgi_cu_begin(K);
-  const int obj = mgi_cu_piece_new(K, mg_copy_bytes(v->rows, v->cols, bytes), "m_%s", name);
+  const int obj = mgi_cu_tile_piece(K, t, type, pitch);
   mgi_cu_str_put(&K->decl, "  const mg_tile<%s, %d, %d, %d, false> m_%s(mg_shared() + %s);\n", mg_type_row(type)->device,
                  rows, cols, pitch, name,
                  K->place[obj]);

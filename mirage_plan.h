@@ -508,6 +508,9 @@ int mg_flat_by_tensors(const mg_flat *k, int a, int b);
 /* 1 if value i, computed from loads outside of loops, is better computed once than wherever a product takes it as an operand:
    before the loop of the product, or by one warp instead of several. */
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i);
+/* The load in whose tile such a value i, of 16 bits, may stand, as nothing else is made of the load, and i element by element;
+   -1: it needs a tile of its own. */
+int mg_flat_over(const mg_flat *k, int i);
 /* The load whose tile, as it is or turned, value i is; -1: it has to be computed.  *turned (may be NULL): 1 if it is turned. */
 int mg_flat_tile_read(const mg_flat *k, int i, int *turned);
 /* 1 if product i, of warpgroups, is under way while the loop's next step begins: tensor copies bring both of its operands, which are
@@ -2987,6 +2990,36 @@ int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i) {
     }
   }
   return 0;
+}
+/* Whether value i, read by products alone, is all that is made of load l: element by element, and each where it stands. */
+MGI_FN int mgi_all_of(const mg_flat *k, int l, int i) {
+  uint8_t of[MG_FLAT_OPS] = { 0 };
+  int made = 0;
+  of[l] = 1;
+  for (int q = l + 1; q < k->n; q++) {
+    const mg_flat_op *o = &k->op[q];
+    int reads = 0, product = 0;
+    for (int j = 0; j < mgi_reads(o); j++) {
+      reads |= of[o->in[j]];
+      product |= o->in[j] == i;
+    }
+    if (product && o->code != MG_OP_MATMUL) return 0;
+    if (!reads) continue;
+    if (!mgi_elementwise(o) || !mgi_same_matrix(o, &k->op[l])) return 0;
+    of[q] = q != i;
+    made |= q == i;
+  }
+  return made;
+}
+int mg_flat_over(const mg_flat *k, int i) {
+  const mg_flat_op *t = &k->op[i];
+  if (!t->narrow || t->inloop || mgi_rows_of(t) % 16 || mgi_cols_of(t) % 16) return -1;
+  for (int l = 0; l < i; l++) {
+    const mg_flat_op *o = &k->op[l];
+    if (!mg_flat_brings(o) || o->inloop || o->direct || o->down || o->split || o->weighted || o->esize != 2) continue;
+    if (mgi_same_matrix(o, t) && mgi_all_of(k, l, i)) return l;
+  }
+  return -1;
 }
 /* Rows that are as long as whole passes of the threads, or of which a pass has several; nothing else is thrown into registers. */
 MGI_FN int mgi_in_passes(int64_t rows, int64_t pieces, int threads) {
