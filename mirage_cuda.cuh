@@ -1758,6 +1758,8 @@ MGI_EMU_QUIET MG_DEV void mgi_emu_sync(int meets, mgi_emu_site site) {
   mgi_emu_yield();
 }
 MGI_EMU_QUIET MG_DEV void mg_sync(mgi_emu_site site) { mgi_emu_sync(0, site); }
+template<int> MG_DEV void mg_gives_registers() {}
+template<int> MG_DEV void mg_takes_registers() {}
 /* The thread comes to no further barrier of its block, and ends. */
 MG_DEV void mg_leaves() {
   mgi_emu.thread[mgi_emu.tid].left = 1;
@@ -3580,6 +3582,10 @@ MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 #define MG_WITHIN
 #define MG_ALSO_WITHIN
 MG_DEV void mg_sync() { __syncthreads(); }
+/* All threads of a warpgroup keep no more registers than so many, or wait for as many of what others of the block gave up.  The launch
+   deals out all that MG_KERNEL leaves a thread. */
+template<int REGISTERS> MG_DEV void mg_gives_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS)); }
+template<int REGISTERS> MG_DEV void mg_takes_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS)); }
 MG_DEV void mg_leaves() {} /* the thread comes to no further barrier of its block, and ends: mg_sync waits for it until then */
 template<int THREADS> MG_DEV void mg_sync_first() { asm volatile("bar.sync 9, %0;" ::"n"(THREADS) : "memory"); } /* of the first threads: 1 to 8 are warpgroups' */
 MG_DEV bool mg_sync_or(bool yes) { return __syncthreads_or(yes) != 0; } /* a barrier: true for all if for one */
@@ -12779,6 +12785,7 @@ typedef struct mgi_cu_kernel {
   int threads, wm, wn, wk, stages;
   uint32_t loop;             /* the innermost loop being written, or 0 */
   int registers;             /* accumulator registers a thread */
+  int dealt;                 /* registers a thread once the warpgroup beside has given up its own; 0: it does not */
   int next_value;            /* names of nested moves */
   uint32_t merged;           /* grid axes of more than one block over which accumulators merge, as bits */
   int ahead;                 /* 1: loads go out ahead */
@@ -14156,7 +14163,7 @@ MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, mg_plan_key key, int value, mg_capabi
 MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   const int mma = mg_plan_says(K->b, MG_PLAN_MMA, NULL);
   const char *why = "there is no product";
-  const int apart = mg_plan_says(K->b, MG_PLAN_COPY, NULL) == MG_COPY_WARP, room = mg_group_room(&K->em->machine, K->threads + apart * MG_APART), some = K->em->st == MG_OK;
+  const int apart = mg_plan_says(K->b, MG_PLAN_COPY, NULL) == MG_COPY_WARP, room = mg_group_room(&K->em->machine, K->threads, apart), some = K->em->st == MG_OK;
   int taken = 0;
   if (!some || mma != MG_MMA_WARPGROUP) return;
   if (!mg_machine_can(&K->em->machine, MG_CAN_WARPGROUP)) mgi_cu_lacks(K, MG_PLAN_MMA, mma, MG_CAN_WARPGROUP);
@@ -14179,6 +14186,7 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   const int registers = mg_flat_group_registers(&K->flat, &p, &K->chains);
   if (K->em->st == MG_OK && registers > room)
     mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "products take %d registers a thread, %d threads leave %d: use smaller tiles", registers, K->threads, room);
+  if (apart) K->dealt = mg_group_takes(&K->em->machine, K->threads, registers);
   if (K->em->st != MG_OK) return;
   K->by_group = 1;
 }
@@ -15349,6 +15357,7 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   mgi_cu_line(K, "};");
   if (K->apart) {
     mgi_cu_line(K, "if (mg_tid() >= %d) { // one of these threads copies, and they do nothing else", K->threads);
+    if (K->dealt) mgi_cu_line(K, "  mg_gives_registers<%d>();", (int)MG_COPIER);
     mgi_cu_line(K, "  mg_leaves();");
     mgi_cu_line(K, "  if (mg_tid() > %d) return;", K->threads);
     mgi_cu_line(K, "  for (int i_%s = 0, at = 0, turn = 1; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
@@ -15359,6 +15368,7 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
     mgi_cu_line(K, "  }");
     mgi_cu_line(K, "  return;");
     mgi_cu_line(K, "}");
+    if (K->dealt) mgi_cu_line(K, "mg_takes_registers<%d>();", K->dealt);
     K->parted = K->body.n;
     K->copying = 1;
   } else {
@@ -16777,6 +16787,7 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], threads, K->wm, K->wn,
               K->wk, (long long)K->mem.bytes);
   const int blocks = mgi_cu_takes(K).blocks;
+  if (K->dealt && blocks > 1) mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "registers are dealt out for one block a multiprocessor, not %d", blocks);
   if (blocks > 1) mgi_cu_str_put(s, "MG_KERNEL(%d, %d) void %s(", threads, blocks, K->name);
   else mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", threads, K->name);
   if (K->dependent)

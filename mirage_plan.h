@@ -428,11 +428,15 @@ void mg_sends_in(const mg_graph *g, const mg_graph *b, const mg_machine *m, cons
 int mg_sends_one_part(const mg_graph *g, const mg_graph *b, const mg_op_node *o, const mg_sends *s, int64_t *inner, int *split);
 int mg_degree(int code, int a, int b, int *d);        /* *d: of an operator of operands of degrees a and b; 0: it has none */
 int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i); /* 1 if product i takes its left operand from fragments */
-/* Why product i is none that warpgroups make, "" if they do; the registers of a thread that all products take so; and how
-   many it has for them.  Of the plan, its warps are read. */
+/* Why product i is none that warpgroups make, "" if they do; and the registers of a thread that all products take so.  Of the
+   plan, its warps are read. */
 const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c);
-int mg_group_room(const mg_machine *m, int threads);
+/* How many a thread of `threads` that multiply has for them; apart 1: a warpgroup beside these copies, and gives up all but
+   MG_COPIER of its registers if they need them: each has as many as mg_group_takes then (0: what the launch deals out will do). */
+enum { MG_COPIER = 40 };
+int mg_group_room(const mg_machine *m, int threads, int apart);
+int mg_group_takes(const mg_machine *m, int threads, int registers);
 /* Bit a of own: every warp has a ring of its own for loop a; of parts: every warp, or warpgroup, brings its part of the
    block's ring.  cut: of a value of such a loop, what is cut among them; `taken` and `into` count places from 1. */
 enum { MG_CUT_NONE, MG_CUT_ROWS, MG_CUT_COLS };
@@ -2352,9 +2356,21 @@ int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_
   }
   return (int)(sum + most);
 }
-int mg_group_room(const mg_machine *m, int threads) {
-  const int each = (int)(m->registers_per_sm / threads);
-  return (each < 255 ? each : 255) - 24;
+enum { MGI_GROUP_BESIDE = 24 }; /* registers of a thread beside those of its products */
+/* Registers that the launch of one block of so many threads deals out to each. */
+MGI_FN int mgi_launched_registers(const mg_machine *m, int threads) {
+  const int64_t each = m->registers_per_sm / threads;
+  return each < MG_REGISTERS_MOST ? (int)each : MG_REGISTERS_MOST;
+}
+int mg_group_takes(const mg_machine *m, int threads, int registers) {
+  const int all = threads + MG_APART, launched = mgi_launched_registers(m, all), dealt = launched / 8 * 8, most = 240;
+  const int each = (dealt * all - MG_COPIER * MG_APART) / threads / 8 * 8;
+  if (registers + MGI_GROUP_BESIDE <= launched || each <= dealt) return 0;
+  return each < most ? each : most;
+}
+int mg_group_room(const mg_machine *m, int threads, int apart) {
+  const int takes = apart ? mg_group_takes(m, threads, MG_REGISTERS_MOST) : 0;
+  return (takes ? takes : mgi_launched_registers(m, apart ? threads + MG_APART : threads)) - MGI_GROUP_BESIDE;
 }
 
 /* Whether warpgroups can make all products, on these warps, and none of them through shared memory. */
@@ -2373,7 +2389,7 @@ MGI_FN int mgi_warpgroups_fit(const mg_flat *k, const mg_machine *machine, const
     const mg_flat_op *r = &k->op[o->in[1]]; /* what the search has no layout for */
     if (!mg_flat_brings(r) || (r->esize != 2 && !r->split) || r->rank < 2 || (r->inner != r->rank - 1 && r->inner != mgi_rows_in(r))) return 0;
   }
-  return products && mg_flat_group_registers(k, p, &c) <= mg_group_room(machine, threads);
+  return products && mg_flat_group_registers(k, p, &c) <= mg_group_room(machine, threads, 0);
 }
 
 /* ---- rings of warps, and of warpgroups
@@ -3854,7 +3870,7 @@ MGI_FN void mgi_plan_flies(const mg_flat *k, const mg_machine *m, mg_kernel_plan
   mgi_work_of(&w, k, &p);
   for (int copy = MG_COPY_TMA; w.flies && copy <= MG_COPY_WARP; copy++) {
     p.copies = copy;
-    if (w.flies > mg_group_room(m, mgi_plan_all_threads(&p))) continue;
+    if (w.flies > mg_group_room(m, mgi_plan_threads(&p), copy == MG_COPY_WARP)) continue;
     int fits = 0;
     for (int stages = most; stages >= MG_STAGES; stages = fits && stages > MG_STAGES ? MG_STAGES : stages - 1) {
       mg_kernel_plan with = p;
