@@ -4242,14 +4242,14 @@ struct mg_causal_block {
   }
 };
 
-/* Of `count` steps of `chunk` keys each, those that have a key which a block sees whose last query sees key `last`
+/* Of `count` steps of `chunk` keys each, those that have a key which a block sees whose last query sees key `last`, and at least one
    (mirage_plan.h, >>seen).  Over field elements none is masked. */
 MG_DEV int mg_causal_steps(int count, int64_t chunk, int64_t last) {
 #ifdef MG_EMULATE_FIELD
   return (void)chunk, (void)last, count;
 #else
   const int64_t steps = last / chunk + 1;
-  return steps < count ? (int)steps : count;
+  return steps < 1 ? 1 : steps < count ? (int)steps : count;
 #endif
 }
 /* The turns of a grid of `most` x `others` blocks, where a block has the more steps the further it is along the axis of `most`,
@@ -4875,16 +4875,27 @@ template<class T, int K, bool CLEAR, class ACC, class L, class TILE> MG_DEV void
   mgi_group_begin<T, K / 16, false>(acc, a, low.t, 0);
   mg_group_wait(acc.c);
 }
-/* acc += p right by warpgroups, as mg_contract_chain. */
-template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_chain(ACC &acc, const P &p, const mg_right_tile<TILE> &right) {
-  static_assert(P::GROUP && P::ALL_COLS && P::NT % 2 == 0 && (int)P::WN == (int)ACC::WK, "a warpgroup owns whole steps of 16 columns, and the same rows");
+/* A product's fragments as the left operand of another one, in 16 bits. */
+template<class T, class P> struct mg_narrowed {
+  static_assert(P::GROUP && P::ALL_COLS && P::NT % 2 == 0, "a warpgroup owns whole steps of 16 columns");
   uint32_t a[P::NT / 2][4];
-  MG_UNROLL
-  for (int j = 0; j < P::NT; j++) {
-    a[j / 2][j % 2 * 2] = mg_narrow2<T>(p.c[j][0], p.c[j][1]);
-    a[j / 2][j % 2 * 2 + 1] = mg_narrow2<T>(p.c[j][2], p.c[j][3]);
+  MG_DEV void take(const P &p) {
+    MG_UNROLL
+    for (int j = 0; j < P::NT; j++) {
+      a[j / 2][j % 2 * 2] = mg_narrow2<T>(p.c[j][0], p.c[j][1]);
+      a[j / 2][j % 2 * 2 + 1] = mg_narrow2<T>(p.c[j][2], p.c[j][3]);
+    }
   }
-  mgi_group_begin<T, P::NT / 2, false>(acc, a, right.t, P::col0());
+};
+/* acc += p right by warpgroups, as mg_contract_chain; it is done after mg_group_wait(acc.c), until which nobody touches either. */
+template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_chain_begin(ACC &acc, const mg_narrowed<T, P> &p, const mg_right_tile<TILE> &right) {
+  static_assert((int)P::WN == (int)ACC::WK, "a warpgroup owns the same rows of both");
+  mgi_group_begin<T, P::NT / 2, false>(acc, p.a, right.t, P::col0());
+}
+template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_chain(ACC &acc, const P &p, const mg_right_tile<TILE> &right) {
+  mg_narrowed<T, P> narrow;
+  narrow.take(p);
+  mg_group_chain_begin(acc, narrow, right);
   mg_group_wait(acc.c);
 }
 /* The same where K is the warp's own part of the contraction. */
@@ -12802,6 +12813,7 @@ typedef struct mgi_cu_kernel {
   int apart;                 /* 1: copy=warp */
   size_t parted;             /* where in the body those that copy have left it */
   int copying;               /* 1: they copy while what is written now runs */
+  uint32_t trails, leads;    /* the plan's chain=late: the product that is made late, and the first of its loop; or 0 */
   int share;                 /* blocks of a cluster that copy for one another (the plan's share); 1: none do */
   uint32_t share_axis;       /* neighbours along this axis */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
@@ -13677,6 +13689,7 @@ MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
   p.warps_k = K->wk;
   p.group = K->by_group;
   p.copies = K->tensor_copies;
+  p.late = K->trails != 0;
   p.stages = K->stages;
   return p;
 }
@@ -14182,6 +14195,7 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   mg_kernel_plan p = mgi_cu_plan(K);
   p.group = 1;
   p.copies = mg_plan_says(K->b, MG_PLAN_COPY, NULL) >= MG_COPY_TMA;
+  p.late = mg_plan_says(K->b, MG_PLAN_CHAIN, NULL) == MG_CHAIN_LATE;
   p.stages = stages < 0 ? MG_STAGES : stages;
   const int registers = mg_flat_group_registers(&K->flat, &p, &K->chains);
   if (K->em->st == MG_OK && registers > room)
@@ -14344,7 +14358,8 @@ MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
     mgi_cu_mask_close(K);
     K->bare[0] = 0;
     for (uint32_t k = 1; k < K->b->n_tensors; k++)
-      if (K->v[k].chain == t && K->v[k].in_place) mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, k)->code == MG_OP_SUM ? "red" : "acc", mgi_cu_tname(K->b, k), name);
+      if (K->v[k].chain == t && K->v[k].in_place && K->b->tensors[k].op != K->trails)
+        mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, k)->code == MG_OP_SUM ? "red" : "acc", mgi_cu_tname(K->b, k), name);
     if (!in_loop) {
       K->agreed = 0;
       mgi_cu_agree(K);
@@ -14532,8 +14547,13 @@ MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
   v->obj = obj;
   snprintf(v->var, sizeof v->var, "s_%.70s", name);
 }
+MGI_FN void mgi_cu_trails_step(mgi_cu_kernel *K);
 MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
+  if (op == K->trails) {
+    mgi_cu_trails_step(K);
+    return;
+  }
   uint32_t t = o->out[0].id;
   mgi_cu_val_info *v = &K->v[t];
   int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
@@ -15244,6 +15264,19 @@ MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
   if (K->em->st == MG_OK && K->apart && K->merged) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "its blocks merge");
   if (K->em->st == MG_OK && !loads) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "there is no load in a loop");
 }
+/* The plan's chain=late: obeyed, or refused with the reason.  Warpgroups have been decided, and who copies. */
+MGI_FN void mgi_cu_trails_analyse(mgi_cu_kernel *K) {
+  const int chain = mg_plan_says(K->b, MG_PLAN_CHAIN, NULL);
+  mg_kernel_plan p = mgi_cu_plan(K);
+  if (K->em->st != MG_OK || chain != MG_CHAIN_LATE) return;
+  p.stages = MG_STAGES_MOST; /* where they are too few is seen when they are decided */
+  for (uint32_t k = 1; k < K->b->n_ops; k++) {
+    const int first = mg_flat_trails(&K->flat, &p, &K->chains, (int)k - 1);
+    if (first) K->trails = k, K->leads = (uint32_t)first;
+  }
+  if (!K->trails)
+    mgi_cu_refuse(K, MG_PLAN_CHAIN, NULL, chain, "want warpgroups, tensor copies in three stages, and a loop whose two products are one of the other's fragments");
+}
 /* The plan's share: blocks that are neighbours along the axis along which most bytes are the same copy for one another; or it is
    refused with the reason. */
 MGI_FN void mgi_cu_share_analyse(mgi_cu_kernel *K) {
@@ -15294,6 +15327,7 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   const char *L = b->axes[loop].name;
   int64_t bytes = 0;
   if (K->stages < 2) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "want at least 2 stages");
+  if (K->stages < 3 && K->trails) mgi_cu_refuse(K, MG_PLAN_CHAIN, NULL, MG_CHAIN_LATE, "want at least 3 stages");
   for (int k = 0; k < ring->n; k++) {
     const mg_tile_form T = mgi_cu_tile_of(K, ring->load[k]);
     bytes += (int64_t)T.lines * T.pieces * (mgi_cu_split_load(K, ring->load[k]) ? 32 : 16);
@@ -15384,7 +15418,7 @@ MGI_FN int mgi_cu_flying(const mgi_cu_kernel *K, uint32_t loop) {
   return n;
 }
 /* 1 if an iteration has to know the stage of the one before. */
-MGI_FN int mgi_cu_remembers(const mgi_cu_kernel *K, uint32_t loop) { return !K->apart || mgi_cu_flying(K, loop) > 0; }
+MGI_FN int mgi_cu_remembers(const mgi_cu_kernel *K, uint32_t loop) { return !K->apart || K->trails || mgi_cu_flying(K, loop) > 0; }
 /* Waits for the loop's products, but for those of its last `steps` steps. */
 MGI_FN void mgi_cu_fly_wait(mgi_cu_kernel *K, uint32_t loop, int steps) {
   const int but = steps * mgi_cu_flying(K, loop);
@@ -15403,25 +15437,29 @@ MGI_FN void mgi_cu_copies_refill(mgi_cu_kernel *K, const char *L, const char *pa
    this one's have been issued. */
 MGI_FN void mgi_cu_copies_next(mgi_cu_kernel *K, uint32_t loop) {
   const char *L = K->b->axes[loop].name;
-  if (!mgi_cu_flying(K, loop) && !K->apart) {
+  if (!mgi_cu_flying(K, loop) && !K->apart && !K->trails) {
     mgi_cu_line(K, "if (i_%s > 0 && i_%s + %d < %s && mg_warp() == 0) {", L, L, K->stages - 1, K->count[loop]);
     mgi_cu_copies_refill(K, L, "");
   }
-  mgi_cu_line(K, "phases_%s.filled(now, turn);", L);
+  if (!K->trails) mgi_cu_line(K, "phases_%s.filled(now, turn);", L);
   mgi_cu_note(K, MG_STEP_BARRIER_IN, -1, 0);
+}
+/* What the step before has read is free. */
+MGI_FN void mgi_cu_copies_passed(mgi_cu_kernel *K, uint32_t loop) {
+  const char *L = K->b->axes[loop].name;
+  mgi_cu_line(K, "if (i_%s > 0 && i_%s + %d < %s)%s", L, L, K->stages - 1, K->count[loop], K->apart ? "" : " {");
+  mgi_cu_line(K, "  phases_%s.read(was);", L);
+  if (K->apart) return;
+  mgi_cu_line(K, "  if (mg_warp() == 0) {");
+  mgi_cu_copies_refill(K, L, "  ");
+  mgi_cu_line(K, "}");
 }
 MGI_FN void mgi_cu_copies_last(mgi_cu_kernel *K, uint32_t loop) {
   const char *L = K->b->axes[loop].name;
   if (mgi_cu_flying(K, loop)) {
     mgi_cu_fly_wait(K, loop, 1);
-    mgi_cu_line(K, "if (i_%s > 0 && i_%s + %d < %s)%s", L, L, K->stages - 1, K->count[loop], K->apart ? "" : " {");
-    mgi_cu_line(K, "  phases_%s.read(was);", L);
-    if (!K->apart) {
-      mgi_cu_line(K, "  if (mg_warp() == 0) {");
-      mgi_cu_copies_refill(K, L, "  ");
-      mgi_cu_line(K, "}");
-    }
-  } else mgi_cu_line(K, "if (i_%s + %d < %s) phases_%s.read(now);", L, K->stages, K->count[loop], L);
+    mgi_cu_copies_passed(K, loop);
+  } else if (!K->trails) mgi_cu_line(K, "if (i_%s + %d < %s) phases_%s.read(now);", L, K->stages, K->count[loop], L);
   if (mgi_cu_remembers(K, loop)) mgi_cu_line(K, "was = now;");
   mgi_cu_line(K, "now = now + 1 == %d ? 0 : now + 1;", K->stages);
   mgi_cu_line(K, "if (now == 0) turn = 1 - turn;");
@@ -15627,6 +15665,95 @@ MGI_FN void mgi_cu_ring_next(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring 
     else mgi_cu_barrier(K);
   }
 }
+/* The tile of load k of the ring, in the stage at hand. */
+MGI_FN void mgi_cu_ring_tile(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring *ring, int k, const char *inner) {
+  const uint32_t load = ring->load[k], t = K->b->ops[load].out[0].id;
+  const char *name = mgi_cu_tname(K->b, t), *L = K->b->axes[loop].name;
+  mgi_cu_val_info *v = &K->v[t];
+  v->home = MGI_CU_AT_TILE;
+  v->obj = -1;
+  snprintf(v->var, sizeof v->var, "t_%.70s", name);
+  if (K->stages > 1) mgi_cu_line(K, "const T_%s t_%s(ring_%s + now%s * %lld + %lld);", name, name, L, inner, (long long)ring->stage, (long long)ring->at[k]);
+  else mgi_cu_line(K, "const T_%s t_%s(ring_%s + %lld);", name, name, L, (long long)ring->at[k]);
+  if (mgi_cu_split_load(K, load)) mgi_cu_line(K, "const T_%s low_%s((unsigned char *)t_%s.p + %lld);", name, name, name, (long long)ring->half[k]);
+  mgi_cu_reweigh(K, load);
+}
+
+/* ---- products that are late
+   With chain=late a step's product of fragments, `trails`, is issued behind the first product of the next step, `leads`, and is under
+   way while that step's exponentials are computed:
+
+       first of step 0
+       for i     exponentials of step i; wait for `trails` of step i - 1, whose stage is free then; multiply its sum by what
+                 the maximum has risen; narrow the exponentials
+                 but for the last step: first of step i + 1, `trails` of step i; wait for the former
+       `trails` of the last step                                                                                     */
+
+/* Of the operand that such products alone read, which load's tile it is: 0: it is no load's, or others read it. */
+MGI_FN int mgi_cu_only_trailing(const mgi_cu_kernel *K, uint32_t load) {
+  int i = (int)load - 1;
+  do i = mg_flat_only_reader(&K->flat, i);
+  while (i >= 0 && mg_op_moves(K->flat.op[i].code));
+  return K->trails && (i + 1 == (int)K->trails || i + 1 == (int)K->leads);
+}
+/* The load that is such a product's right operand. */
+MGI_FN uint32_t mgi_cu_trailing_load(const mgi_cu_kernel *K, uint32_t op) {
+  int turned;
+  return mgi_cu_plain_load(K, K->b->ops[op].in[1].id, &turned);
+}
+/* What begins the first product of a step, and that of step 0. */
+MGI_FN void mgi_cu_leads_open(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring *ring) {
+  const char *L = K->b->axes[loop].name;
+  mgi_cu_line(K, "const auto begin_%s = [&](int now, int turn) { // the first product of a step", L);
+  mgi_cu_indent(K, 1);
+  mgi_cu_line(K, "phases_%s.filled(now, turn);", L);
+  for (int k = 0; k < ring->n; k++)
+    if (ring->load[k] == mgi_cu_trailing_load(K, K->leads)) mgi_cu_ring_tile(K, loop, ring, k, "");
+  K->meanwhile = -1;
+  mgi_cu_matmul_step(K, K->leads);
+  K->meanwhile = 0;
+  mgi_cu_indent(K, -1);
+  mgi_cu_line(K, "};");
+  mgi_cu_line(K, "begin_%s(0, 0);", L);
+  mgi_cu_line(K, "mg_group_wait(acc_%s.c);", mgi_cu_tname(K->b, K->b->ops[K->leads].out[0].id));
+  mgi_cu_line(K, "int was = 0;");
+}
+/* `trails` of the step whose stage is `was`. */
+MGI_FN void mgi_cu_trails_begin(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring *ring) {
+  const mg_op_node *o = &K->b->ops[K->trails];
+  const uint32_t a = o->in[0].id, b = o->in[1].id, load = mgi_cu_trailing_load(K, K->trails), t = K->b->ops[load].out[0].id;
+  mgi_cu_val_info *v = &K->v[t];
+  mgi_cu_str r = {NULL, 0, 0, 0};
+  int k = 0;
+  while (ring->load[k] != load) k++;
+  v->home = MGI_CU_AT_TILE;
+  v->obj = -1;
+  snprintf(v->var, sizeof v->var, "T_%.40s(ring_%.40s + was * %lld + %lld)", mgi_cu_tname(K->b, t), K->b->axes[loop].name, (long long)ring->stage, (long long)ring->at[k]);
+  mgi_cu_operand(K, &r, b, 0, K->b->tensors[a].dtype, "");
+  mgi_cu_line(K, "mg_group_chain_begin(acc_%s, n_%s, %s);", mgi_cu_tname(K->b, o->out[0].id), mgi_cu_tname(K->b, a), mgi_cu_str_text(&r));
+  free(r.s);
+}
+/* Where a step ends, the next one's first product is begun, and this one's `trails`. */
+MGI_FN void mgi_cu_leads_next(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring *ring) {
+  const char *L = K->b->axes[loop].name;
+  mgi_cu_line(K, "if (i_%s + 1 == %s) break;", L, K->count[loop]);
+  mgi_cu_line(K, "begin_%s(now, turn);", L);
+  mgi_cu_trails_begin(K, loop, ring);
+  mgi_cu_line(K, "mg_group_wait<1>(acc_%s.c);", mgi_cu_tname(K->b, K->b->ops[K->leads].out[0].id));
+}
+/* Where `trails` stands among a step's: that of the step before is done, and this one's operand is ready. */
+MGI_FN void mgi_cu_trails_step(mgi_cu_kernel *K) {
+  const mg_op_node *o = &K->b->ops[K->trails];
+  const uint32_t t = o->out[0].id, a = o->in[0].id;
+  const char *name = mgi_cu_tname(K->b, t), *from = mgi_cu_tname(K->b, a), *lead = mgi_cu_tname(K->b, K->b->ops[K->leads].out[0].id);
+  mgi_cu_str_put(&K->decl, "  mg_narrowed<%s, A_%s> n_%s;\n", mg_type_row(K->b->tensors[a].dtype)->device, lead, from);
+  mgi_cu_begin(K);
+  mgi_cu_quote(K, o);
+  mgi_cu_line(K, "mg_group_wait(acc_%s.c);", name);
+  mgi_cu_copies_passed(K, o->scope);
+  if (K->v[t].chain == K->shift) mgi_cu_line(K, "acc_%s.scale_rows(shift_%s.factor);", name, from);
+  mgi_cu_line(K, "n_%s.take(%s);", from, K->v[a].var);
+}
 MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
   const char *L = b->axes[loop].name;
@@ -15678,8 +15805,8 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   }
   if (K->copies[loop]) {
     mgi_cu_note(K, MG_STEP_ARRIVE, -1, 0);
-    mgi_cu_note(K, MG_STEP_BARRIER_TO, -1, (int)loop); /* none stands in the loop */
-    mgi_cu_line(K, "for (int i_%s = 0, now = 0, %sturn = 0; i_%s < %s; i_%s++) {", L, mgi_cu_remembers(K, loop) ? "was = 0, " : "", L, K->count[loop], L);
+    if (K->trails) mgi_cu_begin(K), mgi_cu_barrier(K);
+    else mgi_cu_note(K, MG_STEP_BARRIER_TO, -1, (int)loop); /* none stands in the loop */
   } else if (ring->n) {
     const int own = mgi_cu_own_ring(K, loop);
     mgi_cu_note(K, MG_STEP_RING_NEXT, -1, open ? -1 : older); /* earlier groups arrive before the ring's first */
@@ -15708,23 +15835,20 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     if (!K->loop) mgi_cu_load_ahead(K, loop);
     mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   }
-  mgi_cu_indent(K, 1);
+  if (!K->copies[loop]) mgi_cu_indent(K, 1);
   K->loop = loop;
   mgi_cu_note(K, MG_STEP_LOOP, -1, K->mem.n);
   mgi_cu_begin(K);
-  if (K->copies[loop]) mgi_cu_copies_next(K, loop);
-  else mgi_cu_ring_next(K, loop, ring, inner);
-  for (int k = 0; k < ring->n; k++) {
-    uint32_t t = b->ops[ring->load[k]].out[0].id;
-    mgi_cu_val_info *v = &K->v[t];
-    v->home = MGI_CU_AT_TILE;
-    v->obj = -1;
-    snprintf(v->var, sizeof v->var, "t_%.70s", mgi_cu_tname(b, t));
-    if (K->stages > 1) mgi_cu_line(K, "const T_%s t_%s(ring_%s + now%s * %lld + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), L, inner, (long long)ring->stage, (long long)ring->at[k]);
-    else mgi_cu_line(K, "const T_%s t_%s(ring_%s + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), L, (long long)ring->at[k]);
-    if (mgi_cu_split_load(K, ring->load[k])) mgi_cu_line(K, "const T_%s low_%s((unsigned char *)t_%s.p + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), mgi_cu_tname(b, t), (long long)ring->half[k]);
-    mgi_cu_reweigh(K, ring->load[k]);
+  if (K->copies[loop]) {
+    if (K->trails) mgi_cu_leads_open(K, loop, ring);
+    if (K->trails) mgi_cu_line(K, "for (int i_%s = 0, now = 0, turn = 0;; i_%s++) {", L, L);
+    else mgi_cu_line(K, "for (int i_%s = 0, now = 0, %sturn = 0; i_%s < %s; i_%s++) {", L, mgi_cu_remembers(K, loop) ? "was = 0, " : "", L, K->count[loop], L);
+    mgi_cu_indent(K, 1);
+    mgi_cu_copies_next(K, loop);
   }
+  else mgi_cu_ring_next(K, loop, ring, inner);
+  for (int k = 0; k < ring->n; k++)
+    if (!mgi_cu_only_trailing(K, ring->load[k])) mgi_cu_ring_tile(K, loop, ring, k, inner);
 }
 MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
@@ -15763,8 +15887,10 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     mgi_cu_site(K, in, acc, sink);
     mgi_cu_note(K, MG_STEP_JOINED, K->v[t].obj, 0);
   }
-  if (K->copies[loop]) mgi_cu_copies_last(K, loop);
-  else if (ring->n && K->stages > 1 && mgi_cu_own_ring(K, loop)) { /* the stage is free as soon as the warp has read it */
+  if (K->copies[loop]) {
+    mgi_cu_copies_last(K, loop);
+    if (K->trails) mgi_cu_leads_next(K, loop, ring);
+  } else if (ring->n && K->stages > 1 && mgi_cu_own_ring(K, loop)) { /* the stage is free as soon as the warp has read it */
     mgi_cu_line(K, "mg_sync_warp();");
     const char *L = b->axes[loop].name, *step = mgi_cu_begins_elsewhere(K, loop) ? "step" : "i";
     mgi_cu_line(K, "if (%s_%s + %d < %s) load_%s(%s_%s + %d, now%s);", step, L, K->stages, K->count[loop], L, step, L, K->stages, ring->ahead ? ", true, true" : "");
@@ -15779,6 +15905,10 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   }
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "}");
+  if (K->copies[loop] && K->trails) {
+    mgi_cu_trails_begin(K, loop, ring);
+    mgi_cu_line(K, "mg_group_wait(acc_%s.c);", mgi_cu_tname(b, b->ops[K->trails].out[0].id));
+  }
   if (K->copies[loop]) mgi_cu_fly_wait(K, loop, 0), K->copying = 0;
   mgi_cu_note(K, MG_STEP_LOOP_END, ring->n ? ring->obj : -1, mgi_cu_own_ring(K, loop) || K->parts[loop] || K->copies[loop]);
   K->loop = b->axes[loop].parent;
@@ -16032,6 +16162,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   mgi_cu_group_analyse(K);
   mgi_cu_own_analyse(K);
   mgi_cu_copies_analyse(K);
+  mgi_cu_trails_analyse(K);
   mgi_cu_share_analyse(K);
   mgi_cu_seen_analyse(K);
   const int strip = mg_flat_strip(&K->flat, K->threads);
@@ -16387,6 +16518,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
     switch (o->code) {
       case MG_OP_LOAD: if (!K->v[o->out[0].id].var[0] && !mgi_cu_unread(K, k)) mgi_cu_load_step(K, k); break; /* not yet under way */
       case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL:
+        if (k == K->leads) break; /* where the step before ends */
         K->meanwhile = mgi_cu_squares_next(K, i);
         mgi_cu_matmul_step(K, k);
         if (!K->meanwhile) break;
@@ -16534,6 +16666,7 @@ MGI_FN int mgi_cu_decided(const mgi_cu_kernel *K, mg_plan_key key) {
     case MG_PLAN_MMA: return K->by_group ? MG_MMA_WARPGROUP : -1;
     case MG_PLAN_COPY: return K->apart ? MG_COPY_WARP : K->tensor_copies ? MG_COPY_TMA : -1;
     case MG_PLAN_SHARE: return K->share > 1 ? K->share : -1;
+    case MG_PLAN_CHAIN: return K->trails ? MG_CHAIN_LATE : -1;
     case MG_PLAN_MERGE: return K->merged && !K->cluster ? MG_MERGE_WORKSPACE : -1;
     case MG_PLAN_AHEAD: return K->ahead ? -1 : 0;
     case MG_PLAN_SCHEDULE: return K->how;

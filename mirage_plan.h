@@ -351,6 +351,7 @@ typedef struct mg_kernel_plan {
   int parts;                    /* 1: every warp, or warpgroup, brings its part of the block's ring (ring=warp, ring=group) */
   int group;                    /* 1: products of warpgroups (mma=warpgroup) */
   int copies;                   /* an MG_COPY_..; not 0: tensor copies fill the rings */
+  int late;                     /* 1: a chained product is made beside the next step's first (chain=late) */
   int at_once;                  /* blocks that a multiprocessor holds at once, as it is emitted (0: that is not known yet) */
 } mg_kernel_plan;
 
@@ -520,6 +521,10 @@ int mg_flat_tile_read(const mg_flat *k, int i, int *turned);
 /* 1 if product i, of warpgroups, is under way while the loop's next step begins: tensor copies bring both of its operands, which are
    multiplied as they lie, and its accumulator is touched by nothing else in the loop. */
 int mg_flat_flies(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
+/* The product, a place from 1, beside whose next one a product i of its fragments may be made (chain=late): tensor copies bring the right
+   operands of both, all other values of the loop are of the first, and nothing that the loop makes is a left operand of it.
+   0: there is none. */
+int mg_flat_trails(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 /* 1 if product i is made by warpgroups: the plan has them, and mg_flat_group_why has nothing against it. */
 int mg_flat_by_group(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 int64_t mg_round_up(int64_t x, int64_t multiple);
@@ -604,6 +609,9 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   W(P, ASYNC,     "async",     "threads copy (cp.async)")                                                              \
   W(P, TMA,       "tma",       "one thread asks for whole tiles (tensor copies)")                                      \
   W(P, WARP,      "warp",      "so does one of a warp beside those that compute, which does nothing else")
+#define MG_CHAIN_WORDS(W, P)                                                                                           \
+  W(P, NOW,       "now",       "in its own step")                                                                      \
+  W(P, LATE,      "late",      "beside the first product of the next step, and waited for behind its exponentials")
 #define MG_AT_WORDS(W, P)                                                                                              \
   W(P, PLAIN,     "plain",     "a load: a tile; a product: fragments; a statistic: a vector; all else inline")         \
   W(P, STRIP,     "registers", "a load of whole rows, in a kernel that joins rows and stores rows")                    \
@@ -635,6 +643,7 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   K(MMA,      KERNEL,  "mma",      MG_MMA_WORDS,      0, 0,  "who multiplies")                                         \
   K(COPY,     KERNEL,  "copy",     MG_COPY_WORDS,     0, 0,  "who copies tiles")                                       \
   K(SHARE,    KERNEL,  "share",    MG_NUMBERS,        1, 8,  "blocks, a cluster, that copy what all of them read for one another") \
+  K(CHAIN,    KERNEL,  "chain",    MG_CHAIN_WORDS,    0, 0,  "when a product of fragments of a loop's step is made")   \
   K(MERGE,    KERNEL,  "merge",    MG_MERGE_WORDS,    0, 0,  "how the parts of several blocks are put together")       \
   K(AHEAD,    KERNEL,  "ahead",    MG_NUMBERS,        0, 1,  "0: loads stand where they are needed; 1: first")         \
   K(SCHEDULE, KERNEL,  "schedule", MG_SCHEDULE_WORDS, 0, 0,  "the order of the steps; else the best of these")         \
@@ -2345,6 +2354,28 @@ int mg_flat_flies(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c,
   }
   return 1;
 }
+/* 1 if the right operand of a loop's product is a tile that tensor copies bring, as it lies. */
+MGI_FN int mgi_copied_tile(const mg_flat *k, const mg_flat_op *product) {
+  const int load = mg_flat_tile_read(k, product->in[1], NULL);
+  if (load < 0) return 0;
+  const mg_flat_op *l = &k->op[load];
+  return l->inloop && l->loop == product->loop && !l->split && !l->weighted && mg_flat_brings(l);
+}
+int mg_flat_trails(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
+  const mg_flat_op *o = &k->op[i];
+  const int first = o->code == MG_OP_MATMUL && c->from[i] ? c->over[c->from[i] - 1] : 0;
+  if (!p->copies || p->stages < 3 || p->warps_n != 1 || !o->inloop || !first || !mg_flat_in_place(k, i)) return 0;
+  const mg_flat_op *f = &k->op[first - 1], *left = &k->op[f->in[0]];
+  if (f->code != MG_OP_MATMUL || f->loop != o->loop || left->inloop || mg_flat_in_place(k, first - 1)) return 0;
+  if (!mg_flat_by_group(k, p, c, i) || !mg_flat_by_group(k, p, c, first - 1)) return 0;
+  if (!mgi_copied_tile(k, o) || !mgi_copied_tile(k, f)) return 0;
+  for (int q = 0; q < k->n; q++) {
+    const mg_flat_op *other = &k->op[q];
+    if (!other->inloop) continue;
+    if (other->loop != o->loop || (other->code == MG_OP_MATMUL && q != i && q != first - 1)) return 0;
+  }
+  return first;
+}
 int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c) {
   int64_t sum = 0, most = 0;
   for (int i = 0; i < k->n; i++) {
@@ -2352,7 +2383,8 @@ int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_
     if (k->op[i].code != MG_OP_MATMUL) continue;
     mgi_group_share(k, p, c, i, &cols, &depth);
     sum += cols / 2;
-    if (depth / 4 > most && !mg_flat_flies(k, p, c, i)) most = depth / 4;
+    if (p->late && mg_flat_trails(k, p, c, i)) sum += depth / 4; /* they wait for the next step */
+    else if (depth / 4 > most && !mg_flat_flies(k, p, c, i)) most = depth / 4;
   }
   return (int)(sum + most);
 }
@@ -3363,7 +3395,7 @@ MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_pla
 
 /* The plan with products of warps (across 0), or with those of warpgroups, which mgi_warpgroups_fit allows: `across` of them share the columns. */
 MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int across) {
-  mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0 };
+  mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0 };
   mgi_tiles t = mgi_tiles_of(k);
   if (!t.work) p.warps_n = mgi_warps_of_elements(k);
   else if (t.m <= 16) mgi_warps_of_few_rows(k, &t, &p);
@@ -3392,7 +3424,7 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
     if (k->op[i].code == MG_OP_MATMUL) rows |= k->op[i].d[k->op[i].rank - 2];
   const int groups = (rows == 64 || rows == 128) && mg_machine_can(m, MG_CAN_WARPGROUP);
   for (int across = 1; groups && across <= 4; across *= 2) {
-    mg_kernel_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1, 0, 0 };
+    mg_kernel_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1, 0, 0, 0 };
     mg_rates r;
     if (!mgi_warpgroups_fit(k, m, &p)) continue;
     p = mgi_plan_with(k, m, across);
@@ -4329,6 +4361,7 @@ MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine 
   if (mgi_plan_threads(p) > 1024) return 0;
   p->group = mg_plan_says(b, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP;
   p->copies = copy < 0 ? MG_COPY_ASYNC : copy;
+  p->late = mg_plan_says(b, MG_PLAN_CHAIN, NULL) == MG_CHAIN_LATE;
   p->stages = stages < 0 ? MG_STAGES : stages;
   p->feasible = !p->group || (mg_machine_can(m, MG_CAN_WARPGROUP) && mgi_warpgroups_fit(k, m, p));
   const int chained = mgi_tiles_kept(k, p, &t);
