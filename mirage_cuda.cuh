@@ -12730,7 +12730,7 @@ typedef struct mgi_cu_val_info {
   mgi_cu_dim_ref of[MG_MAX_RANK]; /* whose extents its dimensions have */
   mgi_cu_dim_ref rr, cr;     /* those of rows and columns */
   int obj;                   /* TILE: piece of shared memory, or -1 - ring's piece; PARTIAL */
-  char var[80];              /* variable that holds the tile, global, accumulator or partial */
+  char var[160];              /* variable that holds the tile, global, accumulator or partial */
   mg_dtype type;             /* TILE: what it holds */
   int trans;                 /* TILE */
   int copy, copy_obj;        /* materialised as `copy_type` under the name m_<name> */
@@ -14492,7 +14492,7 @@ MGI_FN void mgi_cu_weigh(mgi_cu_kernel *K, uint32_t op) {
 MGI_FN void mgi_cu_reweigh(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   mgi_cu_val_info *v = &K->v[o->out[0].id];
-  char offset[800], parts[400], var[80];
+  char offset[800], parts[400], var[sizeof v->var];
   int64_t inner;
   int split;
   if (!v->weighted) return;
@@ -15805,7 +15805,8 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   }
   if (K->copies[loop]) {
     mgi_cu_note(K, MG_STEP_ARRIVE, -1, 0);
-    if (K->trails) mgi_cu_begin(K), mgi_cu_barrier(K);
+    mgi_cu_begin(K); /* what was written before is behind that barrier */
+    if (K->trails) mgi_cu_barrier(K);
     else mgi_cu_note(K, MG_STEP_BARRIER_TO, -1, (int)loop); /* none stands in the loop */
   } else if (ring->n) {
     const int own = mgi_cu_own_ring(K, loop);

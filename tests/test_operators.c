@@ -444,6 +444,64 @@ static void operands_over_loads(void **state) {
 #undef OVER
 }
 
+/* With chain=late a step's second product is under way while the next step's exponentials are computed: right for any number of
+   steps, and each mistake in what waits for what is found. */
+#define LATE(queries, keys, steps, mask, q, plan) \
+  "program late\ninput Q : f16[1, " queries ", 64]\ninput K : f16[1, 64, " keys "] @ [0, 2, 1]\ninput V : f16[1, " keys ", 64]\ninput C : f16[" queries ", " keys "] = causal\n" \
+  "O = kernel grid=(x=2, y=1) threads=128 {\n  q = load Q {x->1, y->0}\n" q "  for n=" steps " {\n    c = load C {x->0, n->1}\n    k = load K {y->0, n->2}\n" \
+  "    p = exp(" mask ")\n    v = load V {y->0, n->1}\n    o = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n" \
+  "  r = div(accum(o) {n->+}, accum(l) {n->+})\n  store r {x->1, y->0}\n  plan { warps_m=4 warps_n=1 warps_k=1 mma=warpgroup chain=late " plan " }\n}\noutput O\n"
+#define SCALED "  s = scale(q, 1/11)\n"
+#define MASKED "add(matmul(s, k), c)"
+static void late_products(void **state) {
+  static const char *const text[] = {
+      LATE("128", "320", "5", MASKED, SCALED, "stages=3 copy=warp"), LATE("128", "320", "5", MASKED, SCALED, "stages=3 copy=tma"),
+      LATE("128", "128", "2", "scale(matmul(s, k), 1/3)", SCALED, "stages=4 copy=warp"), LATE("128", "128", "1", MASKED, SCALED, "stages=3 copy=tma"),
+      LATE("127", "318", "5", MASKED, SCALED, "copy=warp"), /* ragged */
+      LATE("128", "384", "6", "scale(matmul(q, k), 1/8)", "", "stages=3 copy=warp")};
+  static const struct { const char *is, *was; } plant[] = { /* in the first: what becomes what */
+      {"mg_group_wait<1>(", "mg_group_wait<2>("}, {"    begin_n(now, turn);", "    begin_n(now, 1 - turn);"}, {"    mg_group_wait(acc_o.c);\n", ""},
+      {"    mg_group_chain_begin(acc_o, n_p, mg_right(T_v(ring_n + was", "    mg_group_chain_begin(acc_o, n_p, mg_right(T_v(ring_n + now"},
+      {"      phases_n.read(was);", "      phases_n.read(now);"}};
+  mg_check_config cc;
+  mg_check_report c;
+  mg_error e;
+  (void)state;
+  memset(&cc, 0, sizeof cc);
+  cc.seeds = 2;
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    mg_graph *g = parse(text[k]);
+    char *cu = NULL;
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%zu: %s: %s\n%s", k, e.where, e.msg, text[k]);
+    assert_non_null(strstr(cu, "mg_group_chain_begin("));
+    memset(&c, 0, sizeof c);
+    if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%zu: %s: %s: %s\n%s", k, e.where, e.msg, c.difference, cu);
+    assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
+    for (size_t p = 0; p < sizeof plant / sizeof *plant && !k; p++) {
+      const char *at = strstr(cu, plant[p].is);
+      char *wrong = (char *)malloc(strlen(cu) + 200);
+      if (!at) fail_msg("plant %zu has no place: %s\n%s", p, plant[p].is, cu);
+      sprintf(wrong, "%.*s%s%s", (int)(at - cu), cu, plant[p].was, at + strlen(plant[p].is));
+      memset(&c, 0, sizeof c);
+      if (mg_cuda_check(g, wrong, &cc, &c, &e) == MG_OK) fail_msg("planted and not found: %s", plant[p].was);
+      free(wrong);
+    }
+    mg_string_free(cu), mg_graph_free(g);
+  }
+  static const struct { const char *text, *why; } refused[] = {
+      {LATE("128", "320", "5", MASKED, SCALED, "stages=3 copy=async"), "want warpgroups, tensor copies in three stages"},
+      {LATE("128", "320", "5", MASKED, SCALED, "stages=2 copy=tma"), "want at least 3 stages"},
+      {LATE("128", "320", "5", "add(matmul(scale(q, 1/11), transpose(transpose(scale(k, 1/2), [0, 2, 1]), [0, 2, 1])), c)", "", "stages=3 copy=tma"), "the plan's"},
+      {LATE("128", "320", "5", "add(add(matmul(s, k), matmul(q, k)), c)", SCALED, "stages=3 copy=tma"), "the plan's"}};
+  for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+    mg_graph *g = parse(refused[k].text);
+    char *cu = NULL;
+    assert_int_equal(mg_cuda_emit(g, NULL, &cu, &e), MG_UNSUPPORTED);
+    if (!strstr(e.msg, refused[k].why)) fail_msg("%zu: %s", k, e.msg);
+    mg_graph_free(g);
+  }
+}
+
 /* Parts of a slice read what they need: each box of the result alone. */
 static void parts_of_slices(void **state) {
   (void)state;
@@ -550,6 +608,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(equal_pairs), cmocka_unit_test(wrong_pairs), cmocka_unit_test(domains), cmocka_unit_test(errors), cmocka_unit_test(every_row_is_emitted),
                                       cmocka_unit_test(casts), cmocka_unit_test(parts_of_slices), cmocka_unit_test(classes_and_hashes), cmocka_unit_test(chains), cmocka_unit_test(rotary_attention_is_one_kernel),
                                       cmocka_unit_test(causal_by_definition), cmocka_unit_test(causal_pairs), cmocka_unit_test(causal_errors), cmocka_unit_test(causal_emitted),
-                                      cmocka_unit_test(operands_over_loads)};
+                                      cmocka_unit_test(operands_over_loads), cmocka_unit_test(late_products)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
