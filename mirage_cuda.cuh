@@ -10054,7 +10054,7 @@ MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char 
   snprintf(include, sizeof include, "-I%s", headers);
   snprintf(source, sizeof source, "%s/kernel.cu", J->dir);
   snprintf(right, sizeof right, "%s/right.cu", J->dir);
-  const char *fixed[] = {cxx, "-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
+  const char *fixed[] = {cxx, NULL, "-std=c++17", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
   static const char *const fields[] = {"-DMG_EMULATE_FIELD", "-pthread"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
   for (int k = 0; k < defines; k++) argv[n++] = define + MGI_CHECK_DEFINE * k;
@@ -10065,6 +10065,8 @@ MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char 
     const int k = order[b];
     if (k == MGI_CHECK_BUILD_RIGHT ? !J->edited || !reduced : k >= 2 ? !full : !reduced) continue;
     const int watched = k == 1 || (k == 3 && apart); /* races do not depend on values: of each range one build watches */
+    const int instrumented = watched || (has_volatile && k != MGI_CHECK_BUILD_RIGHT);
+    argv[1] = instrumented ? "-O1" : "-Og"; /* -Og compiles faster; which line an access is at is told by what -O1 inlines */
     n = at_out;
     if (k == 2 || k == 3) { /* without the sizes */
       n -= 1 + defines;
