@@ -3157,7 +3157,9 @@ int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
       memory, or where one more block would fit the multiprocessor.
    4. Warpgroups (mma=warpgroup): one for 64 rows, or two; what mgi_warpgroups_fit allows.
    5. Their products under way while the next step begins, copied by the block or by a warp beside it, where two of them have
-      128 rows: with as many stages as fit, or three.  That is what was measured; a plan may ask for it elsewhere too.   */
+      128 rows: with as many stages as fit, or three.  That is what was measured; a plan may ask for it elsewhere too.
+   6. There, too, a product of fragments is late (chain=late), in three stages; a warp beside copies where a loop has more steps
+      than it takes to make up for its start.                                                                            */
 
 /* What a block's tiles take, and the product that decides how warps are shared out. */
 typedef struct mgi_tiles {
@@ -3415,6 +3417,8 @@ MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int a
 MGI_FN double mgi_price(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, mg_rates *rates);
 MGI_FN void mgi_plan_flies(const mg_flat *k, const mg_machine *m, mg_kernel_plan p, mg_kernel_plan *best, double *us,
                            mg_rates *rates);
+MGI_FN void mgi_plan_trails(const mg_flat *k, const mg_machine *m, mg_kernel_plan p, mg_kernel_plan *best, double *us,
+                            mg_rates *rates);
 /* The plan with the least price, and that; the rates are for it. */
 mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates) {
   mg_kernel_plan best = mgi_plan_with(k, m, 0);
@@ -3434,7 +3438,10 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
       *us = t, best = p;
       if (rates) *rates = r;
     }
-    if (rows == 128 && across == 1 && k->iters > 2 && k->group < 2) mgi_plan_flies(k, m, p, &best, us, rates);
+    if (rows == 128 && across == 1 && k->iters > 2 && k->group < 2) {
+      mgi_plan_flies(k, m, p, &best, us, rates);
+      mgi_plan_trails(k, m, p, &best, us, rates);
+    }
   }
   return best;
 }
@@ -3732,7 +3739,7 @@ MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, const m
 /* Of the smaller of memory and compute, the share that does not hide behind the larger. */
 MGI_FN double mgi_unhidden(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double rounds) {
   if (w->iters > 1 && !p->group) return m->unhidden_loop;
-  if (w->flies) return m->unhidden_fly;
+  if (w->flies || p->late) return m->unhidden_fly;
   if (w->iters > 1 && !w->raises) return m->unhidden_group;
   if (w->iters > 1) return p->parts ? m->unhidden_parts : m->unhidden_raise;
   /* Later blocks hide behind earlier ones. */
@@ -3842,7 +3849,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   /* With too little under way a stream is as slow as what it waits for. */
   if (w->streams) c.again_us = memory = mgi_smooth_max(memory, waits);
   else c.chain_us = waits;
-  if (loop && w->chained) c.chain_us += waves / resident * iters * (p->group ? m->chain_group_us : m->chain_us);
+  if (loop && w->chained && !p->late) c.chain_us += waves / resident * iters * (p->group ? m->chain_group_us : m->chain_us);
   const double larger = fmax(memory, compute), smaller = fmin(memory, compute);
   if (rates) {
     const int by_memory = c.l2_us > compute;
@@ -3917,6 +3924,32 @@ MGI_FN void mgi_plan_flies(const mg_flat *k, const mg_machine *m, mg_kernel_plan
       if (rates) *rates = r;
     }
   }
+}
+
+/* The same of a product of fragments that is made beside the next step's first. */
+MGI_FN void mgi_plan_trails(const mg_flat *k, const mg_machine *m, mg_kernel_plan p, mg_kernel_plan *best, double *us,
+                            mg_rates *rates) {
+  enum { FEW = 8 }; /* steps for which a warp beside is not worth its start */
+  mgi_tiles tiles = mgi_tiles_of(k);
+  int trails = 0;
+  mg_chains c;
+  mg_rates r;
+  p.own = p.parts = 0, p.late = 1, p.stages = MG_STAGES;
+  p.copies = k->iters > FEW ? MG_COPY_WARP : MG_COPY_TMA;
+  mg_flat_chains(k, &p, &c);
+  for (int i = 0; i < k->n; i++) {
+    trails |= mg_flat_trails(k, &p, &c, i) != 0;
+    if (mg_flat_once(k, &p, i) && mg_flat_over(k, i) < 0) tiles.once += mg_copy_bytes(mgi_rows_of(&k->op[i]), mgi_cols_of(&k->op[i]), 2);
+  }
+  if (!trails || mg_flat_group_registers(k, &p, &c) > mg_group_room(m, mgi_plan_threads(&p), p.copies == MG_COPY_WARP)) return;
+  mgi_tiles_kept(k, &p, &tiles);
+  mgi_tiles_of_panels(k, &tiles);
+  mgi_plan_memory(k, m, &p, &tiles, 1, 0, MG_STAGES);
+  if (p.feasible != 1) return;
+  const double t = mgi_price(k, m, &p, &r);
+  if (t >= *us) return;
+  *us = t, *best = p;
+  if (rates) *rates = r;
 }
 
 /* Microseconds of one kernel by its plan; at least 1e9 if it does not fit the machine. */

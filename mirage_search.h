@@ -11268,12 +11268,14 @@ MGI_FN int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
   }
   return is;
 }
-/* The MG_COPY_.. that the best plan of `block` has; MG_COPY_ASYNC where its text says how it copies. */
-MGI_FN int mgi_se_copy_of(const mg_graph *block, const mg_machine *gpu) {
+/* The best plan of `block`, for who copies and when products of fragments are made; none where its text says how it copies. */
+MGI_FN mg_kernel_plan mgi_se_plan_of(const mg_graph *block, const mg_machine *gpu) {
+  mg_kernel_plan none;
   mg_flat k;
   double us;
-  if (mg_plan_says(block, MG_PLAN_COPY, NULL) >= 0 || !mg_flat_of(block, &k)) return MG_COPY_ASYNC;
-  return mg_flat_plan(&k, gpu, &us, NULL).copies;
+  memset(&none, 0, sizeof none);
+  if (mg_plan_says(block, MG_PLAN_COPY, NULL) >= 0 || !mg_flat_of(block, &k)) return none;
+  return mg_flat_plan(&k, gpu, &us, NULL);
 }
 /* 1 if tensor copies let a product of the block be under way while the next step of its loop begins. */
 MGI_FN int mgi_se_flies(const mg_graph *block) {
@@ -11289,25 +11291,33 @@ MGI_FN int mgi_se_flies(const mg_graph *block) {
   for (int i = 0; i < k.n; i++) flies |= mg_flat_flies(&k, &p, &c, i);
   return flies;
 }
-/* Tensor copies where they pay and the emitter takes them.  Measured on an H200, cold: a chain of 1024 x 256 x 128 12.2 us to
-   9.9, one of 512 9.8 to 9.3; with two blocks a multiprocessor 5 % more than cp.async. */
+/* Has kernel k of *g copied so, with a late product if `late`.  1 if the emitter takes it: *g is that then. */
+MGI_FN int mgi_se_copies_so(mgi_se_search *S, mg_graph **g, uint32_t k, int copy, int late) {
+  mg_graph *with = NULL;
+  mg_error why;
+  if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) return 0;
+  mg_graph *block = with->ops[k].sub;
+  mg_plan_say(block, MG_PLAN_COPY, NULL, copy);
+  if (late) mg_plan_say(block, MG_PLAN_CHAIN, NULL, MG_CHAIN_LATE);
+  if (late && mg_plan_says(block, MG_PLAN_STAGES, NULL) < MG_STAGES) mg_plan_say(block, MG_PLAN_STAGES, NULL, MG_STAGES);
+  const int taken = mgi_se_emittable(S, with, &why) == MG_OK;
+  mg_graph_free(taken ? *g : with);
+  if (taken) *g = with;
+  return taken;
+}
+/* Tensor copies where they pay and the emitter takes them: not where two blocks share a multiprocessor, of which one computes while
+   the other waits. */
 MGI_FN void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
   if (!S->cfg.emittable || !mg_machine_can(S->cfg.machine, MG_CAN_TENSOR_COPY)) return;
   for (uint32_t k = 1; k < (*g)->n_ops; k++) {
-    mg_graph *with = NULL;
-    mg_error why;
     const mg_graph *block = (*g)->ops[k].sub;
+    int done = 0;
     if (!block) continue;
-    int copy = mgi_se_copy_of(block, S->cfg.machine);
-    if (copy == MG_COPY_ASYNC && mgi_se_copies_pay(block, S->cfg.machine))
-      copy = mgi_se_flies(block) ? MG_COPY_WARP : MG_COPY_TMA;
-    for (int done = 0; copy >= MG_COPY_TMA && !done; copy--) {
-      if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) break;
-      mg_plan_say(with->ops[k].sub, MG_PLAN_COPY, NULL, copy);
-      done = mgi_se_emittable(S, with, &why) == MG_OK;
-      if (done) mg_graph_free(*g), *g = with;
-      else mg_graph_free(with);
-    }
+    mg_kernel_plan p = mgi_se_plan_of(block, S->cfg.machine);
+    if (p.copies == MG_COPY_ASYNC && mgi_se_copies_pay(block, S->cfg.machine))
+      p.copies = mgi_se_flies(block) ? MG_COPY_WARP : MG_COPY_TMA;
+    for (; p.late >= 0 && !done; p.late--)
+      for (int copy = p.copies; copy >= MG_COPY_TMA && !done; copy--) done = mgi_se_copies_so(S, g, k, copy, p.late);
   }
 }
 
