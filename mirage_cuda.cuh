@@ -99,8 +99,11 @@
      copy       with copy=tma (where the machine can, and a tile's shape and strides allow it; else refused, with the reason)
                 tensor copies bring the loads of loops: one thread asks for a whole tile, and barriers of phases count its
                 bytes.  Their maps are made at the first launch, and again when a tensor stands elsewhere.  With copy=warp
-                that thread is of a warpgroup of its own, beside the `threads` of the µGraph.  With three stages or more, products of
-                warpgroups of two such loads read both in shared memory, and are under way while the next step begins
+                that thread is of a warpgroup of its own, beside the `threads` of the µGraph, which leaves them its registers
+                where their products need them.  With three stages or more, products of warpgroups of two such loads read both in
+                shared memory, and are under way while the next step begins
+     chain      with chain=late (warpgroups, tensor copies, three stages or more; else refused, with the reason) a loop's product of
+                fragments is made beside the first product of the next step, and done when that step's exponentials are
      share      with share=N, N blocks side by side are a cluster: each has its part of the tiles that all of them read copied
                 to all
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
