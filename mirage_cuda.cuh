@@ -4261,11 +4261,13 @@ MG_DEV int mg_causal_steps(int count, int64_t chunk, int64_t last) {
    them is begun last. */
 MG_BOTH int mgi_turns_together(int most, int wave) { return wave > most ? wave / most : 1; }
 MG_BOTH int mg_turn_most(int turn, int most, int others, int wave) {
-  const int some = mgi_turns_together(most, wave), first = turn / (most * some) * some, n = others - first < some ? others - first : some;
+  const int some = mgi_turns_together(most, wave), first = turn / (most * some) * some;
+  const int n = others - first < some ? others - first : some;
   return most - 1 - (turn - first * most) / n;
 }
 MG_BOTH int mg_turn_other(int turn, int most, int others, int wave) {
-  const int some = mgi_turns_together(most, wave), first = turn / (most * some) * some, n = others - first < some ? others - first : some;
+  const int some = mgi_turns_together(most, wave), first = turn / (most * some) * some;
+  const int n = others - first < some ? others - first : some;
   return first + (turn - first * most) % n;
 }
 /* The block's place along those axes, which are the grid's first two in either order.  The emulator runs blocks in several
@@ -4274,8 +4276,9 @@ MG_BOTH int mg_turn_other(int turn, int most, int others, int wave) {
 MG_DEV int mg_bid_most(int axis, int, int, int) { return mg_bid(axis); }
 MG_DEV int mg_bid_other(int axis, int, int, int) { return mg_bid(axis); }
 #else
-MG_DEV int mg_bid_most(int, int most, int others, int wave) { return mg_turn_most((int)(blockIdx.y * gridDim.x + blockIdx.x), most, others, wave); }
-MG_DEV int mg_bid_other(int, int most, int others, int wave) { return mg_turn_other((int)(blockIdx.y * gridDim.x + blockIdx.x), most, others, wave); }
+MG_DEV int mgi_turn() { return (int)(blockIdx.y * gridDim.x + blockIdx.x); }
+MG_DEV int mg_bid_most(int, int most, int others, int wave) { return mg_turn_most(mgi_turn(), most, others, wave); }
+MG_DEV int mg_bid_other(int, int most, int others, int wave) { return mg_turn_other(mgi_turn(), most, others, wave); }
 #endif
 
 /* Fills OUTER x INNER elements of a tile (its memory order) from global memory: outer x inner of them are valid, the
@@ -4890,12 +4893,15 @@ template<class T, class P> struct mg_narrowed {
     }
   }
 };
-/* acc += p right by warpgroups, as mg_contract_chain; it is done after mg_group_wait(acc.c), until which nobody touches either. */
-template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_chain_begin(ACC &acc, const mg_narrowed<T, P> &p, const mg_right_tile<TILE> &right) {
+/* acc += p right by warpgroups, as mg_contract_chain; it is done after mg_group_wait(acc.c), until which nobody touches
+   either. */
+template<class T, class P, class ACC, class TILE>
+MG_DEV void mg_group_chain_begin(ACC &acc, const mg_narrowed<T, P> &p, const mg_right_tile<TILE> &right) {
   static_assert((int)P::WN == (int)ACC::WK, "a warpgroup owns the same rows of both");
   mgi_group_begin<T, P::NT / 2, false>(acc, p.a, right.t, P::col0());
 }
-template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_chain(ACC &acc, const P &p, const mg_right_tile<TILE> &right) {
+template<class T, class P, class ACC, class TILE>
+MG_DEV void mg_group_chain(ACC &acc, const P &p, const mg_right_tile<TILE> &right) {
   mg_narrowed<T, P> narrow;
   narrow.take(p);
   mg_group_chain_begin(acc, narrow, right);
@@ -12735,7 +12741,7 @@ typedef struct mgi_cu_val_info {
   mgi_cu_dim_ref of[MG_MAX_RANK]; /* whose extents its dimensions have */
   mgi_cu_dim_ref rr, cr;     /* those of rows and columns */
   int obj;                   /* TILE: piece of shared memory, or -1 - ring's piece; PARTIAL */
-  char var[160];              /* variable that holds the tile, global, accumulator or partial */
+  char var[200];             /* variable that holds the tile, global, accumulator or partial */
   mg_dtype type;             /* TILE: what it holds */
   int trans;                 /* TILE */
   int copy, copy_obj;        /* materialised as `copy_type` under the name m_<name> */
@@ -13614,10 +13620,12 @@ MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *
    alike; else one of its own. */
 MGI_FN int mgi_cu_tile_piece(mgi_cu_kernel *K, uint32_t t, mg_dtype type, int pitch) {
   const mgi_cu_val_info *v = &K->v[t];
-  const int bytes = mg_dtype_bytes(type), over = v->home == MGI_CU_AT_INLINE ? mg_flat_over(&K->flat, mgi_cu_place(K, t)) : -1;
+  const int bytes = mg_dtype_bytes(type);
+  const int over = v->home == MGI_CU_AT_INLINE ? mg_flat_over(&K->flat, mgi_cu_place(K, t)) : -1;
   const uint32_t load = mgi_cu_at_place(K, over + 1);
   const mgi_cu_val_info *l = &K->v[load];
-  const int alike = over >= 0 && l->home == MGI_CU_AT_TILE && l->type == type && K->way[load] == MG_IN_PADDED && l->pitch == pitch * bytes;
+  const int tile = over >= 0 && l->home == MGI_CU_AT_TILE && l->type == type;
+  const int alike = tile && K->way[load] == MG_IN_PADDED && l->pitch == pitch * bytes;
   return alike ? l->obj : mgi_cu_piece_new(K, mg_copy_bytes(v->rows, v->cols, bytes), "m_%s", mgi_cu_tname(K->b, t));
 }
 /* Gives t a tile of its own, of `type`, zero outside of its valid elements. */
@@ -15280,7 +15288,8 @@ MGI_FN void mgi_cu_trails_analyse(mgi_cu_kernel *K) {
     if (first) K->trails = k, K->leads = (uint32_t)first;
   }
   if (!K->trails)
-    mgi_cu_refuse(K, MG_PLAN_CHAIN, NULL, chain, "want warpgroups, tensor copies in three stages, and a loop whose two products are one of the other's fragments");
+    mgi_cu_refuse(K, MG_PLAN_CHAIN, NULL, chain,
+                  "want warpgroups, tensor copies in three stages, and a loop whose two products are one of the other's fragments");
 }
 /* The plan's share: blocks that are neighbours along the axis along which most bytes are the same copy for one another; or it is
    refused with the reason. */
@@ -15423,7 +15432,9 @@ MGI_FN int mgi_cu_flying(const mgi_cu_kernel *K, uint32_t loop) {
   return n;
 }
 /* 1 if an iteration has to know the stage of the one before. */
-MGI_FN int mgi_cu_remembers(const mgi_cu_kernel *K, uint32_t loop) { return !K->apart || K->trails || mgi_cu_flying(K, loop) > 0; }
+MGI_FN int mgi_cu_remembers(const mgi_cu_kernel *K, uint32_t loop) {
+  return !K->apart || K->trails || mgi_cu_flying(K, loop) > 0;
+}
 /* Waits for the loop's products, but for those of its last `steps` steps. */
 MGI_FN void mgi_cu_fly_wait(mgi_cu_kernel *K, uint32_t loop, int steps) {
   const int but = steps * mgi_cu_flying(K, loop);
@@ -15678,9 +15689,10 @@ MGI_FN void mgi_cu_ring_tile(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring 
   v->home = MGI_CU_AT_TILE;
   v->obj = -1;
   snprintf(v->var, sizeof v->var, "t_%.70s", name);
-  if (K->stages > 1) mgi_cu_line(K, "const T_%s t_%s(ring_%s + now%s * %lld + %lld);", name, name, L, inner, (long long)ring->stage, (long long)ring->at[k]);
-  else mgi_cu_line(K, "const T_%s t_%s(ring_%s + %lld);", name, name, L, (long long)ring->at[k]);
-  if (mgi_cu_split_load(K, load)) mgi_cu_line(K, "const T_%s low_%s((unsigned char *)t_%s.p + %lld);", name, name, name, (long long)ring->half[k]);
+  const long long stage = ring->stage, at = ring->at[k], half = ring->half[k];
+  if (K->stages > 1) mgi_cu_line(K, "const T_%s t_%s(ring_%s + now%s * %lld + %lld);", name, name, L, inner, stage, at);
+  else mgi_cu_line(K, "const T_%s t_%s(ring_%s + %lld);", name, name, L, at);
+  if (mgi_cu_split_load(K, load)) mgi_cu_line(K, "const T_%s low_%s((unsigned char *)t_%s.p + %lld);", name, name, name, half);
   mgi_cu_reweigh(K, load);
 }
 
@@ -15726,16 +15738,19 @@ MGI_FN void mgi_cu_leads_open(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring
 /* `trails` of the step whose stage is `was`. */
 MGI_FN void mgi_cu_trails_begin(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring *ring) {
   const mg_op_node *o = &K->b->ops[K->trails];
-  const uint32_t a = o->in[0].id, b = o->in[1].id, load = mgi_cu_trailing_load(K, K->trails), t = K->b->ops[load].out[0].id;
+  const uint32_t a = o->in[0].id, b = o->in[1].id, load = mgi_cu_trailing_load(K, K->trails);
+  const uint32_t t = K->b->ops[load].out[0].id;
   mgi_cu_val_info *v = &K->v[t];
   mgi_cu_str r = {NULL, 0, 0, 0};
   int k = 0;
   while (ring->load[k] != load) k++;
   v->home = MGI_CU_AT_TILE;
   v->obj = -1;
-  snprintf(v->var, sizeof v->var, "T_%.40s(ring_%.40s + was * %lld + %lld)", mgi_cu_tname(K->b, t), K->b->axes[loop].name, (long long)ring->stage, (long long)ring->at[k]);
+  snprintf(v->var, sizeof v->var, "T_%.60s(ring_%.60s + was * %lld + %lld)", mgi_cu_tname(K->b, t), K->b->axes[loop].name,
+           (long long)ring->stage, (long long)ring->at[k]);
   mgi_cu_operand(K, &r, b, 0, K->b->tensors[a].dtype, "");
-  mgi_cu_line(K, "mg_group_chain_begin(acc_%s, n_%s, %s);", mgi_cu_tname(K->b, o->out[0].id), mgi_cu_tname(K->b, a), mgi_cu_str_text(&r));
+  mgi_cu_line(K, "mg_group_chain_begin(acc_%s, n_%s, %s);", mgi_cu_tname(K->b, o->out[0].id), mgi_cu_tname(K->b, a),
+              mgi_cu_str_text(&r));
   free(r.s);
 }
 /* Where a step ends, the next one's first product is begun, and this one's `trails`. */
@@ -15750,7 +15765,8 @@ MGI_FN void mgi_cu_leads_next(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring
 MGI_FN void mgi_cu_trails_step(mgi_cu_kernel *K) {
   const mg_op_node *o = &K->b->ops[K->trails];
   const uint32_t t = o->out[0].id, a = o->in[0].id;
-  const char *name = mgi_cu_tname(K->b, t), *from = mgi_cu_tname(K->b, a), *lead = mgi_cu_tname(K->b, K->b->ops[K->leads].out[0].id);
+  const char *name = mgi_cu_tname(K->b, t), *from = mgi_cu_tname(K->b, a);
+  const char *lead = mgi_cu_tname(K->b, K->b->ops[K->leads].out[0].id);
   mgi_cu_str_put(&K->decl, "  mg_narrowed<%s, A_%s> n_%s;\n", mg_type_row(K->b->tensors[a].dtype)->device, lead, from);
   mgi_cu_begin(K);
   mgi_cu_quote(K, o);
@@ -16926,7 +16942,8 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], threads, K->wm, K->wn,
               K->wk, (long long)K->mem.bytes);
   const int blocks = mgi_cu_takes(K).blocks;
-  if (K->dealt && blocks > 1) mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "registers are dealt out for one block a multiprocessor, not %d", blocks);
+  if (K->dealt && blocks > 1)
+    mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "registers are dealt out for one block a multiprocessor, not %d", blocks);
   if (blocks > 1) mgi_cu_str_put(s, "MG_KERNEL(%d, %d) void %s(", threads, blocks, K->name);
   else mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", threads, K->name);
   if (K->dependent)

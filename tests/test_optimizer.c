@@ -804,7 +804,7 @@ static void test_layouts_of_programs(void **state) {
   mg_error e;
   (void)state;
   for (mg_graph *g; (g = ugraphs_next(&u)) != NULL; mg_graph_free(g)) {
-    mg_emit_config cfg = {u.arch, NULL};
+    mg_emit_config cfg = {u.arch, NULL, 0, 0};
     if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s: %s", g->name, e.msg);
     char *kernel = cu;
     for (uint32_t k = 1; k < g->n_ops; k++) {
@@ -861,7 +861,7 @@ static void test_layout_dense(void **state) {
   mg_error e;
   mg_graph *g;
   char *cu = NULL, text[900];
-  mg_emit_config cfg = {"sm_80", NULL};
+  mg_emit_config cfg = {"sm_80", NULL, 0, 0};
   (void)state;
   for (int what = 0; what < 3; what++) { /* 163840 bytes of tiles without padding, 166912 a block may have; then more than that */
     snprintf(text, sizeof text, "program t\ninput A : f32[64, 512]\ninput B : f32[512, 64]\nO = kernel grid=(x=1) threads=128 {\n  for i=%d {\n    a = load A {i->1}\n    b = load B {i->0}\n    c = matmul(a, b)\n  }\n  o = accum(c) {i->+}\n  store o {}\n  plan { stages=%d warps_m=2 warps_n=2 warps_k=1%s }\n}\noutput O\n",
@@ -898,7 +898,7 @@ static void test_layout_plan(void **state) {
   int seen[MG_IN_COUNT] = {0}, refused = 0, said = 0;
   (void)state;
   for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
-    mg_emit_config cfg = {forms[k].arch, NULL};
+    mg_emit_config cfg = {forms[k].arch, NULL, 0, 0};
     mg_error e;
     char plan[120] = "", one[60], text[1200], *cu = NULL;
     int asked[3];
@@ -984,7 +984,7 @@ static void test_chained(void **state) {
   ugraphs u = {0};
   (void)state;
   for (size_t k = 0; k < sizeof nests / sizeof *nests; k++) {
-    mg_emit_config cfg = {"sm_80", NULL};
+    mg_emit_config cfg = {"sm_80", NULL, 0, 0};
     mg_graph *g = parse(nests[k].text);
     if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%d: %s", (int)k, e.msg);
     assert_int_equal(strstr(cu, "_chain<") != NULL, nests[k].chained);
@@ -994,7 +994,7 @@ static void test_chained(void **state) {
     mg_graph_free(g);
   }
   for (mg_graph *g; (g = ugraphs_next(&u)) != NULL; mg_graph_free(g)) {
-    mg_emit_config cfg = {u.arch, NULL};
+    mg_emit_config cfg = {u.arch, NULL, 0, 0};
     if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s: %s", g->name, e.msg);
     kernels += chains_agree(g, cu, &with);
     mg_string_free(cu);
@@ -1036,7 +1036,7 @@ static void test_group_rings(void **state) {
         for (uint32_t k = 1; k < g->n_ops; k++)
           if (g->ops[k].code == MG_OP_GRAPH) b = g->ops[k].sub;
         mg_plan_kernel(b, mg_machine_find("H200"));
-        mg_emit_config cfg = {"sm_90a", NULL};
+        mg_emit_config cfg = {"sm_90a", NULL, 0, 0};
         if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s\n%s", e.msg, text);
         mg_string_free(cu);
         const char *mma = mg_plan_get(b, "mma"), *ring = mg_plan_get(b, "ring");

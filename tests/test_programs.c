@@ -49,7 +49,7 @@ static char *read_all(const char *path) {
 }
 static char *emit(const mg_graph *g, const char *arch) {
   mg_error e;
-  mg_emit_config c = {arch, NULL};
+  mg_emit_config c = {arch, NULL, 0, 0};
   char *cu = NULL;
   if (mg_cuda_emit(g, &c, &cu, &e) != MG_OK) fail_msg("%s for %s: %s: %s", g->name, arch, e.where, e.msg);
   return cu;

@@ -71,7 +71,7 @@ static void compiled_later(const mg_graph *g) {
   sprintf(named, "program reach%d%s", n_compiled++, rest);
   mg_graph *own = parse(named);
   for (int a = 0; a < 2; a++) {
-    mg_emit_config cfg = { archs[a], NULL };
+    mg_emit_config cfg = { archs[a], NULL, 0, 0};
     char *cu = NULL;
     if (mg_cuda_emittable(own, archs[a], &e) != MG_OK) continue;
     assert_int_equal(mg_cuda_emit(own, &cfg, &cu, &e), MG_OK);
