@@ -60,6 +60,13 @@ causal() { # NAME PLAN: queries are the last of the keys; a mask that is compute
 causal causal_group 'stages=2 warps_m=4 warps_n=2 mma=warpgroup ring=group'
 causal causal_tma 'stages=2 warps_m=4 warps_n=2 mma=warpgroup copy=tma'
 causal causal_rings 'stages=3 warps_m=2 warps_n=4 ring=warp'
+# Products of fragments made beside the next step's first, ragged; a warp beside that copies, and has given up its registers; two steps.
+late() { # NAME KEYS STEPS PLAN
+  printf 'program %s\ninput Q : f16[3, 255, 128]\ninput K : f16[3, 128, %d] @ [0, 2, 1]\ninput V : f16[3, %d, 128]\ninput C : f16[255, %d] = causal\nO = kernel grid=(x=2, y=3) threads=256 {\n  q = load Q {x->1, y->0}\n  t1 = scale(q, 1/11)\n  for i=%d {\n    k = load K {y->0, i->2}\n    c = load C {x->0, i->1}\n    t2 = exp(add(matmul(t1, k), c))\n    v = load V {y->0, i->1}\n    t3 = matmul(t2, v)\n    t4 = sum(t2, dim=2)\n  }\n  t5 = div(accum(t3) {i->+}, accum(t4) {i->+})\n  store t5 {x->1, y->0}\n  plan { stages=3 warps_m=8 warps_n=1 warps_k=1 mma=warpgroup chain=late %s }\n}\noutput O\n' "$1" "$2" "$2" "$2" "$3" "$4" >"$dir/$1.best.mg"
+}
+late late_tma 639 5 copy=tma
+late late_warp 1023 8 copy=warp
+late late_once 256 2 copy=warp
 # Rows by index, and where maxima stand; those of what is computed too, and of a row that blocks share.
 printf 'program picks\ninput W : f16[32000, 1024] @ [1, 0]\ninput I : i32[16]\ninput X : f16[16, 5000]\ninput V : f16[1024, 2048]\ninput Z : bf16[1, 128256]\nY = gather(W, I)\nL = matmul(Y, V)\nS = argmax(X, dim=1)\nT = argmax(L, dim=1)\nU = gather(W, T)\nM = argmax(Z, dim=1)\noutput Y, S, T, U, M\n' >"$dir/picks.best.mg"
 norm='sqrt(add_scalar(scale(sum(sqr(%s), dim=%d), 1/64), 1/1000000))'
@@ -166,7 +173,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     timeout 300 compute-sanitizer --tool memcheck --error-exitcode 9 build/mirage run "$dir/sym/sym_rms.cu" --sym n=$n --no-check --no-time >"$dir/sym/memcheck.$n" 2>&1
     tell $? "memcheck sym_rms at n = $n" "$(grep -m 1 -E '=========.*(Error|Invalid)' "$dir/sym/memcheck.$n" || tail -n 1 "$dir/sym/memcheck.$n")"
   done
-  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_behind small_runs small_pair small_rows small_rope small_across"
+  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_behind small_runs small_pair small_rows small_rope small_across late_tma late_warp"
   for name in $small; do for tool in memcheck racecheck synccheck; do echo "$tool $name"; done; done | xargs -P "$(((cores + 1) / 2))" -L 1 bash -c 'sanitize "$0" "$1"'
   for name in $small; do
     for tool in memcheck racecheck synccheck; do
