@@ -3789,6 +3789,7 @@ typedef struct mgi_se_frame {
   double end;
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension away, as bits */
+  int filled;         /* see mgi_se_filled_axes */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
   int spent;          /* 1: a limit did that is not the last: of states, of steps, or brief */
   double brief;       /* not 0: it ends where it is spent, and has so much work, an operator tried counting as MGI_SE_TRIED */
@@ -4102,10 +4103,29 @@ MGI_FN int mgi_se_leading_chunk(const mgi_se_frame *f, const mgi_se_val *v) {
   return 0;
 }
 
+/* Where an axis cuts a leading dimension of some value its chunks are 1 in all of the block (mgi_se_leading, mgi_se_counts).  So a grid axis
+   that does leaves no steps to a loop over what it cuts: of such a structure there is no tile.  The grid axes with such a loop, as bits. */
+MGI_FN int mgi_se_filled_axes(const mgi_se_seg *s, const mgi_se_frame *f) {
+  int filled = 0;
+  for (int a = 1; a <= f->n_grid; a++)
+    for (int l = 0; l < 2; l++) {
+      const int by = f->gcls[a], over = f->loop[l];
+      if (mgi_se_cuts_class(s, by, over) && s->real[by] >= s->real[over]) filled |= 1 << a;
+    }
+  return filled;
+}
+/* 1: a structure with value v has no tile. */
+MGI_FN int mgi_se_without_tile(const mgi_se_frame *f, const mgi_se_val *v) {
+  for (int d = 0; d < v->rank - 2; d++)
+    if (v->mask[d] & f->filled) return 1;
+  return 0;
+}
+
 /* Takes the evaluated candidate in scratch: a new value, or one more derivation of a known one. */
 MGI_FN void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) {
   if (f->oom || f->huge) return;
-  if (f->cfg->emittable && mgi_se_leading_chunk(f, v)) { f->st.pruned_shape++; return; }
+  const int refused = f->cfg->emittable && mgi_se_leading_chunk(f, v);
+  if (refused || mgi_se_without_tile(f, v)) { f->st.pruned_shape++; return; }
   v->fp = mgi_se_fingerprint(f, v, f->scratch);
   uint32_t at = mgi_se_val_find(f, v);
   mgi_se_der *dp = (mgi_se_der *)mgi_se_grow(f->der, &f->cap_der, f->n_der + 1, sizeof *dp);
@@ -4560,6 +4580,7 @@ MGI_FN void mgi_se_closure(mgi_se_frame *f) {
     f->cnt[a] = c >= 0 ? s->cnt[c] : 1;
   }
   f->kept = mgi_se_kept_axes(f);
+  f->filled = f->cfg->structure ? 0 : mgi_se_filled_axes(s, f); /* the hook sees structures at sizes of its own */
   f->memo_cap = 1024;
   f->memo = (uint32_t *)calloc(f->memo_cap, sizeof *f->memo);
   f->of_class = (uint32_t *)calloc(s->n_classes, sizeof *f->of_class);
@@ -8033,14 +8054,13 @@ MGI_FN void mgi_se_parallel(mgi_se_search *S, int tune) {
   for (int k = 0; k < n; k++) pthread_join(thread[k], NULL);
 }
 
-/* Whether class c is of leading dimensions alone, in whatever is made of the program's tensors. */
-MGI_FN int mgi_se_leads(const mgi_se_seg *s, int c) {
-  for (int k = 0; k < s->n_inst; k++) if (mg_op_row(s->inst[k].op)->moves) return 0;
-  for (uint32_t k = 1; k < s->p->n_tensors; k++)
-    for (int d = 0; d < s->p->tensors[k].shape.rank; d++) {
-      mg_tensor t = { k };
-      if (mgi_se_cls(s, t, d) == c && d >= s->p->tensors[k].shape.rank - 2) return 0;
-    }
+/* Whether axis class `by` cuts leading dimensions alone of outputs. */
+MGI_FN int mgi_se_leads(const mgi_se_seg *s, int by) {
+  for (uint32_t k = 0; k < s->p->n_out; k++) {
+    const int rank = s->p->tensors[s->p->out[k].id].shape.rank;
+    for (int d = rank > 2 ? rank - 2 : 0; d < rank; d++)
+      if (mgi_se_cuts_class(s, by, mgi_se_cls(s, s->p->out[k], d))) return 0;
+  }
   return 1;
 }
 
@@ -8050,8 +8070,9 @@ MGI_FN void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
     const int by = mgi_se_axis_class(like, a);
     for (int c = 0; c < s->n_cls; c++) axes[c] += mgi_se_cuts_class(s, by, c) && (a <= 4 || like->loop[1] != like->loop[0]);
   }
-  for (int c = 0; c < s->n_cls && !S->cfg.structure; c++) /* where a leading dimension is cut its chunks are 1: there is nothing left for a second axis */
-    if (axes[c] > 1 && mgi_se_leads(s, c)) return;
+  const int filled = S->cfg.structure ? 0 : mgi_se_filled_axes(s, like);
+  for (int a = 1; a <= like->n_grid; a++) /* each axis cuts an output, but for the group's */
+    if (filled >> a & 1 && a != like->group && mgi_se_leads(s, like->gcls[a])) return;
   for (int c = 0; c < s->n_cls; c++) /* axes that cut one class need room at the small size */
     if (s->ext[c] < 2 ? axes[c] > 0 : axes[c] > 1 && s->ext[c] % (s->cnt[c] * s->cnt[c])) {
       S->cut |= s->real[c] > 3; /* a size that stays as it is: two axes could cut it */
