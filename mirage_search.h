@@ -7395,6 +7395,7 @@ typedef struct mgi_se_found { /* of one segment */
   mg_graph *own;                             /* the segment's program, until it is begun */
   uint64_t hash;                             /* of that, mg_hash */
   int want;                                  /* so many structures */
+  double most;                               /* not 0: a kernel that takes so many us or more is of no use */
   int shared;                                /* not 0: what follows but in and out is that of segment shared - 1, whose program this one's is */
   mgi_se_seg *s;
   uint8_t *open;                             /* by frame: 0: it is done; 1: it was not searched yet; 2 + e: the limits of effort e ended it */
@@ -7973,6 +7974,87 @@ MGI_FN void mgi_se_walk_free(mgi_se_walk *w) {
   free(w);
 }
 
+MGI_FN double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch * gpu->launch_us + gpu->drain_us; }
+
+/* What a frame's blocks load and store: of each tensor its bytes, and the grid axes that may cut it. */
+typedef struct mgi_se_traffic {
+  int n, axes, group, list[4];
+  double bytes[MG_MAX_IN + MG_MAX_OUT], all, fixed;
+  uint8_t cut[MG_MAX_IN + MG_MAX_OUT];
+  int64_t count[4][2 * MGI_SE_COUNTS];
+} mgi_se_traffic;
+
+/* The counts that axis a may have (mgi_se_counts), whatever the structure. */
+MGI_FN int mgi_se_counts_any(int a, int64_t e, int64_t *out) {
+  mgi_se_structure none;
+  none.n = 0;
+  int n = mgi_se_counts(&none, a, e, 0, out);
+  n += mgi_se_counts(&none, a, e, 1, out + n);
+  out[n++] = e;
+  return n;
+}
+
+MGI_FN void mgi_se_traffic_of(const mgi_se_seg *s, const mgi_se_frame *f, const mg_machine *gpu, mgi_se_traffic *T) {
+  const mg_graph *p = s->p;
+  memset(T, 0, sizeof *T);
+  T->axes = f->n_grid, T->group = f->group;
+  T->fixed = mgi_se_launch_least(gpu) + gpu->operator_us * (p->n_in + p->n_out);
+  for (uint32_t k = 0; k < p->n_in + p->n_out; k++) {
+    const mg_tensor t = k < p->n_in ? p->in[k] : p->out[k - p->n_in];
+    const mg_tensor_info *u = mg_tensor_of(p, t);
+    if (u->fill != MG_FILL_NONE) continue; /* it is made, not loaded */
+    T->bytes[T->n] = (double)mg_shape_elements(&u->shape) * mg_dtype_bytes(u->dtype);
+    for (int a = 1; a <= f->n_grid; a++) {
+      int cuts = a == f->group; /* what stands behind the merge is shared out */
+      for (int d = 0; d < u->shape.rank; d++) cuts |= mgi_se_cuts_class(s, f->gcls[a], mgi_se_cls(s, t, d));
+      if (cuts) T->cut[T->n] |= (uint8_t)(1 << a);
+    }
+    T->all += T->bytes[T->n++];
+  }
+  for (int a = 1; a <= f->n_grid; a++) T->list[a] = mgi_se_counts_any(a, s->real[f->gcls[a]], T->count[a]);
+}
+
+/* At these counts of the grid's axes: a block has its part of each tensor, and multiprocessors take as many blocks as there are. */
+MGI_FN double mgi_se_traffic_us(const mgi_se_traffic *T, const mg_machine *gpu, const int64_t *count) {
+  const int64_t group = T->group ? count[T->group] : 1, blocks = count[1] * count[2] * count[3];
+  double slow = 0, merge = 0;
+  for (int k = 0; k < T->n; k++) {
+    double parts = 1;
+    for (int a = 1; a <= T->axes; a++)
+      if (T->cut[k] >> a & 1) parts *= (double)count[a];
+    slow += T->bytes[k] / parts;
+  }
+  if (group > 1) {
+    merge = gpu->last_us + gpu->last_block_us * (double)group;
+    if (mg_machine_clusters(gpu, group)) merge = fmin(merge, group > 8 ? gpu->cluster_large_us : gpu->cluster_us);
+  }
+  const double drawn = mg_waves(gpu, blocks, group) * slow / mg_sm_rate(gpu);
+  const double chip = gpu->chip_draw * slow * (double)blocks / (gpu->l2_gbps * 1e3);
+  const double body = fmax(fmax(drawn, chip), fmax(mg_dram_us(gpu, T->all), gpu->block_start_us * (double)blocks));
+  return T->fixed + body + merge;
+}
+
+/* 1: every kernel of frame f takes `most` us or more, by its loads and stores alone.  (tests/test_tuner.c holds it against the model.) */
+MGI_FN int mgi_se_frame_slow(const mgi_se_seg *s, const mgi_se_frame *f, const mg_machine *gpu, double most) {
+  enum { TRIED = 1 << 14 }; /* more counts take longer than they are worth */
+  mgi_se_traffic T;
+  int64_t count[4] = { 1, 1, 1, 1 };
+  int masked = 0;
+  for (uint32_t k = 0; k < s->p->n_in; k++) masked |= mg_tensor_of(s->p, s->p->in[k])->fill != MG_FILL_NONE;
+  if (masked) most /= MG_SEEN_LEAST;
+  mgi_se_traffic_of(s, f, gpu, &T);
+  if (T.fixed + mg_dram_us(gpu, T.all) >= most * (1 + 1e-9)) return 1;
+  int64_t tried = 1;
+  for (int a = 1; a <= T.axes; a++) tried *= T.list[a];
+  if (tried > TRIED) return 0;
+  for (int64_t k = 0; k < tried; k++) {
+    int64_t at = k;
+    for (int a = 1; a <= T.axes; a++) count[a] = T.count[a][at % T.list[a]], at /= T.list[a];
+    if (mgi_se_traffic_us(&T, gpu, count) < most * (1 + 1e-9)) return 0; /* rounding */
+  }
+  return 1;
+}
+
 MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_frame *f = &S->frame[k];
@@ -7986,6 +8068,14 @@ MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
     if (done) return;
   }
   memset(&r, 0, sizeof r);
+  if (S->found->most > 0 && mgi_se_frame_slow(S->seg, f, S->cfg.machine, S->found->most)) { /* no record: another run may ask for more */
+    r.count[5] = 1;
+    pthread_mutex_lock(&R->lock);
+    mgi_se_frame_done(S, &r, NULL);
+    S->found->open[k] = 0;
+    pthread_mutex_unlock(&R->lock);
+    return;
+  }
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, effort);
   f->few_states = pace.max_states < S->cfg.max_states, f->few_steps = pace.max_steps < S->cfg.max_steps;
@@ -8428,8 +8518,11 @@ MGI_FN mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   double late = 0; /* since when the time is over, and nothing is found: one second is left for that */
   double limit = mgi_se_pool_guess(S, want, 0), other = splits ? mgi_se_pool_guess(S, splits, 1) : 0;
   memset(S->tuned, 0, sizeof S->tuned);
-  for (int round = 0; st == MG_OK && ready < S->n_pool && (f->n < want || f->n_split < splits); round++, limit *= 1.5, other *= 1.5) {
-    ready = mgi_se_pool_tune(S, round > 2 ? 1e300 : f->n < want && limit > other ? limit : other);
+  const double most = f->most > 0 ? f->most : 1e300; /* what is slower is not asked for */
+  double upto = 0;
+  for (int round = 0; st == MG_OK && ready < S->n_pool && upto < most && (f->n < want || f->n_split < splits); round++, limit *= 1.5, other *= 1.5) {
+    upto = fmin(most, round > 2 ? 1e300 : f->n < want && limit > other ? limit : other);
+    ready = mgi_se_pool_tune(S, upto);
     for (; k < ready && f->n_split < splits; k++) {
       const mgi_se_structure *t = &S->pool[S->order[k]];
       int seen = !t->group || t->us >= 1e9;
@@ -9101,8 +9194,6 @@ MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
 }
 
 /* What a kernel takes at least beside its bytes and products. */
-MGI_FN double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch * gpu->launch_us + gpu->drain_us; }
-
 /* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may be a
    kernel.  *out is the caller's to free; its number, or -1 if memory is out. */
 MGI_FN int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *id, mgi_se_piece **out) {
@@ -11145,6 +11236,7 @@ MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
     if (!m || mgi_se_over(S)) break;
     qsort(todo, (size_t)m, sizeof *todo, mgi_se_todo_cmp);
     S->units = S->units_done + m;
+    const int wanted = m;
     if (m > 8) m = m < 32 ? 8 : m / 4; /* the rest may not be needed any more */
     for (int k = 0; k < m && st == MG_OK; k++) {
       mgi_se_rw_piece *x = &R->piece[todo[k].piece];
@@ -11154,7 +11246,13 @@ MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
       if (x->at >= 0) continue;
       f[n].own = mgi_se_rw_program(R, &R->item[x->from].s, &R->item[x->to].s, in, &n_in, &ops);
       if (!f[n].own) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
-      else f[n].want = S->cfg.unsafe || !R->item[x->from].s.n ? 1 : MGI_SE_PICKS, x->at = n++;
+      else f[n].want = S->cfg.unsafe || !R->item[x->from].s.n ? 1 : MGI_SE_PICKS, f[n].hash = x->hash, x->at = n++;
+    }
+    for (int k = 0; k < wanted; k++) { /* of all pieces of one program.  None will ask for more later: bounds only rise, the best only falls */
+      const mgi_se_rw_piece *x = &R->piece[todo[k].piece];
+      const double most = R->best - (todo[k].us - x->bound);
+      for (int j = first; j < n; j++)
+        if (f[j].hash == x->hash && most > f[j].most) f[j].most = most;
     }
     for (int k = first; k < n; k++) list[k - first] = &f[k];
     if (st == MG_OK) st = mgi_se_search_segments(S, list, n - first, MGI_SE_EFFORTS - 1, e);
