@@ -9273,10 +9273,24 @@ MGI_FN double mgi_se_chains_fill(mgi_se_chains *H) {
   return best;
 }
 
-typedef struct mgi_se_todo { double us; int piece; } mgi_se_todo;
+/* A piece that is to be searched: what the best composition with it takes at least, in us and, where those that differ by rounding
+   are alike, in picoseconds; the operators of the form that it is searched from. */
+typedef struct mgi_se_todo { double us; int64_t ps; int piece, ops; } mgi_se_todo;
 MGI_FN int mgi_se_todo_cmp(const void *x, const void *y) {
   const mgi_se_todo *a = (const mgi_se_todo *)x, *b = (const mgi_se_todo *)y;
-  return a->us < b->us ? -1 : b->us < a->us ? 1 : a->piece - b->piece;
+  if (a->ps != b->ps) return a->ps < b->ps ? -1 : 1;
+  return a->ops != b->ops ? a->ops - b->ops : a->piece - b->piece;
+}
+/* Puts those of n pieces, which are in order, in front that none of their composition is before: these take less time to search, and
+   what they take may rule the others out.  How many. */
+MGI_FN int mgi_se_todo_first(mgi_se_todo *t, int n) {
+  int m = 0;
+  for (int k = 0; k < n; k++) {
+    const mgi_se_todo x = t[k];
+    if (m && t[m - 1].ps == x.ps && t[m - 1].ops < x.ops) continue;
+    t[k] = t[m], t[m++] = x;
+  }
+  return m;
 }
 
 MGI_FN const mg_verify_report *mgi_se_found_report(const mgi_se_found *f) { return f->tiled ? &f->tiled_report : &f->report[0]; }
@@ -11234,10 +11248,11 @@ MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
       else left += todo[k].us < 1e18;
     }
     if (!m || mgi_se_over(S)) break;
+    for (int k = 0; k < m; k++) todo[k].ps = (int64_t)(todo[k].us * 1e6), todo[k].ops = R->piece[todo[k].piece].ops;
     qsort(todo, (size_t)m, sizeof *todo, mgi_se_todo_cmp);
     S->units = S->units_done + m;
-    const int wanted = m;
-    if (m > 8) m = m < 32 ? 8 : m / 4; /* the rest may not be needed any more */
+    const int wanted = m, next = m > 8 ? m < 32 ? 8 : m / 4 : m; /* the rest may not be needed any more */
+    m = mgi_se_todo_first(todo, next);
     for (int k = 0; k < m && st == MG_OK; k++) {
       mgi_se_rw_piece *x = &R->piece[todo[k].piece];
       int in[MG_MAX_IN], n_in, ops;
