@@ -4955,7 +4955,7 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   const int flies = group && iters > 1 && (loose || rows == 128) && k->group < 2;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
-    for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
+    leads |= !mg_flat_matrix(o);
     if (o->made || h->move[i]) continue;
     const double share = o->inloop ? 1 : 1 / (double)k->group; /* at least, of what may stand behind a merge */
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {

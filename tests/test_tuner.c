@@ -232,6 +232,25 @@ static void a_loop_over_what_a_grid_takes_whole_has_no_tile(void **state) {
   assert_true(with > 0 && without > 0 && shown > 0);
 }
 
+/* Of a tensor with one row for each of its leading dimension's places a block may have all: it is a matrix, and no dearer. */
+static void rows_of_leading_places_are_a_matrix(void **state) {
+  (void)state;
+  const mg_machine *gpu = mg_machine_at(0);
+  mg_graph *p = parse("program rows\ninput Q : f16[2, 1, 64]\ninput K : f16[2, 64, 96]\nO = matmul(exp(Q), K)\noutput O\n");
+  mgi_se_search *S = (mgi_se_search *)malloc(sizeof *S);
+  mgi_se_found f;
+  tiles all;
+  memset(&all, 0, sizeof all);
+  assert_non_null(S);
+  begin(S, &f, p, gpu, 1);
+  for (int k = 0; k < S->n_pool; k++) all_tiles_of(S->seg, &S->pool[k], gpu, &all);
+  printf("%llu tiles\n", (unsigned long long)all.priced);
+  assert_true(all.priced > 100);
+  end(S, &f);
+  mg_graph_free(p);
+  free(all.at), free(S);
+}
+
 static int by_time(const void *a, const void *b) {
   const mgi_se_structure *const *x = (const mgi_se_structure *const *)a, *const *y = (const mgi_se_structure *const *)b;
   return mgi_se_structure_before(*x, *y) ? -1 : mgi_se_structure_before(*y, *x);
@@ -575,7 +594,7 @@ int main(int argc, char **argv) {
   rounds = more ? strtoull(more, NULL, 10) : 1;
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = { cmocka_unit_test(counts_are_every_divisor), cmocka_unit_test(the_second_kernel_has_a_grid_of_its_own), cmocka_unit_test(tuner_finds_the_best_tiles), cmocka_unit_test(segments_keep_the_best), cmocka_unit_test(few_divisors_are_no_hindrance),
-    cmocka_unit_test(large_grids), cmocka_unit_test(a_second_loop_takes_nothing_away), cmocka_unit_test(what_is_priced_is_what_is_built), cmocka_unit_test(moves_are_priced_as_built), cmocka_unit_test(the_order_of_chains_is_none), cmocka_unit_test(warps_of_few_rows), cmocka_unit_test(a_row_limits_what_it_says),
+    cmocka_unit_test(large_grids), cmocka_unit_test(a_second_loop_takes_nothing_away), cmocka_unit_test(what_is_priced_is_what_is_built), cmocka_unit_test(moves_are_priced_as_built), cmocka_unit_test(the_order_of_chains_is_none), cmocka_unit_test(warps_of_few_rows), cmocka_unit_test(a_row_limits_what_it_says), cmocka_unit_test(rows_of_leading_places_are_a_matrix),
     cmocka_unit_test(a_loop_over_what_a_grid_takes_whole_has_no_tile) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
