@@ -4103,8 +4103,9 @@ MGI_FN int mgi_se_leading_chunk(const mgi_se_frame *f, const mgi_se_val *v) {
   return 0;
 }
 
-/* Where an axis cuts a leading dimension of some value its chunks are 1 in all of the block (mgi_se_leading, mgi_se_counts).  So a grid axis
-   that does leaves no steps to a loop over what it cuts: of such a structure there is no tile.  The grid axes with such a loop, as bits. */
+/* Where an axis cuts a leading dimension of some value its chunks are 1 in all of the block (mgi_se_leading,
+   mgi_se_counts).  So a grid axis that does leaves no steps to a loop over what it cuts: of such a structure there is no
+   tile.  The grid axes with such a loop, as bits. */
 MGI_FN int mgi_se_filled_axes(const mgi_se_seg *s, const mgi_se_frame *f) {
   int filled = 0;
   for (int a = 1; a <= f->n_grid; a++)
@@ -8014,7 +8015,7 @@ MGI_FN void mgi_se_traffic_of(const mgi_se_seg *s, const mgi_se_frame *f, const 
   for (int a = 1; a <= f->n_grid; a++) T->list[a] = mgi_se_counts_any(a, s->real[f->gcls[a]], T->count[a]);
 }
 
-/* At these counts of the grid's axes: a block has its part of each tensor, and multiprocessors take as many blocks as there are. */
+/* At these counts of the grid's axes: a block has its part of each tensor, all of it where no axis cuts it. */
 MGI_FN double mgi_se_traffic_us(const mgi_se_traffic *T, const mg_machine *gpu, const int64_t *count) {
   const int64_t group = T->group ? count[T->group] : 1, blocks = count[1] * count[2] * count[3];
   double slow = 0, merge = 0;
@@ -8034,7 +8035,8 @@ MGI_FN double mgi_se_traffic_us(const mgi_se_traffic *T, const mg_machine *gpu, 
   return T->fixed + body + merge;
 }
 
-/* 1: every kernel of frame f takes `most` us or more, by its loads and stores alone.  (tests/test_tuner.c holds it against the model.) */
+/* 1: every kernel of frame f that takes all inputs takes `most` us or more, by its loads and stores alone.
+   (tests/test_tuner.c holds it against the model.) */
 MGI_FN int mgi_se_frame_slow(const mgi_se_seg *s, const mgi_se_frame *f, const mg_machine *gpu, double most) {
   enum { TRIED = 1 << 14 }; /* more counts take longer than they are worth */
   mgi_se_traffic T;
@@ -8068,8 +8070,8 @@ MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
     if (done) return;
   }
   memset(&r, 0, sizeof r);
-  if (S->found->most > 0 && mgi_se_frame_slow(S->seg, f, S->cfg.machine, S->found->most)) { /* no record: another run may ask for more */
-    r.count[5] = 1;
+  if (S->found->most > 0 && mgi_se_frame_slow(S->seg, f, S->cfg.machine, S->found->most)) {
+    r.count[5] = 1; /* no record: another run may ask for more */
     pthread_mutex_lock(&R->lock);
     mgi_se_frame_done(S, &r, NULL);
     S->found->open[k] = 0;
@@ -8520,7 +8522,8 @@ MGI_FN mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   memset(S->tuned, 0, sizeof S->tuned);
   const double most = f->most > 0 ? f->most : 1e300; /* what is slower is not asked for */
   double upto = 0;
-  for (int round = 0; st == MG_OK && ready < S->n_pool && upto < most && (f->n < want || f->n_split < splits); round++, limit *= 1.5, other *= 1.5) {
+  for (int round = 0; st == MG_OK && ready < S->n_pool && upto < most && (f->n < want || f->n_split < splits);
+       round++, limit *= 1.5, other *= 1.5) {
     upto = fmin(most, round > 2 ? 1e300 : f->n < want && limit > other ? limit : other);
     ready = mgi_se_pool_tune(S, upto);
     for (; k < ready && f->n_split < splits; k++) {
@@ -9273,16 +9276,16 @@ MGI_FN double mgi_se_chains_fill(mgi_se_chains *H) {
   return best;
 }
 
-/* A piece that is to be searched: what the best composition with it takes at least, in us and, where those that differ by rounding
-   are alike, in picoseconds; the operators of the form that it is searched from. */
+/* A piece that is to be searched: what the best composition with it takes at least, in us and, where those that differ by
+   rounding are alike, in picoseconds; the operators of the form that it is searched from. */
 typedef struct mgi_se_todo { double us; int64_t ps; int piece, ops; } mgi_se_todo;
 MGI_FN int mgi_se_todo_cmp(const void *x, const void *y) {
   const mgi_se_todo *a = (const mgi_se_todo *)x, *b = (const mgi_se_todo *)y;
   if (a->ps != b->ps) return a->ps < b->ps ? -1 : 1;
   return a->ops != b->ops ? a->ops - b->ops : a->piece - b->piece;
 }
-/* Puts those of n pieces, which are in order, in front that none of their composition is before: these take less time to search, and
-   what they take may rule the others out.  How many. */
+/* Puts those of n pieces, which are in order, in front that none of their composition is before: these take less time to
+   search, and what they take may rule the others out.  How many. */
 MGI_FN int mgi_se_todo_first(mgi_se_todo *t, int n) {
   int m = 0;
   for (int k = 0; k < n; k++) {
@@ -11263,7 +11266,8 @@ MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
       if (!f[n].own) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
       else f[n].want = S->cfg.unsafe || !R->item[x->from].s.n ? 1 : MGI_SE_PICKS, f[n].hash = x->hash, x->at = n++;
     }
-    for (int k = 0; k < wanted; k++) { /* of all pieces of one program.  None will ask for more later: bounds only rise, the best only falls */
+    /* Of all pieces of one program.  None will ask for more later: bounds only rise, the best only falls. */
+    for (int k = 0; k < wanted; k++) {
       const mgi_se_rw_piece *x = &R->piece[todo[k].piece];
       const double most = R->best - (todo[k].us - x->bound);
       for (int j = first; j < n; j++)
