@@ -380,6 +380,7 @@ int mg_flat_finds(const mg_flat *k, int i, mg_flat_look *look, void *what);
 void mg_flat_join(mg_flat_op *o);                     /* what was read as MG_OP_CONCAT_MATMUL becomes a product */
 void mg_flat_read_once(mg_flat *k);                   /* of several loads of one tensor one keeps its bytes */
 int64_t mg_flat_elements(const mg_flat_op *o);
+int mg_flat_matrix(const mg_flat_op *o);              /* 1 if the block has one matrix of it, or less */
 void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch); /* m x c times c x n */
 int mg_flat_has_product(const mg_flat *k, int i);     /* 1 if value i is made of a product's result */
 /* The load of a causal mask, as a place from 1, whose loop ends behind the last key that a query of the block sees: what
@@ -1481,6 +1482,7 @@ MGI_FN int mgi_elementwise(const mg_flat_op *o) { return o->stays || (o->code < 
 MGI_FN int mgi_rows_in(const mg_flat_op *o) { return mg_rows_in(o->rank, o->d); }
 MGI_FN int64_t mgi_rows_of(const mg_flat_op *o) { return o->rank > 1 ? o->d[mgi_rows_in(o)] : 1; }
 MGI_FN int64_t mgi_cols_of(const mg_flat_op *o) { return o->rank > 0 ? o->d[o->rank - 1] : 1; }
+int mg_flat_matrix(const mg_flat_op *o) { return mg_flat_elements(o) <= mgi_rows_of(o) * mgi_cols_of(o); }
 
 /* Bytes of a tile in shared memory, its rows padded by 16 bytes or by none. */
 MGI_FN int64_t mgi_tile_bytes(const mg_flat_op *o, int pad) {
@@ -3703,7 +3705,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     w->raises |= o->code == MG_OP_EXP;
-    w->tensors |= mg_flat_elements(o) > mgi_rows_of(o) * mgi_cols_of(o);
+    w->tensors |= !mg_flat_matrix(o);
     if (o->made) continue;
     if (o->code == MG_OP_LOAD) mgi_work_across(w, k, p, i, &c, &r);
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);

@@ -3789,6 +3789,7 @@ typedef struct mgi_se_frame {
   double end;
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension away, as bits */
+  int filled;         /* see mgi_se_filled_axes */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
   int spent;          /* 1: a limit did that is not the last: of states, of steps, or brief */
   double brief;       /* not 0: it ends where it is spent, and has so much work, an operator tried counting as MGI_SE_TRIED */
@@ -4102,10 +4103,30 @@ MGI_FN int mgi_se_leading_chunk(const mgi_se_frame *f, const mgi_se_val *v) {
   return 0;
 }
 
+/* Where an axis cuts a leading dimension of some value its chunks are 1 in all of the block (mgi_se_leading,
+   mgi_se_counts).  So a grid axis that does leaves no steps to a loop over what it cuts: of such a structure there is no
+   tile.  The grid axes with such a loop, as bits. */
+MGI_FN int mgi_se_filled_axes(const mgi_se_seg *s, const mgi_se_frame *f) {
+  int filled = 0;
+  for (int a = 1; a <= f->n_grid; a++)
+    for (int l = 0; l < 2; l++) {
+      const int by = f->gcls[a], over = f->loop[l];
+      if (mgi_se_cuts_class(s, by, over) && s->real[by] >= s->real[over]) filled |= 1 << a;
+    }
+  return filled;
+}
+/* 1: a structure with value v has no tile. */
+MGI_FN int mgi_se_without_tile(const mgi_se_frame *f, const mgi_se_val *v) {
+  for (int d = 0; d < v->rank - 2; d++)
+    if (v->mask[d] & f->filled) return 1;
+  return 0;
+}
+
 /* Takes the evaluated candidate in scratch: a new value, or one more derivation of a known one. */
 MGI_FN void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) {
   if (f->oom || f->huge) return;
-  if (f->cfg->emittable && mgi_se_leading_chunk(f, v)) { f->st.pruned_shape++; return; }
+  const int refused = f->cfg->emittable && mgi_se_leading_chunk(f, v);
+  if (refused || mgi_se_without_tile(f, v)) { f->st.pruned_shape++; return; }
   v->fp = mgi_se_fingerprint(f, v, f->scratch);
   uint32_t at = mgi_se_val_find(f, v);
   mgi_se_der *dp = (mgi_se_der *)mgi_se_grow(f->der, &f->cap_der, f->n_der + 1, sizeof *dp);
@@ -4560,6 +4581,7 @@ MGI_FN void mgi_se_closure(mgi_se_frame *f) {
     f->cnt[a] = c >= 0 ? s->cnt[c] : 1;
   }
   f->kept = mgi_se_kept_axes(f);
+  f->filled = f->cfg->structure ? 0 : mgi_se_filled_axes(s, f); /* the hook sees structures at sizes of its own */
   f->memo_cap = 1024;
   f->memo = (uint32_t *)calloc(f->memo_cap, sizeof *f->memo);
   f->of_class = (uint32_t *)calloc(s->n_classes, sizeof *f->of_class);
@@ -4934,7 +4956,7 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   const int flies = group && iters > 1 && (loose || rows == 128) && k->group < 2;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
-    for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
+    leads |= !mg_flat_matrix(o);
     if (o->made || h->move[i]) continue;
     const double share = o->inloop ? 1 : 1 / (double)k->group; /* at least, of what may stand behind a merge */
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
@@ -7374,6 +7396,7 @@ typedef struct mgi_se_found { /* of one segment */
   mg_graph *own;                             /* the segment's program, until it is begun */
   uint64_t hash;                             /* of that, mg_hash */
   int want;                                  /* so many structures */
+  double most;                               /* not 0: a kernel that takes so many us or more is of no use */
   int shared;                                /* not 0: what follows but in and out is that of segment shared - 1, whose program this one's is */
   mgi_se_seg *s;
   uint8_t *open;                             /* by frame: 0: it is done; 1: it was not searched yet; 2 + e: the limits of effort e ended it */
@@ -7952,6 +7975,88 @@ MGI_FN void mgi_se_walk_free(mgi_se_walk *w) {
   free(w);
 }
 
+MGI_FN double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch * gpu->launch_us + gpu->drain_us; }
+
+/* What a frame's blocks load and store: of each tensor its bytes, and the grid axes that may cut it. */
+typedef struct mgi_se_traffic {
+  int n, axes, group, list[4];
+  double bytes[MG_MAX_IN + MG_MAX_OUT], all, fixed;
+  uint8_t cut[MG_MAX_IN + MG_MAX_OUT];
+  int64_t count[4][2 * MGI_SE_COUNTS];
+} mgi_se_traffic;
+
+/* The counts that axis a may have (mgi_se_counts), whatever the structure. */
+MGI_FN int mgi_se_counts_any(int a, int64_t e, int64_t *out) {
+  mgi_se_structure none;
+  none.n = 0;
+  int n = mgi_se_counts(&none, a, e, 0, out);
+  n += mgi_se_counts(&none, a, e, 1, out + n);
+  out[n++] = e;
+  return n;
+}
+
+MGI_FN void mgi_se_traffic_of(const mgi_se_seg *s, const mgi_se_frame *f, const mg_machine *gpu, mgi_se_traffic *T) {
+  const mg_graph *p = s->p;
+  memset(T, 0, sizeof *T);
+  T->axes = f->n_grid, T->group = f->group;
+  T->fixed = mgi_se_launch_least(gpu) + gpu->operator_us * (p->n_in + p->n_out);
+  for (uint32_t k = 0; k < p->n_in + p->n_out; k++) {
+    const mg_tensor t = k < p->n_in ? p->in[k] : p->out[k - p->n_in];
+    const mg_tensor_info *u = mg_tensor_of(p, t);
+    if (u->fill != MG_FILL_NONE) continue; /* it is made, not loaded */
+    T->bytes[T->n] = (double)mg_shape_elements(&u->shape) * mg_dtype_bytes(u->dtype);
+    for (int a = 1; a <= f->n_grid; a++) {
+      int cuts = a == f->group; /* what stands behind the merge is shared out */
+      for (int d = 0; d < u->shape.rank; d++) cuts |= mgi_se_cuts_class(s, f->gcls[a], mgi_se_cls(s, t, d));
+      if (cuts) T->cut[T->n] |= (uint8_t)(1 << a);
+    }
+    T->all += T->bytes[T->n++];
+  }
+  for (int a = 1; a <= f->n_grid; a++) T->list[a] = mgi_se_counts_any(a, s->real[f->gcls[a]], T->count[a]);
+}
+
+/* At these counts of the grid's axes: a block has its part of each tensor, all of it where no axis cuts it. */
+MGI_FN double mgi_se_traffic_us(const mgi_se_traffic *T, const mg_machine *gpu, const int64_t *count) {
+  const int64_t group = T->group ? count[T->group] : 1, blocks = count[1] * count[2] * count[3];
+  double slow = 0, merge = 0;
+  for (int k = 0; k < T->n; k++) {
+    double parts = 1;
+    for (int a = 1; a <= T->axes; a++)
+      if (T->cut[k] >> a & 1) parts *= (double)count[a];
+    slow += T->bytes[k] / parts;
+  }
+  if (group > 1) {
+    merge = gpu->last_us + gpu->last_block_us * (double)group;
+    if (mg_machine_clusters(gpu, group)) merge = fmin(merge, group > 8 ? gpu->cluster_large_us : gpu->cluster_us);
+  }
+  const double drawn = mg_waves(gpu, blocks, group) * slow / mg_sm_rate(gpu);
+  const double chip = gpu->chip_draw * slow * (double)blocks / (gpu->l2_gbps * 1e3);
+  const double body = fmax(fmax(drawn, chip), fmax(mg_dram_us(gpu, T->all), gpu->block_start_us * (double)blocks));
+  return T->fixed + body + merge;
+}
+
+/* 1: every kernel of frame f that takes all inputs takes `most` us or more, by its loads and stores alone.
+   (tests/test_tuner.c holds it against the model.) */
+MGI_FN int mgi_se_frame_slow(const mgi_se_seg *s, const mgi_se_frame *f, const mg_machine *gpu, double most) {
+  enum { TRIED = 1 << 14 }; /* more counts take longer than they are worth */
+  mgi_se_traffic T;
+  int64_t count[4] = { 1, 1, 1, 1 };
+  int masked = 0;
+  for (uint32_t k = 0; k < s->p->n_in; k++) masked |= mg_tensor_of(s->p, s->p->in[k])->fill != MG_FILL_NONE;
+  if (masked) most /= MG_SEEN_LEAST;
+  mgi_se_traffic_of(s, f, gpu, &T);
+  if (T.fixed + mg_dram_us(gpu, T.all) >= most * (1 + 1e-9)) return 1;
+  int64_t tried = 1;
+  for (int a = 1; a <= T.axes; a++) tried *= T.list[a];
+  if (tried > TRIED) return 0;
+  for (int64_t k = 0; k < tried; k++) {
+    int64_t at = k;
+    for (int a = 1; a <= T.axes; a++) count[a] = T.count[a][at % T.list[a]], at /= T.list[a];
+    if (mgi_se_traffic_us(&T, gpu, count) < most * (1 + 1e-9)) return 0; /* rounding */
+  }
+  return 1;
+}
+
 MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_frame *f = &S->frame[k];
@@ -7965,6 +8070,14 @@ MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
     if (done) return;
   }
   memset(&r, 0, sizeof r);
+  if (S->found->most > 0 && mgi_se_frame_slow(S->seg, f, S->cfg.machine, S->found->most)) {
+    r.count[5] = 1; /* no record: another run may ask for more */
+    pthread_mutex_lock(&R->lock);
+    mgi_se_frame_done(S, &r, NULL);
+    S->found->open[k] = 0;
+    pthread_mutex_unlock(&R->lock);
+    return;
+  }
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &pace, f->end = S->end, f->brief = mgi_se_effort_work(&S->cfg, effort);
   f->few_states = pace.max_states < S->cfg.max_states, f->few_steps = pace.max_steps < S->cfg.max_steps;
@@ -8033,14 +8146,13 @@ MGI_FN void mgi_se_parallel(mgi_se_search *S, int tune) {
   for (int k = 0; k < n; k++) pthread_join(thread[k], NULL);
 }
 
-/* Whether class c is of leading dimensions alone, in whatever is made of the program's tensors. */
-MGI_FN int mgi_se_leads(const mgi_se_seg *s, int c) {
-  for (int k = 0; k < s->n_inst; k++) if (mg_op_row(s->inst[k].op)->moves) return 0;
-  for (uint32_t k = 1; k < s->p->n_tensors; k++)
-    for (int d = 0; d < s->p->tensors[k].shape.rank; d++) {
-      mg_tensor t = { k };
-      if (mgi_se_cls(s, t, d) == c && d >= s->p->tensors[k].shape.rank - 2) return 0;
-    }
+/* Whether axis class `by` cuts leading dimensions alone of outputs. */
+MGI_FN int mgi_se_leads(const mgi_se_seg *s, int by) {
+  for (uint32_t k = 0; k < s->p->n_out; k++) {
+    const int rank = s->p->tensors[s->p->out[k].id].shape.rank;
+    for (int d = rank > 2 ? rank - 2 : 0; d < rank; d++)
+      if (mgi_se_cuts_class(s, by, mgi_se_cls(s, s->p->out[k], d))) return 0;
+  }
   return 1;
 }
 
@@ -8050,8 +8162,9 @@ MGI_FN void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
     const int by = mgi_se_axis_class(like, a);
     for (int c = 0; c < s->n_cls; c++) axes[c] += mgi_se_cuts_class(s, by, c) && (a <= 4 || like->loop[1] != like->loop[0]);
   }
-  for (int c = 0; c < s->n_cls && !S->cfg.structure; c++) /* where a leading dimension is cut its chunks are 1: there is nothing left for a second axis */
-    if (axes[c] > 1 && mgi_se_leads(s, c)) return;
+  const int filled = S->cfg.structure ? 0 : mgi_se_filled_axes(s, like);
+  for (int a = 1; a <= like->n_grid; a++) /* each axis cuts an output, but for the group's */
+    if (filled >> a & 1 && a != like->group && mgi_se_leads(s, like->gcls[a])) return;
   for (int c = 0; c < s->n_cls; c++) /* axes that cut one class need room at the small size */
     if (s->ext[c] < 2 ? axes[c] > 0 : axes[c] > 1 && s->ext[c] % (s->cnt[c] * s->cnt[c])) {
       S->cut |= s->real[c] > 3; /* a size that stays as it is: two axes could cut it */
@@ -8407,8 +8520,12 @@ MGI_FN mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   double late = 0; /* since when the time is over, and nothing is found: one second is left for that */
   double limit = mgi_se_pool_guess(S, want, 0), other = splits ? mgi_se_pool_guess(S, splits, 1) : 0;
   memset(S->tuned, 0, sizeof S->tuned);
-  for (int round = 0; st == MG_OK && ready < S->n_pool && (f->n < want || f->n_split < splits); round++, limit *= 1.5, other *= 1.5) {
-    ready = mgi_se_pool_tune(S, round > 2 ? 1e300 : f->n < want && limit > other ? limit : other);
+  const double most = f->most > 0 ? f->most : 1e300; /* what is slower is not asked for */
+  double upto = 0;
+  for (int round = 0; st == MG_OK && ready < S->n_pool && upto < most && (f->n < want || f->n_split < splits);
+       round++, limit *= 1.5, other *= 1.5) {
+    upto = fmin(most, round > 2 ? 1e300 : f->n < want && limit > other ? limit : other);
+    ready = mgi_se_pool_tune(S, upto);
     for (; k < ready && f->n_split < splits; k++) {
       const mgi_se_structure *t = &S->pool[S->order[k]];
       int seen = !t->group || t->us >= 1e9;
@@ -9080,8 +9197,6 @@ MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
 }
 
 /* What a kernel takes at least beside its bytes and products. */
-MGI_FN double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch * gpu->launch_us + gpu->drain_us; }
-
 /* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may be a
    kernel.  *out is the caller's to free; its number, or -1 if memory is out. */
 MGI_FN int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *id, mgi_se_piece **out) {
@@ -9161,10 +9276,24 @@ MGI_FN double mgi_se_chains_fill(mgi_se_chains *H) {
   return best;
 }
 
-typedef struct mgi_se_todo { double us; int piece; } mgi_se_todo;
+/* A piece that is to be searched: what the best composition with it takes at least, in us and, where those that differ by
+   rounding are alike, in picoseconds; the operators of the form that it is searched from. */
+typedef struct mgi_se_todo { double us; int64_t ps; int piece, ops; } mgi_se_todo;
 MGI_FN int mgi_se_todo_cmp(const void *x, const void *y) {
   const mgi_se_todo *a = (const mgi_se_todo *)x, *b = (const mgi_se_todo *)y;
-  return a->us < b->us ? -1 : b->us < a->us ? 1 : a->piece - b->piece;
+  if (a->ps != b->ps) return a->ps < b->ps ? -1 : 1;
+  return a->ops != b->ops ? a->ops - b->ops : a->piece - b->piece;
+}
+/* Puts those of n pieces, which are in order, in front that none of their composition is before: these take less time to
+   search, and what they take may rule the others out.  How many. */
+MGI_FN int mgi_se_todo_first(mgi_se_todo *t, int n) {
+  int m = 0;
+  for (int k = 0; k < n; k++) {
+    const mgi_se_todo x = t[k];
+    if (m && t[m - 1].ps == x.ps && t[m - 1].ops < x.ops) continue;
+    t[k] = t[m], t[m++] = x;
+  }
+  return m;
 }
 
 MGI_FN const mg_verify_report *mgi_se_found_report(const mgi_se_found *f) { return f->tiled ? &f->tiled_report : &f->report[0]; }
@@ -11122,9 +11251,11 @@ MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
       else left += todo[k].us < 1e18;
     }
     if (!m || mgi_se_over(S)) break;
+    for (int k = 0; k < m; k++) todo[k].ps = (int64_t)(todo[k].us * 1e6), todo[k].ops = R->piece[todo[k].piece].ops;
     qsort(todo, (size_t)m, sizeof *todo, mgi_se_todo_cmp);
     S->units = S->units_done + m;
-    if (m > 8) m = m < 32 ? 8 : m / 4; /* the rest may not be needed any more */
+    const int wanted = m, next = m > 8 ? m < 32 ? 8 : m / 4 : m; /* the rest may not be needed any more */
+    m = mgi_se_todo_first(todo, next);
     for (int k = 0; k < m && st == MG_OK; k++) {
       mgi_se_rw_piece *x = &R->piece[todo[k].piece];
       int in[MG_MAX_IN], n_in, ops;
@@ -11133,7 +11264,14 @@ MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
       if (x->at >= 0) continue;
       f[n].own = mgi_se_rw_program(R, &R->item[x->from].s, &R->item[x->to].s, in, &n_in, &ops);
       if (!f[n].own) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
-      else f[n].want = S->cfg.unsafe || !R->item[x->from].s.n ? 1 : MGI_SE_PICKS, x->at = n++;
+      else f[n].want = S->cfg.unsafe || !R->item[x->from].s.n ? 1 : MGI_SE_PICKS, f[n].hash = x->hash, x->at = n++;
+    }
+    /* Of all pieces of one program.  None will ask for more later: bounds only rise, the best only falls. */
+    for (int k = 0; k < wanted; k++) {
+      const mgi_se_rw_piece *x = &R->piece[todo[k].piece];
+      const double most = R->best - (todo[k].us - x->bound);
+      for (int j = first; j < n; j++)
+        if (f[j].hash == x->hash && most > f[j].most) f[j].most = most;
     }
     for (int k = first; k < n; k++) list[k - first] = &f[k];
     if (st == MG_OK) st = mgi_se_search_segments(S, list, n - first, MGI_SE_EFFORTS - 1, e);

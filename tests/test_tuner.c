@@ -41,7 +41,7 @@ static mg_graph *program_of(int kind) {
 }
 
 /* A search of p as one kernel, its frames done, its structures in the pool. */
-static void begin(mgi_se_search *S, mgi_se_found *f, const mg_graph *p, const mg_machine *gpu, int kernels) {
+static void begin_shown(mgi_se_search *S, mgi_se_found *f, const mg_graph *p, const mg_machine *gpu, int kernels, void (*structure)(void *, const mg_graph *), void *user) {
   mg_error e;
   mgi_se_cuts *C = (mgi_se_cuts *)malloc(sizeof *C);
   int frames = 0;
@@ -49,7 +49,7 @@ static void begin(mgi_se_search *S, mgi_se_found *f, const mg_graph *p, const mg
   memset(S, 0, sizeof *S), memset(f, 0, sizeof *f), memset(&e, 0, sizeof e);
   S->p = p, S->cfg = mg_search_config_default(), S->root = S, S->end = 1e300;
   S->cfg.machine = gpu, S->cfg.threads = 2, S->cfg.max_kernel_ops = kernels, S->cfg.max_block_ops = 9, S->cfg.max_loops = 1 + (int)draw(2), S->cfg.top_k = 8, S->cfg.seed = 1;
-  S->cfg.max_states = 32768, S->cfg.max_structures = 3000, S->cfg.max_steps = 100000;
+  S->cfg.max_states = 32768, S->cfg.max_structures = 3000, S->cfg.max_steps = 100000, S->cfg.structure = structure, S->cfg.user = user;
   pthread_mutex_init(&S->lock, NULL), pthread_mutex_init(&S->hook, NULL);
   assert_true(mgi_se_cuts_of(C, p));
   f->ops = C->all;
@@ -61,6 +61,7 @@ static void begin(mgi_se_search *S, mgi_se_found *f, const mg_graph *p, const mg
   assert_int_equal(mgi_se_segment_begin(S, g, f, 1, &frames, &e), MG_OK);
   for (int k = 0; k < S->n_frames; k++) mgi_se_run_frame(S, k);
 }
+static void begin(mgi_se_search *S, mgi_se_found *f, const mg_graph *p, const mg_machine *gpu, int kernels) { begin_shown(S, f, p, gpu, kernels, NULL, NULL); }
 static void end(mgi_se_search *S, mgi_se_found *f) {
   mgi_se_segment_free(S);
   mgi_se_found_free(f);
@@ -68,7 +69,31 @@ static void end(mgi_se_search *S, mgi_se_found *f) {
 }
 
 /* Every tile of a structure, by the model, in the order of the axes' counts. */
-typedef struct tiles { int n, cap; struct tile { double us; int64_t count[MGI_SE_AXES]; } *at; uint64_t priced, closed, open; } tiles;
+typedef struct tiles { int n, cap; struct tile { double us; int64_t count[MGI_SE_AXES]; } *at; uint64_t priced, closed, open, traffic; } tiles;
+
+static mgi_se_frame frame_with(int n_grid, const int *gcls, int group, const int *loop) {
+  mgi_se_frame f;
+  memset(&f, 0, sizeof f);
+  f.n_grid = n_grid, f.group = group;
+  memcpy(f.gcls, gcls, sizeof f.gcls), memcpy(f.loop, loop, sizeof f.loop);
+  return f;
+}
+
+/* What a frame's traffic takes is no more than any of its structures does, at all counts. */
+static void no_less_than_its_traffic(const mgi_se_seg *s, const mgi_se_structure *t, const mg_machine *gpu, tiles *all) {
+  const mgi_se_frame f = frame_with(t->n_grid, t->gcls, t->group, t->loop);
+  double best = 1e300;
+  mgi_se_traffic T;
+  mgi_se_traffic_of(s, &f, gpu, &T);
+  for (int i = 0; i < all->n; i++) {
+    const double least = mgi_se_traffic_us(&T, gpu, all->at[i].count), us = all->at[i].us;
+    if (least > us * (1 + 1e-9)) fail_msg("loads and stores take %.17g us, the model says %.17g", least, us);
+    all->traffic += us < 1e9 && least > 0.5 * us;
+    best = fmin(best, us);
+  }
+  assert_true(best < 1e300);
+  assert_false(mgi_se_frame_slow(s, &f, gpu, best * (1 + 1e-8)));
+}
 
 static void all_tiles(const mgi_se_seg *s, const mgi_se_structure *t, const mg_machine *gpu, int64_t *count, int a, mgi_se_form *form, tiles *out) {
   if (a == MGI_SE_AXES) {
@@ -145,6 +170,7 @@ static void tuner_finds_the_best_tiles(void **state) {
       mgi_se_tune(S->seg, &t, gpu, 0, MGI_SE_TILES, 1e300);
       same_tiles(&t, &all, MGI_SE_TILES, 1e300);
       if (!t.n_tiles) continue;
+      no_less_than_its_traffic(S->seg, &t, gpu, &all);
       const double best = t.tile_us[0], some = all.at[draw((uint64_t)all.n)].us;
       mgi_se_tune(S->seg, &t, gpu, 0, 1, best), same_tiles(&t, &all, 1, best);
       mgi_se_tune(S->seg, &t, gpu, 0, 1, best * (1 - 1e-12)), assert_int_equal(t.n_tiles, 0);
@@ -156,8 +182,73 @@ static void tuner_finds_the_best_tiles(void **state) {
     mg_graph_free(p);
   }
   free(all.at), free(S);
-  printf("%llu structures, %llu tiles; the floor is above half the price for %llu, with open loops for %llu\n", (unsigned long long)tuned, (unsigned long long)all.priced, (unsigned long long)all.closed, (unsigned long long)all.open);
-  assert_true(tuned >= 20 && all.closed * 4 > all.priced && all.open > 0); /* bounds of nothing would pass, too */
+  printf("%llu structures, %llu tiles; the floor is above half the price for %llu, with open loops for %llu, traffic alone for %llu\n", (unsigned long long)tuned,
+         (unsigned long long)all.priced, (unsigned long long)all.closed, (unsigned long long)all.open, (unsigned long long)all.traffic);
+  assert_true(tuned >= 20 && all.closed * 4 > all.priced && all.open > 0 && all.traffic > 0); /* bounds of nothing would pass, too */
+}
+
+/* Structures without a tile are those that mgi_se_without_tile keeps from being made. */
+static void counts_no_kernel(void *user, const mg_graph *g) { (void)g, ++*(int *)user; }
+static void a_loop_over_what_a_grid_takes_whole_has_no_tile(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+    "program moved\ninput Q : f16[8, 16, 16]\ninput K : f16[8, 64, 16]\nO = matmul(Q, transpose(K, [0, 2, 1]))\noutput O\n",
+    "program plain\ninput Q : f16[8, 16, 16]\ninput K : f16[8, 16, 64]\nO = matmul(exp(Q), K)\noutput O\n",
+  };
+  int with = 0, without = 0, shown = 0;
+  mgi_se_search *S = (mgi_se_search *)malloc(sizeof *S);
+  assert_non_null(S);
+  for (int k = 0; k < 2; k++) {
+    mg_graph *p = parse(texts[k]);
+    mgi_se_found found;
+    begin_shown(S, &found, p, mg_machine_at(0), 1, counts_no_kernel, &shown);
+    for (int i = 0; i < S->n_frames; i++) {
+      const mgi_se_frame *like = &S->frame[i]; /* it has run: its values are gone */
+      mgi_se_frame f = frame_with(like->n_grid, like->gcls, like->group, like->loop);
+      mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
+      assert_non_null(w);
+      f.s = S->seg, f.cfg = &S->cfg, f.end = 1e300;
+      mgi_se_closure(&f);
+      assert_int_equal(f.filled, 0); /* with the hook all are there */
+      assert_true(mgi_se_walk_all(S, w, &f));
+      const int filled = mgi_se_filled_axes(S->seg, &f);
+      for (int b = 0; b < w->n_best; b++) {
+        mgi_se_structure *t = &w->best[b];
+        int leads = 0;
+        for (int a = 1; a <= t->n_grid; a++) leads |= (filled >> a & 1) && mgi_se_leading(t, a);
+        mgi_se_tune(S->seg, t, S->cfg.machine, 1, 1, 1e300);
+        if (!t->n_tiles) mgi_se_tune(S->seg, t, S->cfg.machine, 0, 1, 1e300);
+        assert_int_equal(t->n_tiles > 0, !leads);
+        with += !leads, without += leads;
+      }
+      mgi_se_walk_free(w);
+      mgi_se_frame_free(&f);
+    }
+    end(S, &found);
+    mg_graph_free(p);
+  }
+  free(S);
+  printf("%d structures with a tile, %d without\n", with, without);
+  assert_true(with > 0 && without > 0 && shown > 0);
+}
+
+/* Of a tensor with one row for each of its leading dimension's places a block may have all: it is a matrix, and no dearer. */
+static void rows_of_leading_places_are_a_matrix(void **state) {
+  (void)state;
+  const mg_machine *gpu = mg_machine_at(0);
+  mg_graph *p = parse("program rows\ninput Q : f16[2, 1, 64]\ninput K : f16[2, 64, 96]\nO = matmul(exp(Q), K)\noutput O\n");
+  mgi_se_search *S = (mgi_se_search *)malloc(sizeof *S);
+  mgi_se_found f;
+  tiles all;
+  memset(&all, 0, sizeof all);
+  assert_non_null(S);
+  begin(S, &f, p, gpu, 1);
+  for (int k = 0; k < S->n_pool; k++) all_tiles_of(S->seg, &S->pool[k], gpu, &all);
+  printf("%llu tiles\n", (unsigned long long)all.priced);
+  assert_true(all.priced > 100);
+  end(S, &f);
+  mg_graph_free(p);
+  free(all.at), free(S);
 }
 
 static int by_time(const void *a, const void *b) {
@@ -503,6 +594,7 @@ int main(int argc, char **argv) {
   rounds = more ? strtoull(more, NULL, 10) : 1;
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = { cmocka_unit_test(counts_are_every_divisor), cmocka_unit_test(the_second_kernel_has_a_grid_of_its_own), cmocka_unit_test(tuner_finds_the_best_tiles), cmocka_unit_test(segments_keep_the_best), cmocka_unit_test(few_divisors_are_no_hindrance),
-    cmocka_unit_test(large_grids), cmocka_unit_test(a_second_loop_takes_nothing_away), cmocka_unit_test(what_is_priced_is_what_is_built), cmocka_unit_test(moves_are_priced_as_built), cmocka_unit_test(the_order_of_chains_is_none), cmocka_unit_test(warps_of_few_rows), cmocka_unit_test(a_row_limits_what_it_says) };
+    cmocka_unit_test(large_grids), cmocka_unit_test(a_second_loop_takes_nothing_away), cmocka_unit_test(what_is_priced_is_what_is_built), cmocka_unit_test(moves_are_priced_as_built), cmocka_unit_test(the_order_of_chains_is_none), cmocka_unit_test(warps_of_few_rows), cmocka_unit_test(a_row_limits_what_it_says), cmocka_unit_test(rows_of_leading_places_are_a_matrix),
+    cmocka_unit_test(a_loop_over_what_a_grid_takes_whole_has_no_tile) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
