@@ -13616,12 +13616,14 @@ MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *
   free(f.s);
 }
 
+MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K);
 /* The piece of shared memory that t's tile, of such a pitch, stands in: that of the load that t is all that is made of, if both lie
    alike; else one of its own. */
 MGI_FN int mgi_cu_tile_piece(mgi_cu_kernel *K, uint32_t t, mg_dtype type, int pitch) {
   const mgi_cu_val_info *v = &K->v[t];
   const int bytes = mg_dtype_bytes(type);
-  const int over = v->home == MGI_CU_AT_INLINE ? mg_flat_over(&K->flat, mgi_cu_place(K, t)) : -1;
+  const mg_kernel_plan p = mgi_cu_plan(K);
+  const int over = v->home == MGI_CU_AT_INLINE ? mg_flat_over(&K->flat, &p, mgi_cu_place(K, t)) : -1;
   const uint32_t load = mgi_cu_at_place(K, over + 1);
   const mgi_cu_val_info *l = &K->v[load];
   const int tile = over >= 0 && l->home == MGI_CU_AT_TILE && l->type == type;

@@ -514,9 +514,10 @@ int mg_flat_by_tensors(const mg_flat *k, int a, int b);
 /* 1 if value i, computed from loads outside of loops, is better computed once than wherever a product takes it as an operand:
    before the loop of the product, or by one warp instead of several. */
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i);
-/* The load in whose tile such a value i, of 16 bits, may stand, as nothing else is made of the load, and i element by element;
-   -1: it needs a tile of its own. */
-int mg_flat_over(const mg_flat *k, int i);
+/* The load in whose tile such a value i, of 16 bits, stands, as nothing else is made of the load, and i element by element; -1: it
+   has a tile of its own.  Only beside rings that tensor copies fill, which room lets begin early: elements that are written
+   where they were read are read one after another. */
+int mg_flat_over(const mg_flat *k, const mg_kernel_plan *p, int i);
 /* The load whose tile, as it is or turned, value i is; -1: it has to be computed.  *turned (may be NULL): 1 if it is turned. */
 int mg_flat_tile_read(const mg_flat *k, int i, int *turned);
 /* 1 if product i, of warpgroups, is under way while the loop's next step begins: tensor copies bring both of its operands, which are
@@ -3061,9 +3062,9 @@ MGI_FN int mgi_all_of(const mg_flat *k, int l, int i) {
   }
   return made;
 }
-int mg_flat_over(const mg_flat *k, int i) {
+int mg_flat_over(const mg_flat *k, const mg_kernel_plan *p, int i) {
   const mg_flat_op *t = &k->op[i];
-  if (!t->narrow || t->inloop || mgi_rows_of(t) % 16 || mgi_cols_of(t) % 16) return -1;
+  if (!p->copies || !t->narrow || t->inloop || mgi_rows_of(t) % 16 || mgi_cols_of(t) % 16) return -1;
   for (int l = 0; l < i; l++) {
     const mg_flat_op *o = &k->op[l];
     if (!mg_flat_brings(o) || o->inloop || o->direct || o->down || o->split || o->weighted || o->esize != 2) continue;
@@ -3941,7 +3942,7 @@ MGI_FN void mgi_plan_trails(const mg_flat *k, const mg_machine *m, mg_kernel_pla
   mg_flat_chains(k, &p, &c);
   for (int i = 0; i < k->n; i++) {
     trails |= mg_flat_trails(k, &p, &c, i) != 0;
-    if (mg_flat_once(k, &p, i) && mg_flat_over(k, i) < 0) tiles.once += mg_copy_bytes(mgi_rows_of(&k->op[i]), mgi_cols_of(&k->op[i]), 2);
+    if (mg_flat_once(k, &p, i) && mg_flat_over(k, &p, i) < 0) tiles.once += mg_copy_bytes(mgi_rows_of(&k->op[i]), mgi_cols_of(&k->op[i]), 2);
   }
   if (!trails || mg_flat_group_registers(k, &p, &c) > mg_group_room(m, mgi_plan_threads(&p), p.copies == MG_COPY_WARP)) return;
   mgi_tiles_kept(k, &p, &tiles);

@@ -405,7 +405,7 @@ static void operands_over_loads(void **state) {
   "program t\ninput Q : f16[" q "]\ninput K : f16[" k ", 64]\ninput R : f16[32, 32]\n" \
   "O, P = kernel grid=(x=2) threads=64 {\n  q = load Q {x->0}\n  r = load R {x->0}\n" made \
   "  for n=2 {\n    k = load K {n->1}\n    p = exp(scale(matmul(s, k), 1/64))\n    l = sum(p, dim=1)\n  }\n  store accum(l) {n->+} {x->0}\n" extra \
-  "  plan { stages=2 warps_m=1 warps_n=2 warps_k=1 }\n}\noutput O, P\n"
+  "  plan { stages=2 warps_m=1 warps_n=2 warps_k=1 copy=tma }\n}\noutput O, P\n"
 #define STORED(what) "  store " what " {x->0}\n"
   static const struct { const char *text; int over; } cases[] = {
       {OVER("32, 32", "32", "  s = scale(q, 1/11)\n", STORED("r")), 1},
