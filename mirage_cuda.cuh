@@ -231,7 +231,8 @@ typedef struct mg_cuda_value {
 typedef struct mg_cuda_kernel {
   mg_kernel_takes takes;     /* by which mg_kernel_facts_taking prices it */
   int warps_m, warps_n, warps_k;
-  const char *ring, *mma, *copy, *merge, *schedule; /* words of the plan; merge "none" where no blocks share a result */
+  const char *ring, *mma, *copy, *chain, *merge, *schedule; /* words of the plan; merge "none" where no blocks share a result */
+  int dealt;                 /* registers a thread once the warpgroup that copies has given up its own; 0: it keeps them */
   int n_values;
   mg_cuda_value *value;
 } mg_cuda_kernel;
@@ -15291,7 +15292,7 @@ MGI_FN void mgi_cu_trails_analyse(mgi_cu_kernel *K) {
   }
   if (!K->trails)
     mgi_cu_refuse(K, MG_PLAN_CHAIN, NULL, chain,
-                  "want warpgroups, tensor copies in three stages, and a loop whose two products are one of the other's fragments");
+                  "want warpgroups, warps_n=1, tensor copies in three stages, a loop of two products, one of the other's fragments");
 }
 /* The plan's share: blocks that are neighbours along the axis along which most bytes are the same copy for one another; or it is
    refused with the reason. */
@@ -17026,6 +17027,8 @@ MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
   f->ring = mg_plan_word(MG_PLAN_RING, mgi_cu_ring_of(K));
   f->mma = K->by_group ? "warpgroup" : "warp";
   f->copy = mg_plan_word(MG_PLAN_COPY, K->apart ? MG_COPY_WARP : K->tensor_copies ? MG_COPY_TMA : MG_COPY_ASYNC);
+  f->chain = mg_plan_word(MG_PLAN_CHAIN, K->trails ? MG_CHAIN_LATE : MG_CHAIN_NOW);
+  f->dealt = K->dealt;
   f->merge = !K->merged ? "none" : K->cluster ? "cluster" : "workspace";
   f->schedule = mg_plan_word(MG_PLAN_SCHEDULE, K->how);
   f->value = (mg_cuda_value *)calloc(b->n_tensors, sizeof *f->value);

@@ -524,7 +524,7 @@ int mg_flat_tile_read(const mg_flat *k, int i, int *turned);
    multiplied as they lie, and its accumulator is touched by nothing else in the loop. */
 int mg_flat_flies(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 /* The product, a place from 1, beside whose next one a product i of its fragments may be made (chain=late): tensor copies bring the right
-   operands of both, all other values of the loop are of the first, and nothing that the loop makes is a left operand of it.
+   operands of both, the loop has no other product, and nothing that it or another product makes is a left operand of the first.
    0: there is none. */
 int mg_flat_trails(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 /* 1 if product i is made by warpgroups: the plan has them, and mg_flat_group_why has nothing against it. */
@@ -2369,7 +2369,8 @@ int mg_flat_trails(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c
   const int first = o->code == MG_OP_MATMUL && c->from[i] ? c->over[c->from[i] - 1] : 0;
   if (!p->copies || p->stages < 3 || p->warps_n != 1 || !o->inloop || !first || !mg_flat_in_place(k, i)) return 0;
   const mg_flat_op *f = &k->op[first - 1], *left = &k->op[f->in[0]];
-  if (f->code != MG_OP_MATMUL || f->loop != o->loop || left->inloop || mg_flat_in_place(k, first - 1)) return 0;
+  if (f->code != MG_OP_MATMUL || f->loop != o->loop || mg_flat_in_place(k, first - 1)) return 0;
+  if (left->inloop || mg_flat_has_product(k, f->in[0])) return 0;
   if (!mg_flat_by_group(k, p, c, i) || !mg_flat_by_group(k, p, c, first - 1)) return 0;
   if (!mgi_copied_tile(k, o) || !mgi_copied_tile(k, f)) return 0;
   for (int q = 0; q < k->n; q++) {
@@ -2391,21 +2392,22 @@ int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_
   }
   return (int)(sum + most);
 }
-enum { MGI_GROUP_BESIDE = 24 }; /* registers of a thread beside those of its products */
-/* Registers that the launch of one block of so many threads deals out to each. */
+/* Registers of a thread beside those of its products; and where a warpgroup beside copies. */
+enum { MGI_GROUP_BESIDE = 24, MGI_APART_BESIDE = 32 };
+/* Registers that the launch of one block of so many threads deals out to each, by eights. */
 MGI_FN int mgi_launched_registers(const mg_machine *m, int threads) {
-  const int64_t each = m->registers_per_sm / threads;
+  const int64_t each = m->registers_per_sm / threads / 8 * 8;
   return each < MG_REGISTERS_MOST ? (int)each : MG_REGISTERS_MOST;
 }
 int mg_group_takes(const mg_machine *m, int threads, int registers) {
   const int all = threads + MG_APART, launched = mgi_launched_registers(m, all), dealt = launched / 8 * 8, most = 240;
-  const int each = (dealt * all - MG_COPIER * MG_APART) / threads / 8 * 8;
-  if (registers + MGI_GROUP_BESIDE <= launched || each <= dealt) return 0;
-  return each < most ? each : most;
+  const int each = (dealt * all - MG_COPIER * MG_APART) / threads / 8 * 8, takes = each < most ? each : most;
+  return registers + MGI_APART_BESIDE <= launched || takes <= launched ? 0 : takes;
 }
 int mg_group_room(const mg_machine *m, int threads, int apart) {
-  const int takes = apart ? mg_group_takes(m, threads, MG_REGISTERS_MOST) : 0;
-  return (takes ? takes : mgi_launched_registers(m, apart ? threads + MG_APART : threads)) - MGI_GROUP_BESIDE;
+  if (!apart) return mgi_launched_registers(m, threads) - MGI_GROUP_BESIDE;
+  const int launched = mgi_launched_registers(m, threads + MG_APART), takes = mg_group_takes(m, threads, MG_REGISTERS_MOST);
+  return (takes > launched ? takes : launched) - (takes > launched ? MGI_APART_BESIDE : MGI_GROUP_BESIDE);
 }
 
 /* Whether warpgroups can make all products, on these warps, and none of them through shared memory. */
@@ -3929,12 +3931,21 @@ MGI_FN void mgi_plan_flies(const mg_flat *k, const mg_machine *m, mg_kernel_plan
   }
 }
 
+/* 1 if value i of a loop has no place in shared memory but in the tiles of two products: what a late product leaves room for. */
+MGI_FN int mgi_only_fragments(const mg_flat *k, const mg_chains *c, int i) {
+  const mg_flat_op *o = &k->op[i];
+  if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) return c->from[i] != 0;
+  if (!mg_flat_brings(o)) return 1;
+  for (int q = 0; q < k->n; q++)
+    if (k->op[q].code == MG_OP_MATMUL && mg_flat_tile_read(k, k->op[q].in[1], NULL) == i) return 1;
+  return 0;
+}
 /* The same of a product of fragments that is made beside the next step's first. */
 MGI_FN void mgi_plan_trails(const mg_flat *k, const mg_machine *m, mg_kernel_plan p, mg_kernel_plan *best, double *us,
                             mg_rates *rates) {
   enum { FEW = 8 }; /* steps for which a warp beside is not worth its start */
   mgi_tiles tiles = mgi_tiles_of(k);
-  int trails = 0;
+  int trails = 0, alone = 1;
   mg_chains c;
   mg_rates r;
   p.own = p.parts = 0, p.late = 1, p.stages = MG_STAGES;
@@ -3942,9 +3953,10 @@ MGI_FN void mgi_plan_trails(const mg_flat *k, const mg_machine *m, mg_kernel_pla
   mg_flat_chains(k, &p, &c);
   for (int i = 0; i < k->n; i++) {
     trails |= mg_flat_trails(k, &p, &c, i) != 0;
+    alone &= !k->op[i].inloop || mgi_only_fragments(k, &c, i);
     if (mg_flat_once(k, &p, i) && mg_flat_over(k, &p, i) < 0) tiles.once += mg_copy_bytes(mgi_rows_of(&k->op[i]), mgi_cols_of(&k->op[i]), 2);
   }
-  if (!trails || mg_flat_group_registers(k, &p, &c) > mg_group_room(m, mgi_plan_threads(&p), p.copies == MG_COPY_WARP)) return;
+  if (!trails || !alone || mg_flat_group_registers(k, &p, &c) > mg_group_room(m, mgi_plan_threads(&p), p.copies == MG_COPY_WARP)) return;
   mgi_tiles_kept(k, &p, &tiles);
   mgi_tiles_of_panels(k, &tiles);
   mgi_plan_memory(k, m, &p, &tiles, 1, 0, MG_STAGES);

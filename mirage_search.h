@@ -7217,7 +7217,7 @@ MGI_FN uint64_t mgi_se_model_hash(const mg_machine *gpu) {
     }
     double us;
     const mg_kernel_plan p = mg_flat_plan(k, gpu, &us, NULL);
-    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group, p.copies };
+    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group, p.copies, p.late };
     h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, &us, sizeof us), plan, sizeof plan);
   }
 #undef MGI_SE_DRAW
@@ -11451,11 +11451,12 @@ MGI_FN void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
     const mg_graph *block = (*g)->ops[k].sub;
     int done = 0;
     if (!block) continue;
-    mg_kernel_plan p = mgi_se_plan_of(block, S->cfg.machine);
-    if (p.copies == MG_COPY_ASYNC && mgi_se_copies_pay(block, S->cfg.machine))
-      p.copies = mgi_se_flies(block) ? MG_COPY_WARP : MG_COPY_TMA;
-    for (; p.late >= 0 && !done; p.late--)
-      for (int copy = p.copies; copy >= MG_COPY_TMA && !done; copy--) done = mgi_se_copies_so(S, g, k, copy, p.late);
+    const mg_kernel_plan p = mgi_se_plan_of(block, S->cfg.machine);
+    int copy = p.late ? MG_COPY_ASYNC : p.copies;
+    for (int by = p.copies; p.late && by >= MG_COPY_TMA && !done; by--) done = mgi_se_copies_so(S, g, k, by, 1);
+    if (copy == MG_COPY_ASYNC && !done && mgi_se_copies_pay((*g)->ops[k].sub, S->cfg.machine))
+      copy = mgi_se_flies((*g)->ops[k].sub) ? MG_COPY_WARP : MG_COPY_TMA;
+    for (; copy >= MG_COPY_TMA && !done; copy--) done = mgi_se_copies_so(S, g, k, copy, 0);
   }
 }
 

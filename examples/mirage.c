@@ -1456,9 +1456,10 @@ static void explain_kernel(FILE *f, const mg_machine *m, int number, const char 
   if (!k) return;
   fprintf(f, "  a block: %d threads, warps %d x %d x %d (rows, columns, contraction), %d stages, %lld bytes of shared memory, comes to %lld barriers\n", k->takes.threads, k->warps_m, k->warps_n, k->warps_k, k->takes.stages,
           (long long)k->takes.shared_bytes, (long long)k->takes.barriers);
-  fprintf(f, "  ring=%s mma=%s copy=%s merge=%s schedule=%s\n", k->ring, k->mma, k->copy, k->merge, k->schedule);
+  fprintf(f, "  ring=%s mma=%s copy=%s chain=%s merge=%s schedule=%s\n", k->ring, k->mma, k->copy, k->chain, k->merge, k->schedule);
   fprintf(f, "  accumulators take %d registers a thread, which has at most %d: %d block%s a multiprocessor by the launch bound\n",
           k->takes.accumulators, k->takes.registers, k->takes.blocks, k->takes.blocks == 1 ? "" : "s");
+  if (k->dealt) fprintf(f, "  at most %d once the warpgroup that copies has given up its own\n", k->dealt);
   explain_values(f, k);
 }
 
@@ -1479,7 +1480,7 @@ static void explain_kernel_json(FILE *f, int number, const char *makes, const mg
     fprintf(f, ", \"threads\": %d, \"stages\": %d, \"warps\": [%d, %d, %d], \"shared_bytes\": %lld, \"barriers\": %lld, \"registers\": %d", k->takes.threads, k->takes.stages, k->warps_m, k->warps_n, k->warps_k,
             (long long)k->takes.shared_bytes, (long long)k->takes.barriers, k->takes.accumulators);
     fprintf(f, ", \"registers_most\": %d, \"blocks_at_once\": %d", k->takes.registers, k->takes.blocks);
-    fprintf(f, ", \"ring\": \"%s\", \"mma\": \"%s\", \"copy\": \"%s\", \"merge\": \"%s\", \"schedule\": \"%s\", \"values\": [", k->ring, k->mma, k->copy, k->merge, k->schedule);
+    fprintf(f, ", \"ring\": \"%s\", \"mma\": \"%s\", \"copy\": \"%s\", \"chain\": \"%s\", \"merge\": \"%s\", \"schedule\": \"%s\", \"values\": [", k->ring, k->mma, k->copy, k->chain, k->merge, k->schedule);
     for (int t = 0; t < k->n_values; t++) {
       const mg_cuda_value *v = &k->value[t];
       fprintf(f, "%s{\"name\": ", t ? ", " : "");

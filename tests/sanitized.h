@@ -1,6 +1,9 @@
 /* What a run under a sanitizer adds is errors of memory.  What else takes time, as compilers that no sanitizer sees do, is left to
    the run without, which has the same cases: of these the sanitized one takes one in SPARSER. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 enum { SANITIZED = 1, SPARSER = 4 };
 #else
 enum { SANITIZED = 0, SPARSER = 1 };

@@ -489,7 +489,7 @@ static void late_products(void **state) {
     mg_string_free(cu), mg_graph_free(g);
   }
   static const struct { const char *text, *why; } refused[] = {
-      {LATE("128", "320", "5", MASKED, SCALED, "stages=3 copy=async"), "want warpgroups, tensor copies in three stages"},
+      {LATE("128", "320", "5", MASKED, SCALED, "stages=3 copy=async"), "want warpgroups, warps_n=1, tensor copies in three stages"},
       {LATE("128", "320", "5", MASKED, SCALED, "stages=2 copy=tma"), "want at least 3 stages"},
       {LATE("128", "320", "5", "add(matmul(scale(q, 1/11), transpose(transpose(scale(k, 1/2), [0, 2, 1]), [0, 2, 1])), c)", "", "stages=3 copy=tma"), "the plan's"},
       {LATE("128", "320", "5", "add(add(matmul(s, k), matmul(q, k)), c)", SCALED, "stages=3 copy=tma"), "the plan's"}};

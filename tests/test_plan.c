@@ -629,6 +629,45 @@ static void masked_steps_are_facts(void **state) {
 #undef KEYS
 }
 
+/* The best plan has a late product where its emitter has one, in the memory that it foretells: not where the loop keeps more than
+   two tiles.  Registers: never more than a launch deals out, and room for no fewer products than without a warp beside. */
+static void late_plans_are_emitted(void **state) {
+#define LATE(more, scores, plan) \
+  "program t\ninput Q : f16[16, 2048, 128]\ninput K : f16[16, 128, 2048] @ [0, 2, 1]\ninput V : f16[16, 2048, 128]\ninput G : f16[2048, 2048]\n" \
+  "O = kernel grid=(x=16, y=16) threads=256 {\n  q = load Q {x->1, y->0}\n  s = scale(q, 1/11)\n  for n=16 {\n    k = load K {y->0, n->2}\n    v = load V {y->0, n->1}\n" more \
+  "    p = exp(" scores ")\n    o = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n  r = div(accum(o) {n->+}, accum(l) {n->+})\n  store r {x->1, y->0}\n" plan "}\noutput O\n"
+#define SAID "  plan { stages=3 warps_m=8 warps_n=1 warps_k=1 mma=warpgroup copy=warp chain=late }\n"
+  static const struct { const char *text, *said; int late; } cases[] = {
+      {LATE("", "matmul(s, k)", ""), LATE("", "matmul(s, k)", SAID), 1},
+      {LATE("    h = sum(sqr(k), dim=1)\n", "mul(matmul(s, k), h)", ""), LATE("    h = sum(sqr(k), dim=1)\n", "mul(matmul(s, k), h)", SAID), 0},
+      {LATE("    h = load G {x->0, n->1}\n", "add(matmul(s, k), h)", ""), LATE("    h = load G {x->0, n->1}\n", "add(matmul(s, k), h)", SAID), 0}};
+  const mg_machine *m = mg_machine_at(0);
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    mg_graph *g = parse(cases[k].text), *said = parse(cases[k].said);
+    mg_flat flat;
+    mg_error e;
+    char *cu = NULL;
+    double us;
+    assert_int_equal(mg_flat_of(g->ops[1].sub, &flat), 1);
+    const mg_kernel_plan p = mg_flat_plan(&flat, m, &us, NULL);
+    if (p.late != cases[k].late) fail_msg("%zu: late %d", k, p.late);
+    assert_int_equal(mg_cuda_emit(said, NULL, &cu, &e) == MG_OK, cases[k].late);
+    if (cu) assert_true(p.copies == MG_COPY_WARP && p.stages == 3 && strstr(cu, "mg_group_chain_begin(") != NULL);
+    mg_string_free(cu), mg_graph_free(g), mg_graph_free(said);
+  }
+  for (int threads = 128; threads <= 512; threads += 128) {
+    const int all = threads + MG_APART, room = mg_group_room(m, threads, 1), dealt = (int)(m->registers_per_sm / all / 8 * 8);
+    for (int registers = 8; registers <= room; registers++) {
+      const int takes = mg_group_takes(m, threads, registers);
+      if (!takes) assert_true(registers < dealt);
+      else assert_true(takes > registers && takes % 8 == 0 && takes <= 240 && takes * threads + MG_COPIER * MG_APART <= dealt * all);
+    }
+  }
+#undef SAID
+#undef LATE
+}
+
 /* Whether rows stay in registers is one fact, which the emitter writes by and the cost asks: a kernel whose block may have fewer rows, or
    columns, or a mask, or rows that are no neighbours in memory, or whose text or sender has it otherwise, has no such rows. */
 static void strips_are_facts(void **state) {
@@ -1013,7 +1052,7 @@ int main(void) {
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
       cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(long_rows_are_shared), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
-      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(masked_steps_are_facts), cmocka_unit_test(strips_are_facts), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
+      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(masked_steps_are_facts), cmocka_unit_test(late_plans_are_emitted), cmocka_unit_test(strips_are_facts), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
