@@ -338,6 +338,29 @@ static void causal_errors(void **state) {
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) refused(bad[k].line, bad[k].msg);
 }
 
+/* Link 2 passes the file of g, and none with the first place of `is` replaced by `was`. */
+static void checked(const mg_graph *g, const char *cu, size_t k) {
+  mg_check_config cc;
+  mg_check_report c;
+  mg_error e;
+  memset(&cc, 0, sizeof cc), memset(&c, 0, sizeof c);
+  cc.seeds = 2;
+  if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%zu: %s: %s: %s\n%s", k, e.where, e.msg, c.difference, cu);
+  assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
+}
+static void planted(const mg_graph *g, const char *cu, const char *is, const char *was) {
+  const char *at = strstr(cu, is);
+  char *wrong = (char *)malloc(strlen(cu) + 200);
+  mg_check_config cc;
+  mg_check_report c;
+  mg_error e;
+  memset(&cc, 0, sizeof cc), memset(&c, 0, sizeof c);
+  cc.seeds = 1;
+  if (!at || !wrong) fail_msg("'%s' is not there:\n%s", is, cu);
+  snprintf(wrong, strlen(cu) + 200, "%.*s%s%s", (int)(at - cu), cu, was, at + strlen(is));
+  if (mg_cuda_check(g, wrong, &cc, &c, &e) != MG_NOT_FOUND) fail_msg("not found: '%s' for '%s': %s", was, is, e.msg);
+  free(wrong);
+}
 /* In every schedule a kernel computes the mask of the tile at hand, and of no other: a mistake in its place is found. */
 #define TILED(out, plan) out " = kernel grid=(x=3, y=2) threads=128 {\n  q = load Q {x->1, y->0}\n  for n=5 {\n    k = load K {y->0, n->2}\n    c = load C {x->0, n->1}\n" \
   "    p = exp(add(scale(matmul(q, k), 1/8), c))\n    v = load V {y->0, n->1}\n    o = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n  r = div(accum(o) {n->+}, accum(l) {n->+})\n  store r {x->1, y->0}\n  plan { " plan " }\n}\n"
@@ -365,14 +388,10 @@ static void causal_emitted(void **state) {
       {"b_x * (int64_t)32 - (", "b_y * (int64_t)32 - ("}, {"- (i_n * (int64_t)32)).with<", "- (now * (int64_t)32)).with<"},
       {"b_x * (int64_t)32 + 31)", "b_x * (int64_t)32 - 1)"} /* a loop that ends a step too soon */,
       {").with<32>(", ").with<1>("} /* the chunk on the diagonal, taken for one that hides nothing */};
-  mg_check_config cc;
-  mg_check_report c;
   mg_error e;
-  memset(&cc, 0, sizeof cc);
   for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
     mg_graph *g = parse(text[k]);
     char *cu = NULL;
-    cc.seeds = 2;
     if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%zu: %s: %s\n%s", k, e.where, e.msg, text[k]);
     assert_null(strstr(cu, "*p_C"));
     assert_null(strstr(cu, "in_C,"));
@@ -381,19 +400,9 @@ static void causal_emitted(void **state) {
     assert_int_equal(strstr(cu, "mg_bid_most(") != NULL, k < 3);
     assert_non_null(strstr(cu, "mg_causal_block("));
     assert_int_equal(strstr(cu, ".with<") != NULL, k < 3); /* of a loop's chunks most hide nothing */
-    memset(&c, 0, sizeof c);
-    if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%zu: %s: %s: %s\n%s", k, e.where, e.msg, c.difference, cu);
-    assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
+    checked(g, cu, k);
     joined(cu);
-    for (size_t p = 0; p < sizeof plant / sizeof *plant && !k; p++) {
-      const char *at = strstr(cu, plant[p].is);
-      char *wrong = (char *)malloc(strlen(cu) + 200);
-      if (!at || !wrong) fail_msg("'%s' is not there:\n%s", plant[p].is, cu);
-      snprintf(wrong, strlen(cu) + 200, "%.*s%s%s", (int)(at - cu), cu, plant[p].was, at + strlen(plant[p].is));
-      cc.seeds = 1;
-      if (mg_cuda_check(g, wrong, &cc, &c, &e) != MG_NOT_FOUND) fail_msg("not found: '%s' for '%s': %s", plant[p].was, plant[p].is, e.msg);
-      free(wrong);
-    }
+    for (size_t p = 0; p < sizeof plant / sizeof *plant && !k; p++) planted(g, cu, plant[p].is, plant[p].was);
     mg_string_free(cu), mg_graph_free(g);
   }
 }
@@ -418,26 +427,15 @@ static void operands_over_loads(void **state) {
       {OVER("32, 32", "32", "  s = concat(slice(q, dim=1, from=16, n=16), neg(slice(q, dim=1, from=0, n=16)), dim=1)\n", STORED("r")), 0},
       {OVER("30, 32", "32", "  s = exp(q)\n", STORED("r")), 0},
       {OVER("32, 20", "20", "  s = exp(q)\n", STORED("r")), 0}};
-  mg_check_config cc;
-  mg_check_report c;
   mg_error e;
   (void)state;
-  memset(&cc, 0, sizeof cc);
-  cc.seeds = 2;
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     mg_graph *g = parse(cases[k].text);
     char *cu = NULL;
     if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%zu: %s: %s\n%s", k, e.where, e.msg, cases[k].text);
     if ((strstr(cu, "m_s(mg_shared() + AT_t_q)") != NULL) != cases[k].over) fail_msg("%zu: %s", k, cu);
-    memset(&c, 0, sizeof c);
-    if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%zu: %s: %s: %s\n%s", k, e.where, e.msg, c.difference, cu);
-    assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
-    const char *at = k == 3 || k == 6 ? strstr(cu, "m_s(mg_shared() + AT_m_s)") : NULL;
-    if (at) { /* planted: it stands there all the same */
-      memcpy(strstr(at, "AT_m_s"), "AT_t_q", 6);
-      memset(&c, 0, sizeof c);
-      assert_int_not_equal(mg_cuda_check(g, cu, &cc, &c, &e), MG_OK);
-    } else assert_true(k != 3 && k != 6);
+    checked(g, cu, k);
+    if (k == 3 || k == 6) planted(g, cu, "m_s(mg_shared() + AT_m_s)", "m_s(mg_shared() + AT_t_q)");
     mg_string_free(cu), mg_graph_free(g);
   }
 #undef STORED
@@ -463,29 +461,15 @@ static void late_products(void **state) {
       {"mg_group_wait<1>(", "mg_group_wait<2>("}, {"    begin_n(now, turn);", "    begin_n(now, 1 - turn);"}, {"    mg_group_wait(acc_o.c);\n", ""},
       {"    mg_group_chain_begin(acc_o, n_p, mg_right(T_v(ring_n + was", "    mg_group_chain_begin(acc_o, n_p, mg_right(T_v(ring_n + now"},
       {"      phases_n.read(was);", "      phases_n.read(now);"}};
-  mg_check_config cc;
-  mg_check_report c;
   mg_error e;
   (void)state;
-  memset(&cc, 0, sizeof cc);
-  cc.seeds = 2;
   for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
     mg_graph *g = parse(text[k]);
     char *cu = NULL;
     if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%zu: %s: %s\n%s", k, e.where, e.msg, text[k]);
     assert_non_null(strstr(cu, "mg_group_chain_begin("));
-    memset(&c, 0, sizeof c);
-    if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%zu: %s: %s: %s\n%s", k, e.where, e.msg, c.difference, cu);
-    assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
-    for (size_t p = 0; p < sizeof plant / sizeof *plant && !k; p++) {
-      const char *at = strstr(cu, plant[p].is);
-      char *wrong = (char *)malloc(strlen(cu) + 200);
-      if (!at) fail_msg("plant %zu has no place: %s\n%s", p, plant[p].is, cu);
-      sprintf(wrong, "%.*s%s%s", (int)(at - cu), cu, plant[p].was, at + strlen(plant[p].is));
-      memset(&c, 0, sizeof c);
-      if (mg_cuda_check(g, wrong, &cc, &c, &e) == MG_OK) fail_msg("planted and not found: %s", plant[p].was);
-      free(wrong);
-    }
+    checked(g, cu, k);
+    for (size_t p = 0; p < sizeof plant / sizeof *plant && !k; p++) planted(g, cu, plant[p].is, plant[p].was);
     mg_string_free(cu), mg_graph_free(g);
   }
   static const struct { const char *text, *why; } refused[] = {
