@@ -3945,15 +3945,18 @@ MGI_FN void mgi_plan_trails(const mg_flat *k, const mg_machine *m, mg_kernel_pla
                             mg_rates *rates) {
   enum { FEW = 8 }; /* steps for which a warp beside is not worth its start */
   mgi_tiles tiles = mgi_tiles_of(k);
+  mg_kernel_takes takes;
   int trails = 0, alone = 1;
   mg_chains c;
   mg_rates r;
+  memset(&takes, 0, sizeof takes);
   p.own = p.parts = 0, p.late = 1, p.stages = MG_STAGES;
   p.copies = k->iters > FEW ? MG_COPY_WARP : MG_COPY_TMA;
   mg_flat_chains(k, &p, &c);
   for (int i = 0; i < k->n; i++) {
     trails |= mg_flat_trails(k, &p, &c, i) != 0;
     alone &= !k->op[i].inloop || mgi_only_fragments(k, &c, i);
+    if (k->op[i].code == MG_OP_MATMUL) takes.accumulators += (int)mgi_cols_of(&k->op[i]) / 2;
     if (mg_flat_once(k, &p, i) && mg_flat_over(k, &p, i) < 0) tiles.once += mg_copy_bytes(mgi_rows_of(&k->op[i]), mgi_cols_of(&k->op[i]), 2);
   }
   if (!trails || !alone || mg_flat_group_registers(k, &p, &c) > mg_group_room(m, mgi_plan_threads(&p), p.copies == MG_COPY_WARP)) return;
@@ -3961,6 +3964,9 @@ MGI_FN void mgi_plan_trails(const mg_flat *k, const mg_machine *m, mg_kernel_pla
   mgi_tiles_of_panels(k, &tiles);
   mgi_plan_memory(k, m, &p, &tiles, 1, 0, MG_STAGES);
   if (p.feasible != 1) return;
+  takes.threads = mgi_plan_all_threads(&p), takes.shared_bytes = p.shared;
+  mg_blocks_at_once(m, k->blocks, &takes);
+  p.at_once = takes.blocks;
   const double t = mgi_price(k, m, &p, &r);
   if (t >= *us) return;
   *us = t, *best = p;

@@ -632,13 +632,15 @@ static void masked_steps_are_facts(void **state) {
 /* The best plan has a late product where its emitter has one, in the memory that it foretells: not where the loop keeps more than
    two tiles.  Registers: never more than a launch deals out, and room for no fewer products than without a warp beside. */
 static void late_plans_are_emitted(void **state) {
-#define LATE(more, scores, plan) \
-  "program t\ninput Q : f16[16, 2048, 128]\ninput K : f16[16, 128, 2048] @ [0, 2, 1]\ninput V : f16[16, 2048, 128]\ninput G : f16[2048, 2048]\n" \
+#define LATE(more, scores, plan) WIDE("128", more, scores, plan)
+#define WIDE(d, more, scores, plan) \
+  "program t\ninput Q : f16[16, 2048, " d "]\ninput K : f16[16, " d ", 2048] @ [0, 2, 1]\ninput V : f16[16, 2048, " d "]\ninput G : f16[2048, 2048]\n" \
   "O = kernel grid=(x=16, y=16) threads=256 {\n  q = load Q {x->1, y->0}\n  s = scale(q, 1/11)\n  for n=16 {\n    k = load K {y->0, n->2}\n    v = load V {y->0, n->1}\n" more \
   "    p = exp(" scores ")\n    o = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n  r = div(accum(o) {n->+}, accum(l) {n->+})\n  store r {x->1, y->0}\n" plan "}\noutput O\n"
 #define SAID "  plan { stages=3 warps_m=8 warps_n=1 warps_k=1 mma=warpgroup copy=warp chain=late }\n"
   static const struct { const char *text, *said; int late; } cases[] = {
       {LATE("", "matmul(s, k)", ""), LATE("", "matmul(s, k)", SAID), 1},
+      {WIDE("64", "", "matmul(s, k)", ""), WIDE("64", "", "matmul(s, k)", SAID), 1},
       {LATE("    h = sum(sqr(k), dim=1)\n", "mul(matmul(s, k), h)", ""), LATE("    h = sum(sqr(k), dim=1)\n", "mul(matmul(s, k), h)", SAID), 0},
       {LATE("    h = load G {x->0, n->1}\n", "add(matmul(s, k), h)", ""), LATE("    h = load G {x->0, n->1}\n", "add(matmul(s, k), h)", SAID), 0}};
   const mg_machine *m = mg_machine_at(0);
@@ -654,6 +656,11 @@ static void late_plans_are_emitted(void **state) {
     if (p.late != cases[k].late) fail_msg("%zu: late %d", k, p.late);
     assert_int_equal(mg_cuda_emit(said, NULL, &cu, &e) == MG_OK, cases[k].late);
     if (cu) assert_true(p.copies == MG_COPY_WARP && p.stages == 3 && strstr(cu, "mg_group_chain_begin(") != NULL);
+    mg_cuda_kernel *facts = NULL;
+    int n = 0;
+    if (cu) assert_int_equal(mg_cuda_facts(said, NULL, &facts, &n, &e), MG_OK);
+    if (n) assert_int_equal(facts[0].takes.blocks, p.at_once);
+    mg_cuda_facts_free(facts, n);
     mg_string_free(cu), mg_graph_free(g), mg_graph_free(said);
   }
   for (int threads = 128; threads <= 512; threads += 128) {
@@ -665,6 +672,7 @@ static void late_plans_are_emitted(void **state) {
     }
   }
 #undef SAID
+#undef WIDE
 #undef LATE
 }
 

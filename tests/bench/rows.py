@@ -5,13 +5,14 @@ usage: rows.py DIR [--only REGEX]      DIR/NAME.mg of each; prints their paths
 
 norm + linear (4096 x 4096, 4096 x 6144), gated MLP (4096 x 14336), down projection + residual (14336 x 4096) and
 linear + bias + gelu (4096 x 4096) at ROWS rows; attention of 32 heads of 128, four a key-value head, at NEW rows against
-4096 keys; causal attention of as many queries as keys.
+4096 keys; causal attention of as many queries as keys, and of 2048 by heads of 64 and 256.
 """
 import argparse, os, re
 
 ROWS = (1, 8, 16, 64, 128, 256, 512, 1024, 2048, 4096)
 NEW = (1, 16, 128)
 PREFILL = (512, 1024, 2048, 4096, 8192)
+WIDTHS = (64, 256)
 
 
 def norm_linear(m, n):
@@ -32,11 +33,11 @@ def linear_bias_gelu(m):
     return f"input X : f16[{m}, 4096]\ninput W : f16[4096, 4096]\ninput B : f16[4096]\nO = gelu(add(matmul(X, W), B))\n"
 
 
-def attention(heads, rows, keys, mask=""):
-    scores = "scale(matmul(Q, K), 1/11)"
+def attention(heads, rows, keys, mask="", dim=128):
+    scores = f"scale(matmul(Q, K), 1/{round(dim ** 0.5)})"
     masked = f"{mask}({scores})" if mask else scores
-    return f"input Q : f16[{heads}, {rows}, 128]\ninput K : f16[{heads}, 128, {keys}] @ [0, 2, 1]\n" \
-           f"input V : f16[{heads}, {keys}, 128]\n" \
+    return f"input Q : f16[{heads}, {rows}, {dim}]\ninput K : f16[{heads}, {dim}, {keys}] @ [0, 2, 1]\n" \
+           f"input V : f16[{heads}, {keys}, {dim}]\n" \
            f"O = matmul(softmax({masked}, dim=2), V)\n"
 
 
@@ -52,6 +53,8 @@ def programs():
         made[f"rows_attention_m{rows}"] = attention(8, 4 * rows, 4096)
     for n in PREFILL:
         made[f"rows_prefill_n{n}"] = attention(32, n, n, "causal")
+    for dim in WIDTHS:
+        made[f"rows_prefill_d{dim}"] = attention(32, 2048, 2048, "causal", dim)
     return made
 
 
