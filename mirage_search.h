@@ -8071,9 +8071,8 @@ MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
   }
   memset(&r, 0, sizeof r);
   if (S->found->most > 0 && mgi_se_frame_slow(S->seg, f, S->cfg.machine, S->found->most)) {
-    r.count[5] = 1; /* no record: another run may ask for more */
     pthread_mutex_lock(&R->lock);
-    mgi_se_frame_done(S, &r, NULL);
+    R->st.pruned_bound++; /* it is not searched, and has no record: another run may ask for more */
     S->found->open[k] = 0;
     pthread_mutex_unlock(&R->lock);
     return;
