@@ -2345,24 +2345,20 @@ const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const m
 int mg_flat_by_group(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
   return p->group && !*mg_flat_group_why(k, p, c, i);
 }
+/* The load whose tile, which tensor copies bring, operand j of a loop's product is, as it lies; NULL: it is none. */
+MGI_FN const mg_flat_op *mgi_copied_tile(const mg_flat *k, const mg_flat_op *product, int j) {
+  const int load = mg_flat_tile_read(k, product->in[j], NULL);
+  const mg_flat_op *l = load < 0 ? NULL : &k->op[load];
+  return l && l->inloop && l->loop == product->loop && !l->split && !l->weighted && mg_flat_brings(l) ? l : NULL;
+}
 int mg_flat_flies(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
   const mg_flat_op *o = &k->op[i];
   if (!p->copies || p->stages < 3 || o->code != MG_OP_MATMUL || !o->inloop || c->from[i] || !mg_flat_by_group(k, p, c, i) || !mg_flat_in_place(k, i)) return 0;
   for (int j = 0; j < 2; j++) {
-    const int load = mg_flat_tile_read(k, o->in[j], NULL);
-    if (load < 0) return 0;
-    const mg_flat_op *l = &k->op[load];
-    if (!l->inloop || l->loop != o->loop || l->split || l->weighted || l->esize != 2 || !mg_flat_brings(l)) return 0;
-    if ((l->down ? mgi_rows_of(l) : mgi_cols_of(l)) % 64) return 0;
+    const mg_flat_op *l = mgi_copied_tile(k, o, j);
+    if (!l || l->esize != 2 || (l->down ? mgi_rows_of(l) : mgi_cols_of(l)) % 64) return 0;
   }
   return 1;
-}
-/* 1 if the right operand of a loop's product is a tile that tensor copies bring, as it lies. */
-MGI_FN int mgi_copied_tile(const mg_flat *k, const mg_flat_op *product) {
-  const int load = mg_flat_tile_read(k, product->in[1], NULL);
-  if (load < 0) return 0;
-  const mg_flat_op *l = &k->op[load];
-  return l->inloop && l->loop == product->loop && !l->split && !l->weighted && mg_flat_brings(l);
 }
 int mg_flat_trails(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
   const mg_flat_op *o = &k->op[i];
@@ -2372,7 +2368,7 @@ int mg_flat_trails(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c
   if (f->code != MG_OP_MATMUL || f->loop != o->loop || mg_flat_in_place(k, first - 1)) return 0;
   if (left->inloop || mg_flat_has_product(k, f->in[0])) return 0;
   if (!mg_flat_by_group(k, p, c, i) || !mg_flat_by_group(k, p, c, first - 1)) return 0;
-  if (!mgi_copied_tile(k, o) || !mgi_copied_tile(k, f)) return 0;
+  if (!mgi_copied_tile(k, o, 1) || !mgi_copied_tile(k, f, 1)) return 0;
   for (int q = 0; q < k->n; q++) {
     const mg_flat_op *other = &k->op[q];
     if (!other->inloop) continue;
