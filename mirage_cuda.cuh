@@ -6202,100 +6202,281 @@ static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void
 #endif
 
 /* --------------------------------------------------------------------------------------------------- >>blas
-   A matmul at kernel level is cuBLAS's where the library is found when the file is first launched: it is looked for by
+   A matmul at kernel level is cuBLASLt's where the library is found when the file is first launched: it is looked for by
    name, not linked; $MIRAGE_CUBLAS=0 leaves it alone.  Else, and under emulation, the templates' kernel runs.  Emitted
-   files that have one define MG_CUBLAS.  Its handle is the calling thread's and stays; its workspace is part of ours. */
+   files that have one define MG_CUBLAS.  What follows the product alone and is one of the library's epilogues is made by the
+   same call (mg_library_takes).  The library proposes algorithms for a product; at the first launch of its form that is not
+   captured in a graph they are timed, into its result, and the fastest is kept for the process; sizes that come with the
+   launch take the first one proposed.  What is kept is locked; the workspace is part of ours. */
 #ifdef MG_CUBLAS
 #ifndef __CUDACC_RTC__
 struct mg_blas_operand { const void *p; int64_t row, col, batch; }; /* strides in elements; row or col is 1 */
+/* out = act(a b + added + bias), `batches` times, m x n over k; out and added row-major, one behind the other, bias of n for all. */
+struct mg_blas_product {
+  int type;                 /* MG_F16, MG_BF16 or MG_F32; sums in fp32 */
+  int64_t m, n, k, batches;
+  mg_blas_operand a, b;
+  void *out;
+  const void *added, *bias; /* NULL: none */
+  int relu, taken, timed;   /* taken: operators beside the product; timed: 1: algorithms may be timed */
+};
 #endif
 #ifdef __CUDACC_RTC__
 #define MG_CUBLAS_BYTES 0
 #define mg_cublas(...) 0
 #elif defined(MG_EMULATE)
 #define MG_CUBLAS_BYTES 0
-template<class T> MGI_EMU void mgi_emu_gemm(int64_t m, int64_t n, int64_t k, int64_t batches, mg_blas_operand a, mg_blas_operand b, void *c) {
-  for (int64_t z = 0; z < batches; z++)
-    for (int64_t i = 0; i < m; i++)
-      for (int64_t j = 0; j < n; j++) {
+template<class T> MGI_EMU void mgi_emu_gemm(const mg_blas_product &p) {
+  const T *a = (const T *)p.a.p, *b = (const T *)p.b.p, *added = (const T *)p.added, *bias = (const T *)p.bias;
+  for (int64_t z = 0; z < p.batches; z++)
+    for (int64_t i = 0; i < p.m; i++)
+      for (int64_t j = 0; j < p.n; j++) {
+        const int64_t at = (z * p.m + i) * p.n + j;
         mg_num v = mg_zero();
-        for (int64_t x = 0; x < k; x++) v = v + mg_widen(((const T *)a.p)[z * a.batch + i * a.row + x * a.col]) * mg_widen(((const T *)b.p)[z * b.batch + x * b.row + j * b.col]);
-        ((T *)c)[(z * m + i) * n + j] = mg_narrow<T>(v);
+        for (int64_t x = 0; x < p.k; x++)
+          v = v + mg_widen(a[z * p.a.batch + i * p.a.row + x * p.a.col]) * mg_widen(b[z * p.b.batch + x * p.b.row + j * p.b.col]);
+        if (added) v = v + mg_widen(added[at]);
+        if (bias) v = v + mg_widen(bias[j]);
+        if (p.relu) v = mg_dev_RELU(v, mg_zero(), mg_zero());
+        ((T *)p.out)[at] = mg_narrow<T>(v);
       }
 }
-/* The product by its definition, in some runs: link 2 takes cuBLAS's word for it, not the call's arguments. */
-MGI_EMU int mg_cublas(int type, int64_t m, int64_t n, int64_t k, int64_t batches, mg_blas_operand a, mg_blas_operand b, void *c, void *space, cudaStream_t stream, int *rc) {
+/* The product by its definition, in some runs: link 2 takes the library's word for it, not the call's arguments. */
+MGI_EMU int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t stream, int *rc) {
+  static const char what[] = "a product by cuBLAS";
   mgi_emulator *job = mgi_emu_job();
   static const int bytes_of[] = {
 #define MGI_T(id, name, bytes, digits, least, most, cuda) bytes,
     MG_TYPES(MGI_T)
 #undef MGI_T
   };
-  const int64_t bytes = bytes_of[type];
+  const int64_t bytes = bytes_of[p.type], results = p.batches * p.m * p.n;
   (void)space;
-  if (!job || !job->blas || (!job->dry && (double)m * (double)n * (double)k * (double)batches > 2e8)) return 0;
-  *rc = mgi_emu_begins("a product by cuBLAS", stream);
+  if (!job || !job->blas || (!job->dry && (double)results * (double)p.k > 2e8)) return 0;
+  *rc = mgi_emu_begins(what, stream);
   job->products++;
-  const mg_blas_operand in[2] = {a, b};
-  if (!*rc && ((a.row != 1 && a.col != 1) || (b.row != 1 && b.col != 1))) *rc = mgi_emu_host_fault("a product by cuBLAS: neither stride of an operand is 1");
+  const mg_blas_operand in[2] = {p.a, p.b};
+  if (!*rc && ((p.a.row != 1 && p.a.col != 1) || (p.b.row != 1 && p.b.col != 1)))
+    *rc = mgi_emu_host_fault("a product by cuBLAS: neither stride of an operand is 1");
   for (int x = 0; x < 2 && !*rc; x++) {
-    const int64_t last = ((x ? k : m) - 1) * in[x].row + ((x ? n : k) - 1) * in[x].col + (batches - 1) * in[x].batch;
-    *rc = mgi_emu_host_range("a product by cuBLAS", in[x].p, (size_t)((last + 1) * bytes), 0);
+    const int64_t last = ((x ? p.k : p.m) - 1) * in[x].row + ((x ? p.n : p.k) - 1) * in[x].col + (p.batches - 1) * in[x].batch;
+    *rc = mgi_emu_host_range(what, in[x].p, (size_t)((last + 1) * bytes), 0);
   }
-  if (!*rc) *rc = mgi_emu_host_range("a product by cuBLAS", c, (size_t)(batches * m * n * bytes), 1);
-  mgi_emu_note("a product of %lld x %lld over %lld, %lld times;", (long long)m, (long long)n, (long long)k, (long long)batches);
-  mgi_emu_note_arguments(a, b, c);
+  if (!*rc && p.added) *rc = mgi_emu_host_range(what, p.added, (size_t)(results * bytes), 0);
+  if (!*rc && p.bias) *rc = mgi_emu_host_range(what, p.bias, (size_t)(p.n * bytes), 0);
+  if (!*rc) *rc = mgi_emu_host_range(what, p.out, (size_t)(results * bytes), 1);
+  mgi_emu_note("a product of %lld x %lld over %lld, %lld times, relu %d, timed %d;", (long long)p.m, (long long)p.n, (long long)p.k,
+               (long long)p.batches, p.relu, p.timed);
+  mgi_emu_note_arguments(p.a, p.b, p.out);
+  if (p.added) mgi_emu_note_arguments(p.added);
+  mgi_emu_note(" and");
+  if (p.bias) mgi_emu_note_arguments(p.bias);
   mgi_emu_note("\n");
   if (*rc || job->dry) return 1;
-  if (type == MG_F16) mgi_emu_gemm<mg_f16>(m, n, k, batches, a, b, c);
-  else if (type == MG_BF16) mgi_emu_gemm<mg_bf16>(m, n, k, batches, a, b, c);
-  else mgi_emu_gemm<mg_f32>(m, n, k, batches, a, b, c);
+  if (p.type == MG_F16) mgi_emu_gemm<mg_f16>(p);
+  else if (p.type == MG_BF16) mgi_emu_gemm<mg_bf16>(p);
+  else mgi_emu_gemm<mg_f32>(p);
   return 1;
 }
 #else
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #define MG_CUBLAS_BYTES (32 << 20) /* what NVIDIA recommends for sm_90 */
+enum { MGI_BLAS_ALGORITHMS = 16, MGI_BLAS_FORMS = 32, MGI_BLAS_DEVICES = 16 };
+/* Numbers of cublasLt.h, which a compiler of emitted files need not find; tests hold them against it. */
+enum {
+  MGI_BLAS_TRANSA = 3, MGI_BLAS_TRANSB = 4, MGI_BLAS_EPILOGUE = 7, MGI_BLAS_BIAS = 8, /* cublasLtMatmulDescAttributes_t */
+  MGI_BLAS_BATCHES = 5, MGI_BLAS_APART = 6,                                           /* cublasLtMatrixLayoutAttribute_t */
+  MGI_BLAS_SPACE = 1, MGI_BLAS_ALIGNED = 5,   /* cublasLtMatmulPreferenceAttributes_t; ALIGNED: of A, then B, C, D */
+  MGI_BLAS_PLAIN = 1, MGI_BLAS_RELU = 2, MGI_BLAS_ADDS_BIAS = 4, /* cublasLtEpilogue_t, bits but for PLAIN */
+  MGI_BLAS_IN_FP32 = 68, MGI_BLAS_NOT_SUPPORTED = 15 /* cublasComputeType_t, cublasStatus_t */
+};
+struct mgi_blas_algorithm { uint64_t algo[8]; size_t space; int status; float waves; int reserved[4]; }; /* cublasLtMatmulHeuristicResult_t */
+/* The library's functions, and the driver's that time. */
 struct mgi_blas {
   int there; /* 0 not looked for yet, 1, -1 */
-  void *handle;
-  int (*stream)(void *, cudaStream_t), (*space)(void *, void *, size_t);
-  int (*gemm)(void *, int, int, int, int, int, const void *, const void *, int, int, long long, const void *, int, int, long long, const void *, void *, int, int, long long, int, int, int);
+  int (*create)(void **), (*desc)(void **, int, int), (*layout)(void **, int, uint64_t, uint64_t, int64_t), (*pref)(void **);
+  int (*desc_set)(void *, int, const void *, size_t), (*layout_set)(void *, int, const void *, size_t), (*pref_set)(void *, int, const void *, size_t);
+  int (*desc_free)(void *), (*layout_free)(void *), (*pref_free)(void *);
+  int (*choose)(void *, void *, void *, void *, void *, void *, void *, int, mgi_blas_algorithm *, int *);
+  int (*matmul)(void *, void *, const void *, const void *, void *, const void *, void *, const void *, const void *, void *, void *, void *,
+                const void *, void *, size_t, cudaStream_t);
+  int (*device)(int *), (*capturing)(cudaStream_t, int *), (*event)(void **, unsigned), (*event_free)(void *), (*record)(void *, cudaStream_t);
+  int (*wait)(void *), (*elapsed)(float *, void *, void *);
+  void *handle[MGI_BLAS_DEVICES];
 };
-/* C[b] = A[b] B[b], row-major, m x n, over k; type: MG_F16, MG_BF16 or MG_F32, sums in fp32.  0: no cuBLAS; else *rc is its answer. */
-static inline int mg_cublas(int type, int64_t m, int64_t n, int64_t k, int64_t batches, mg_blas_operand a, mg_blas_operand b, void *c, void *space, cudaStream_t stream, int *rc) {
-  static thread_local mgi_blas l;
+static inline void mgi_blas_find(mgi_blas *l) {
+  static const char *const name[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "/usr/local/cuda/lib64/libcublasLt.so"};
+  const char *off = getenv("MIRAGE_CUBLAS");
+  void *lib = 0, *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  const struct { void *to; const char *name; } of[] = {
+    {&l->create, "cublasLtCreate"}, {&l->desc, "cublasLtMatmulDescCreate"}, {&l->layout, "cublasLtMatrixLayoutCreate"},
+    {&l->pref, "cublasLtMatmulPreferenceCreate"}, {&l->desc_set, "cublasLtMatmulDescSetAttribute"},
+    {&l->layout_set, "cublasLtMatrixLayoutSetAttribute"}, {&l->pref_set, "cublasLtMatmulPreferenceSetAttribute"},
+    {&l->desc_free, "cublasLtMatmulDescDestroy"}, {&l->layout_free, "cublasLtMatrixLayoutDestroy"},
+    {&l->pref_free, "cublasLtMatmulPreferenceDestroy"}, {&l->choose, "cublasLtMatmulAlgoGetHeuristic"}, {&l->matmul, "cublasLtMatmul"}};
+  const struct { void *to; const char *name; } times[] = {
+    {&l->device, "cuCtxGetDevice"}, {&l->capturing, "cuStreamIsCapturing"}, {&l->event, "cuEventCreate"}, {&l->event_free, "cuEventDestroy_v2"},
+    {&l->record, "cuEventRecord"}, {&l->wait, "cuEventSynchronize"}, {&l->elapsed, "cuEventElapsedTime"}};
+  for (int i = 0; i < 4 && !lib && !(off && off[0] == '0'); i++) lib = dlopen(name[i], RTLD_NOW | RTLD_LOCAL);
+  l->there = lib ? 1 : -1;
+  for (const auto &f : of) {
+    *(void **)f.to = lib ? dlsym(lib, f.name) : 0;
+    if (!*(void **)f.to) l->there = -1;
+  }
+  for (const auto &f : times) *(void **)f.to = driver ? dlsym(driver, f.name) : 0;
+}
+/* A product's form: all that its algorithm depends on. */
+struct mgi_blas_key { int64_t m, n, k, batches, row[2], apart[2]; int32_t type, turned[2], added, bias, relu, aligned[4], device, timed; };
+/* What is kept of it: the library's descriptors and the algorithm. */
+struct mgi_blas_form { mgi_blas_key key; void *desc, *layout[3]; mgi_blas_algorithm best; int again; }; /* again: it is to be chosen once more */
+/* Column-major by its book, out^T = b^T a^T, where a row-major matrix is its transpose already: b is the first operand. */
+static inline mgi_blas_key mgi_blas_key_of(const mg_blas_product &p, int device) {
+  const mg_blas_operand *side[2] = {&p.b, &p.a};
+  const void *at[4] = {p.b.p, p.a.p, p.added ? p.added : p.out, p.out};
+  mgi_blas_key key;
+  memset(&key, 0, sizeof key); /* compared as bytes */
+  key.m = p.m, key.n = p.n, key.k = p.k, key.batches = p.batches;
+  for (int i = 0; i < 2; i++) {
+    key.turned[i] = side[i]->col != 1;
+    key.row[i] = key.turned[i] ? side[i]->col : side[i]->row;
+    key.apart[i] = side[i]->batch;
+  }
+  for (int i = 0; i < 4; i++)
+    for (key.aligned[i] = 16; (uintptr_t)at[i] % (uintptr_t)key.aligned[i];) key.aligned[i] /= 2;
+  key.type = p.type, key.added = p.added != 0, key.bias = p.bias != 0, key.relu = p.relu, key.device = device, key.timed = p.timed;
+  return key;
+}
+static inline void mgi_blas_forget(const mgi_blas *l, mgi_blas_form *f) {
+  if (f->desc) l->desc_free(f->desc);
+  for (int i = 0; i < 3; i++)
+    if (f->layout[i]) l->layout_free(f->layout[i]);
+  memset(f, 0, sizeof *f);
+}
+/* The descriptors of a form. */
+static inline int mgi_blas_describe(const mgi_blas *l, mgi_blas_form *f) {
   static const int cuda_type[] = {
 #define MGI_T(id, name, bytes, digits, least, most, cuda) cuda,
     MG_TYPES(MGI_T)
 #undef MGI_T
   };
-  if (!l.there) {
-    static const char *const name[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "/usr/local/cuda/lib64/libcublas.so"};
-    const char *off = getenv("MIRAGE_CUBLAS");
-    void *lib = 0;
-    int (*create)(void **) = 0;
-    for (int i = 0; i < 4 && !lib && !(off && off[0] == '0'); i++) lib = dlopen(name[i], RTLD_NOW | RTLD_LOCAL);
-    if (lib) {
-      *(void **)&create = dlsym(lib, "cublasCreate_v2");
-      *(void **)&l.stream = dlsym(lib, "cublasSetStream_v2");
-      *(void **)&l.space = dlsym(lib, "cublasSetWorkspace_v2");
-      *(void **)&l.gemm = dlsym(lib, "cublasGemmStridedBatchedEx");
-    }
-    l.there = create && l.stream && l.space && l.gemm && !create(&l.handle) ? 1 : -1;
+  const mgi_blas_key *k = &f->key;
+  const int type = cuda_type[k->type], times = (int)k->batches;
+  const int act = k->relu || k->bias ? (k->relu ? MGI_BLAS_RELU : 0) | (k->bias ? MGI_BLAS_ADDS_BIAS : 0) : MGI_BLAS_PLAIN;
+  const int64_t lines[3] = {k->turned[0] ? k->k : k->n, k->turned[1] ? k->m : k->k, k->n}; /* of a column */
+  const int64_t cols[3] = {k->turned[0] ? k->n : k->k, k->turned[1] ? k->k : k->m, k->m};
+  const int64_t pitch[3] = {k->row[0], k->row[1], k->n}, apart[3] = {k->apart[0], k->apart[1], k->m * k->n};
+  int rc = l->desc(&f->desc, MGI_BLAS_IN_FP32, 0 /* CUDA_R_32F */);
+  for (int i = 0; i < 2 && !rc; i++) rc = l->desc_set(f->desc, i ? MGI_BLAS_TRANSB : MGI_BLAS_TRANSA, &k->turned[i], sizeof(int32_t));
+  if (!rc) rc = l->desc_set(f->desc, MGI_BLAS_EPILOGUE, &act, sizeof act);
+  for (int i = 0; i < 3 && !rc; i++) {
+    rc = l->layout(&f->layout[i], type, (uint64_t)lines[i], (uint64_t)cols[i], pitch[i] > lines[i] ? pitch[i] : lines[i]);
+    if (!rc) rc = l->layout_set(f->layout[i], MGI_BLAS_BATCHES, &times, sizeof times);
+    if (!rc) rc = l->layout_set(f->layout[i], MGI_BLAS_APART, &apart[i], sizeof apart[i]);
   }
-  if (l.there < 0) return 0;
-  *rc = 0;
-  if (mgi_left_out()) return 1;
+  return rc;
+}
+static inline int mgi_blas_call(const mgi_blas *l, const mgi_blas_form *f, const mg_blas_product &p, const mgi_blas_algorithm *by, void *space, cudaStream_t stream) {
   const float one = 1, zero = 0;
-  /* Column-major by its book: C^T = B^T A^T, where a row-major matrix is its transpose already. */
-  *rc = l.stream(l.handle, stream);
-  if (!*rc) *rc = l.space(l.handle, space, MG_CUBLAS_BYTES);
-  if (!*rc)
-    *rc = l.gemm(l.handle, b.col == 1 ? 0 : 1, a.col == 1 ? 0 : 1, (int)n, (int)m, (int)k, &one, b.p, cuda_type[type], (int)(b.col == 1 ? b.row : b.col), b.batch, a.p,
-                 cuda_type[type], (int)(a.col == 1 ? a.row : a.col), a.batch, &zero, c, cuda_type[type], (int)n, m * n, (int)batches, 68 /* fp32 sums */, -1);
+  const void *added = p.added ? p.added : p.out;
+  return l->matmul(l->handle[f->key.device], f->desc, &one, p.b.p, f->layout[0], p.a.p, f->layout[1], p.added ? &one : &zero, added, f->layout[2],
+                   p.out, f->layout[2], by->algo, space, MG_CUBLAS_BYTES, stream);
+}
+/* Microseconds of two calls; less than 0: not to be had. */
+static inline float mgi_blas_time(const mgi_blas *l, const mgi_blas_form *f, const mg_blas_product &p, const mgi_blas_algorithm *by, void *space, cudaStream_t stream, void *const event[2]) {
+  float ms = -1;
+  int rc = l->record(event[0], stream);
+  for (int i = 0; i < 2 && !rc; i++) rc = mgi_blas_call(l, f, p, by, space, stream);
+  if (!rc) rc = l->record(event[1], stream);
+  if (!rc) rc = l->wait(event[1]);
+  if (!rc) rc = l->elapsed(&ms, event[0], event[1]);
+  return rc ? -1 : ms * 1000;
+}
+/* The fastest of n algorithms: the least of some rounds over all that are near the best, as a chip that warms up is the same to all of a round. */
+static inline int mgi_blas_fastest(const mgi_blas *l, const mgi_blas_form *f, const mg_blas_product &p, const mgi_blas_algorithm *list, int n, void *space, cudaStream_t stream) {
+  enum { ROUNDS = 4 };
+  float us[MGI_BLAS_ALGORITHMS] = {0};
+  void *event[2] = {0, 0};
+  int best = 0;
+  if (l->event(&event[0], 0) || l->event(&event[1], 0)) n = 0;
+  for (int round = 0; round < ROUNDS && n > 1; round++) {
+    const float near = us[best] * 1.3f;
+    for (int i = 0; i < n; i++) {
+      if (round > 1 && (us[i] < 0 || us[i] > near)) continue;
+      const float took = mgi_blas_time(l, f, p, &list[i], space, stream, event);
+      if (round < 2 || took < us[i]) us[i] = took; /* the first round warms up */
+    }
+    for (int i = 0; i < n; i++)
+      if (us[i] >= 0 && (us[best] < 0 || us[i] < us[best])) best = i;
+  }
+  for (int i = 0; i < 2; i++)
+    if (event[i]) l->event_free(event[i]);
+  return best;
+}
+/* The algorithm of a form that is described. */
+static inline int mgi_blas_choose(const mgi_blas *l, mgi_blas_form *f, const mg_blas_product &p, void *space, cudaStream_t stream) {
+  const uint64_t room = MG_CUBLAS_BYTES;
+  mgi_blas_algorithm list[MGI_BLAS_ALGORITHMS];
+  void *pref = 0;
+  int n = 0, capturing = 0, rc = l->pref(&pref);
+  if (!rc) rc = l->pref_set(pref, MGI_BLAS_SPACE, &room, sizeof room);
+  for (int i = 0; i < 4 && !rc; i++) rc = l->pref_set(pref, MGI_BLAS_ALIGNED + i, &f->key.aligned[i], sizeof(uint32_t));
+  if (!rc)
+    rc = l->choose(l->handle[f->key.device], f->desc, f->layout[0], f->layout[1], f->layout[2], f->layout[2], pref, f->key.timed ? MGI_BLAS_ALGORITHMS : 1, list, &n);
+  if (pref) l->pref_free(pref);
+  if (!rc && n < 1) rc = MGI_BLAS_NOT_SUPPORTED;
+  if (rc) return rc;
+  f->best = list[0];
+  const int times = f->key.timed && n > 1 && l->capturing && l->event && l->event_free && l->record && l->wait && l->elapsed;
+  if (!times || p.added == p.out || l->capturing(stream, &capturing)) return 0;
+  f->again = capturing;
+  if (!capturing) f->best = list[mgi_blas_fastest(l, f, p, list, n, space, stream)];
+  return 0;
+}
+/* Its form, kept or made; NULL: *rc says why. */
+static inline mgi_blas_form *mgi_blas_form_of(mgi_blas *l, const mg_blas_product &p, void *space, cudaStream_t stream, int *rc) {
+  static mgi_blas_form kept[MGI_BLAS_FORMS];
+  static int next;
+  int device = 0;
+  if (l->device && l->device(&device)) device = 0;
+  if (device < 0 || device >= MGI_BLAS_DEVICES) *rc = MGI_BLAS_NOT_SUPPORTED;
+  else if (!l->handle[device] && l->create(&l->handle[device])) *rc = MGI_BLAS_NOT_SUPPORTED;
+  if (*rc) return 0;
+  const mgi_blas_key key = mgi_blas_key_of(p, device);
+  for (int i = 0; i < MGI_BLAS_FORMS; i++)
+    if (kept[i].desc && !kept[i].again && !memcmp(&kept[i].key, &key, sizeof key)) return &kept[i];
+  mgi_blas_form *f = &kept[next];
+  mgi_blas_forget(l, f);
+  f->key = key;
+  *rc = mgi_blas_describe(l, f);
+  if (!*rc && p.bias) *rc = l->desc_set(f->desc, MGI_BLAS_BIAS, &p.bias, sizeof p.bias);
+  if (!*rc) *rc = mgi_blas_choose(l, f, p, space, stream);
+  if (*rc) {
+    mgi_blas_forget(l, f);
+    return 0;
+  }
+  if (!f->again) next = (next + 1) % MGI_BLAS_FORMS;
+  return f;
+}
+/* 0: the library is not there, or has no such product; else *rc is its answer. */
+static inline int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t stream, int *rc) {
+  static mgi_blas l;
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  *rc = 0;
+  pthread_mutex_lock(&lock);
+  if (!l.there) mgi_blas_find(&l);
+  mgi_blas_form *f = l.there < 0 ? 0 : mgi_blas_form_of(&l, p, space, stream, rc);
+  const int has = l.there > 0 && *rc != MGI_BLAS_NOT_SUPPORTED;
+  int out = has && mgi_left_out();
+  for (int i = 0; i < p.taken && has; i++) (void)mgi_left_out(); /* the runner counts what the templates would launch */
+  if (f && !out && p.bias) *rc = l.desc_set(f->desc, MGI_BLAS_BIAS, &p.bias, sizeof p.bias);
+  if (f && !out && !*rc) *rc = mgi_blas_call(&l, f, p, &f->best, space, stream);
+  pthread_mutex_unlock(&lock);
+  if (!has) *rc = 0;
   if (*rc) *rc += 10000; /* its codes are not CUDA's */
-  return 1;
+  return has;
 }
 #endif
 #endif
@@ -17096,30 +17277,53 @@ MGI_FN const char *mgi_cu_batches_text(const mgi_cu_emit *em, uint32_t t, char *
     if (mgi_cu_leads(x, d)) used += (size_t)snprintf(out + used, used < n ? n - used : 0, "%s%s", used ? " * " : "", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
   return used ? out : "1";
 }
-/* The call of cuBLAS before a matmul's own kernel, which becomes its else: 0 if cuBLAS has no such product.  `batch`: the
-   output's last leading dimension that has more than one element, or -1. */
-MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) {
+/* Whether cuBLAS has the product that operator `op` is, of operands as they stand in memory. */
+MGI_FN int mgi_cu_blas_has(const mgi_cu_emit *em, uint32_t op) {
   const mg_graph *g = em->g;
-  mgi_cu_str *l = &em->launches;
-  const mg_tensor_info *out = &g->tensors[o->out[0].id], *a = &g->tensors[o->in[0].id];
-  char text[1400], dim[3][200];
+  const mg_op_node *o = &g->ops[op];
+  const mg_tensor_info *out = &g->tensors[o->out[0].id];
   if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_MATMUL) || mg_type_row(out->dtype)->cuda < 0) return 0;
   for (int side = 0; side < 2; side++) {
     const mg_tensor_info *x = &g->tensors[o->in[side].id];
-    int r = x->shape.rank;
-    if (x->fill) return 0;
+    const int r = x->shape.rank;
+    if (x->fill || x->dtype != g->tensors[o->in[0].id].dtype) return 0;
     for (int d = 0; d < r; d++)
       if (x->shape.dim[d] > INT32_MAX) return 0;
     if (!mgi_cu_stride_is_one(em, o->in[side].id, r - 1) && !mgi_cu_stride_is_one(em, o->in[side].id, r - 2)) return 0;
     if (!mgi_cu_one_batch(em, o->in[side].id, &out->shape)) return 0;
   }
-  for (int side = 0; side < 2; side++) mgi_cu_host_takes(em, o->in[side].id);
-  mgi_cu_host_takes(em, o->out[0].id);
-  int rank = out->shape.rank;
-  mgi_cu_str_put(l, "  /* %s = matmul(%s, %s): by cuBLAS where it is found. */\n  if (mg_cublas(%s, %s, %s, %s, ", out->name, a->name, g->tensors[o->in[1].id].name, mg_type_row(out->dtype)->id,
-                 mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim[0], sizeof dim[0]), mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim[1], sizeof dim[1]),
+  return out->dtype == g->tensors[o->in[0].id].dtype || mg_library_takes(g, op).taken;
+}
+/* What the call makes beside the product: nothing where cuBLAS has none such. */
+MGI_FN mg_library_product mgi_cu_blas_takes(const mgi_cu_emit *em, uint32_t op) {
+  static const mg_library_product none = {0, 0, 0, 0, {0}};
+  return mgi_cu_blas_has(em, op) ? mg_library_takes(em->g, op) : none;
+}
+/* Whether operator `op` is written with a product that takes it. */
+MGI_FN int mgi_cu_is_taken(const mgi_cu_emit *em, uint32_t op) {
+  const uint32_t product = mg_library_taker(em->g, op);
+  return product && mgi_cu_blas_has(em, product);
+}
+/* The call of cuBLAS before a matmul's own kernel and those of what it takes, which become its else.  `batch`: the output's
+   last leading dimension that has more than one element, or -1. */
+MGI_FN void mgi_cu_library_blas(mgi_cu_emit *em, uint32_t op, const mg_library_product *takes, int batch) {
+  const mg_graph *g = em->g;
+  const mg_op_node *o = &g->ops[op];
+  mgi_cu_str *l = &em->launches;
+  const uint32_t made = o->out[0].id, last = takes->taken ? g->ops[takes->op[takes->taken - 1]].out[0].id : made;
+  const mg_tensor_info *out = &g->tensors[made], *a = &g->tensors[o->in[0].id];
+  const int rank = out->shape.rank;
+  char text[1400], dim[3][200];
+  const uint32_t handed[5] = {o->in[0].id, o->in[1].id, last, takes->added, takes->bias};
+  for (int k = 0; k < 5; k++)
+    if (handed[k]) mgi_cu_host_takes(em, handed[k]);
+  mgi_cu_str_put(l, "  /* %s = %smatmul(%s, %s)", g->tensors[last].name, takes->relu ? "relu of " : "", a->name, g->tensors[o->in[1].id].name);
+  for (int k = 3; k < 5; k++)
+    if (handed[k]) mgi_cu_str_put(l, " + %s", g->tensors[handed[k]].name);
+  mgi_cu_str_put(l, ": by cuBLAS where it is found. */\n  if (mg_cublas({%s, %s, %s, %s, ", mg_type_row(g->tensors[last].dtype)->id,
+                 mgi_cu_dim_text(em, made, rank - 2, dim[0], sizeof dim[0]), mgi_cu_dim_text(em, made, rank - 1, dim[1], sizeof dim[1]),
                  mgi_cu_dim_text(em, o->in[0].id, a->shape.rank - 1, dim[2], sizeof dim[2]));
-  mgi_cu_str_put(l, "%s", mgi_cu_batches_text(em, o->out[0].id, text, sizeof text));
+  mgi_cu_str_put(l, "%s", mgi_cu_batches_text(em, made, text, sizeof text));
   for (int side = 0; side < 2; side++) {
     uint32_t t = o->in[side].id;
     const mg_tensor_info *x = &g->tensors[t];
@@ -17129,16 +17333,16 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
     mgi_cu_str_put(l, "%s, ", col ? "1" : mgi_cu_stride_text(em, t, r - 1, text, sizeof text));
     mgi_cu_str_put(l, "%s}", xb >= 0 && x->shape.dim[xb] != 1 ? mgi_cu_stride_text(em, t, xb, text, sizeof text) : "0");
   }
-  mgi_cu_str_put(l, ", %s, ", mgi_cu_pointer_text(em, o->out[0].id, text, sizeof text));
-  mgi_cu_str_put(l, "space + %s_CUBLAS, stream, &rc)) {\n    if (rc) return rc;\n  } else {\n", g->name);
+  for (int k = 2; k < 5; k++) mgi_cu_str_put(l, ", %s", handed[k] ? mgi_cu_pointer_text(em, handed[k], text, sizeof text) : "0");
+  mgi_cu_str_put(l, ", %d, %d, %d}, space + %s_CUBLAS, stream, &rc)) {\n    if (rc) return rc;\n  } else {\n", takes->relu, takes->taken, !g->n_symbols, g->name);
   if (!em->blas) {
     mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_CUBLAS = %s;\nstatic constexpr size_t %s_CUBLAS_END = %s_CUBLAS + mg_round256(MG_CUBLAS_BYTES);\n", g->name,
                    em->space_end[0] ? em->space_end : "0", g->name, g->name);
     snprintf(em->space_end, sizeof em->space_end, "%.120s_CUBLAS_END", g->name);
   }
   em->blas = 1;
-  return 1;
 }
+MGI_FN void mgi_cu_library_at(mgi_cu_emit *em, uint32_t op);
 /* A matmul becomes a block graph over the same templates: 64 x 64 tiles, or 16 rows where there are few. */
 MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const char *name) {
   const mg_graph *g = em->g;
@@ -17219,8 +17423,12 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
   mg_error err;
   if (mg_check(p, &err) != MG_OK) mgi_cu_emit_fail(em, MG_UNSUPPORTED, "matmul", "%s", err.msg);
   else {
-    int blas = mgi_cu_library_blas(em, o, batch);
+    const uint32_t op = (uint32_t)(o - g->ops);
+    const mg_library_product takes = mgi_cu_blas_takes(em, op);
+    const int blas = mgi_cu_blas_has(em, op);
+    if (blas) mgi_cu_library_blas(em, op, &takes, batch);
     mgi_cu_kernel_of(em, k, above, -1, name, (const char (*)[400])counts);
+    for (int j = 0; j < takes.taken; j++) mgi_cu_library_at(em, takes.op[j]);
     if (blas) mgi_cu_str_put(&em->launches, "  }\n");
   }
   mg_graph_free(p);
@@ -17414,6 +17622,14 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   mgi_cu_launched(em, name, mgi_cu_str_text(&blocks), mgi_cu_str_text(&parts), "1", 256, where ? MG_ARGMAX_SHARED : 0);
   free(blocks.s);
   free(parts.s);
+}
+/* Operator `op` over whole tensors. */
+MGI_FN void mgi_cu_library_at(mgi_cu_emit *em, uint32_t op) {
+  const mg_op_node *o = &em->g->ops[op];
+  char name[300];
+  snprintf(name, sizeof name, "%s_op%u_%s", em->g->name, (unsigned)op, mg_op_row(o->code)->name);
+  if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) mgi_cu_library_matmul(em, o, name);
+  else mgi_cu_library_op(em, o, name);
 }
 
 /* --------------------------------------------------------------------------------------------------- >>file */
@@ -17897,11 +18113,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
       snprintf(name, sizeof name, "%s_kernel%d", g->name, em->n_graphs);
       mgi_cu_kernel_of(em, o->sub, NULL, em->n_graphs, name, NULL);
       em->n_graphs++;
-    } else if (!mg_renames(g, k)) {
-      snprintf(name, sizeof name, "%s_op%u_%s", g->name, (unsigned)k, mg_op_row(o->code)->name);
-      if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) mgi_cu_library_matmul(em, o, name);
-      else mgi_cu_library_op(em, o, name);
-    }
+    } else if (!mg_renames(g, k) && !mgi_cu_is_taken(em, k)) mgi_cu_library_at(em, k);
   }
 
   const uint32_t handed = (em->host_symbols & em->read.device) | (em->host_outputs & em->read.displaced);

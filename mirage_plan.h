@@ -764,8 +764,23 @@ int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, 
 /* The plan with the least cost, its microseconds, and (may be NULL) the rates there. */
 mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates);
 double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
-/* Of operator o of a program as a library kernel: one operator over whole tensors; 0 of what is none (mg_renames). */
+/* Of operator o of a program as a library kernel: one operator over whole tensors; 0 of what is none (mg_renames).  Where the
+   call for a product before it takes it (mg_library_takes), what it adds to that. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
+/* The same where nothing takes it. */
+double mg_library_alone_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
+/* What one call of a library makes where operator `op` is a product: out = act(A B + added + bias), with the operators that follow it
+   and that nothing else reads, so far as a library has them as an epilogue (cublasLtMatmul: beta C, BIAS, RELU). */
+enum { MG_LIBRARY_TAKES = 3 };
+typedef struct mg_library_product {
+  uint32_t added, bias;          /* tensors, there before the product; 0: none.  added: of the result's shape; bias: of its columns */
+  int relu;                      /* 1: the sum's positive part */
+  int taken;                     /* operators beside the product */
+  uint32_t op[MG_LIBRARY_TAKES]; /* these, in their order; the last one's result is of the operands' type */
+} mg_library_product;
+mg_library_product mg_library_takes(const mg_graph *g, uint32_t op);
+/* The product that takes operator `op`; 0: none does. */
+uint32_t mg_library_taker(const mg_graph *g, uint32_t op);
 /* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
 int mg_library_items(mg_opcode code, int softmax);
 /* Of operator o of g as a library kernel: the most blocks that share a row, and the most of all of them where several
@@ -3993,6 +4008,74 @@ mg_shares mg_library_shares(const mg_graph *g, const mg_op_node *o, const mg_mac
   const mg_shares shares = {EACH * (int64_t)m->sms, row < LONG ? 1 : mg_ceil_div(row, MG_PART_LEAST)};
   return shares;
 }
+/* The only operator that reads tensor t, and reads it once; 0: there is none such. */
+MGI_FN uint32_t mgi_only_reader(const mg_graph *g, mg_tensor t) {
+  uint32_t reader = 0;
+  if (mg_is_output(g, t)) return 0;
+  for (uint32_t q = 1; q < g->n_ops; q++)
+    for (int j = 0; j < g->ops[q].n_in; j++) {
+      if (g->ops[q].in[j].id != t.id) continue;
+      if (reader) return 0;
+      reader = q;
+    }
+  return reader;
+}
+MGI_FN int mgi_same_shape(const mg_shape *a, const mg_shape *b) {
+  return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
+}
+/* Whether x is one row of as many columns as t has. */
+MGI_FN int mgi_is_row_of(const mg_shape *x, const mg_shape *t) {
+  const int64_t cols = t->dim[t->rank - 1];
+  return x->rank && x->dim[x->rank - 1] == cols && mg_shape_elements(x) == cols;
+}
+/* Whether t stands in memory as it is written, row after row, before operator `op` begins. */
+MGI_FN int mgi_stands_before(const mg_graph *g, mg_tensor t, uint32_t op) {
+  const mg_tensor_info *i = mg_tensor_of(g, t);
+  if (i->fill || mg_split(g, t)) return 0;
+  if (i->op) return i->op < op && !mg_renames(g, i->op);
+  for (int d = 0; d < i->shape.rank; d++)
+    if (i->order[d] != d) return 0;
+  return 1;
+}
+MGI_FN mg_dtype mgi_wide_type(const mg_graph *g, mg_tensor t) { return mg_wide(g, t) ? MG_F32 : mg_tensor_of(g, t)->dtype; }
+mg_library_product mg_library_takes(const mg_graph *g, uint32_t op) {
+  mg_library_product p, whole; /* so far; where a result of the operands' type was made last */
+  memset(&p, 0, sizeof p);
+  whole = p;
+  if (g->level != MG_KERNEL || g->ops[op].code != MG_OP_MATMUL) return whole;
+  const mg_dtype type = mgi_wide_type(g, g->ops[op].in[0]);
+  const mg_shape *made = &mg_tensor_of(g, g->ops[op].out[0])->shape;
+  uint32_t q = mgi_only_reader(g, g->ops[op].out[0]);
+  mg_tensor t = g->ops[op].out[0];
+  while (q && p.taken < MG_LIBRARY_TAKES && !p.relu && mgi_same_shape(&mg_tensor_of(g, g->ops[q].out[0])->shape, made)) {
+    const mg_op_node *o = &g->ops[q];
+    if (o->code == MG_OP_ADD) {
+      const mg_tensor x = o->in[o->in[0].id == t.id];
+      const mg_tensor_info *i = mg_tensor_of(g, x);
+      const int same = mgi_same_shape(&i->shape, made), row = mgi_is_row_of(&i->shape, made);
+      if (mgi_wide_type(g, x) != type || !mgi_stands_before(g, x, op)) break;
+      if (same && row && g->n_symbols) break; /* one row here, of a size that may have more */
+      if (same && !p.added) p.added = x.id;
+      else if (row && !same && !p.bias) p.bias = x.id;
+      else break;
+    } else if (o->code == MG_OP_RELU) p.relu = 1;
+    else break;
+    t = o->out[0];
+    p.op[p.taken++] = q;
+    if (mgi_wide_type(g, t) == type) whole = p;
+    q = mgi_only_reader(g, t);
+  }
+  return whole;
+}
+uint32_t mg_library_taker(const mg_graph *g, uint32_t op) {
+  const int may = g->level == MG_KERNEL && (g->ops[op].code == MG_OP_ADD || g->ops[op].code == MG_OP_RELU);
+  for (uint32_t q = 1; q < op && may; q++) {
+    const mg_library_product p = mg_library_takes(g, q);
+    for (int k = 0; k < p.taken; k++)
+      if (p.op[k] == op) return q;
+  }
+  return 0;
+}
 /* The dimension of operator o's input k along which neighbouring threads read, where `along` is that of a sum; -1: it has none. */
 MGI_FN int mgi_library_reads_along(const mg_graph *g, const mg_op_node *o, int k, int along) {
   const int rank = mg_tensor_of(g, o->in[k])->shape.rank, last = mg_tensor_of(g, o->out[0])->shape.rank - 1;
@@ -4039,6 +4122,16 @@ MGI_FN double mgi_library_elements_us(const mg_graph *g, const mg_op_node *o, co
 /* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
    loop over the contraction in steps of 64, no split. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *machine) {
+  const uint32_t product = mg_library_taker(g, (uint32_t)(o - g->ops));
+  if (!product) return mg_library_alone_us(g, o, machine);
+  double bytes = 0; /* of what is added; the result is stored in the product's place */
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_tensor_info *t = mg_tensor_of(g, o->in[k]);
+    if (t->op < product) bytes += (double)mg_shape_elements(&t->shape) * mg_dtype_bytes(t->dtype);
+  }
+  return mg_dram_us(machine, bytes);
+}
+double mg_library_alone_us(const mg_graph *g, const mg_op_node *o, const mg_machine *machine) {
   double bytes = 0;
   if (mg_renames(g, (uint32_t)(o - g->ops))) return 0;
   for (int k = 0; k < o->n_in; k++) {

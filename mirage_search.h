@@ -7386,6 +7386,7 @@ typedef struct mgi_se_cuts {
   uint64_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
   uint8_t given[MGI_SE_MOST_OPS], raw[MGI_SE_MOST_OPS]; /* an output of the program; grows like an exponential that nothing has divided yet */
   uint8_t address[MGI_SE_MOST_OPS];          /* a slice: an address of kernels' loads, a kernel where a library kernel reads it */
+  int16_t taker[MGI_SE_MOST_OPS];            /* the product whose library call takes it, or -1 (mg_library_taker) */
   double bytes[MGI_SE_MOST_OPS], in_bytes[MG_MAX_IN];
   mgi_se_set all, *down;                     /* down-sets, smaller ones first */
   int n_down, part;                          /* part: not all of them */
@@ -7439,6 +7440,8 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
     C->bytes[k] = (double)mg_shape_elements(&t->shape) * mg_dtype_bytes(t->dtype);
     C->given[k] |= mg_is_output(p, o->out[0]);
     C->address[k] = (uint8_t)mg_slice_may_be_address(p, C->op[k]);
+    const uint32_t product = mg_library_taker(p, C->op[k]);
+    C->taker[k] = product ? C->place[p->ops[product].out[0].id] : (int16_t)-1;
     for (int q = 0; q < o->n_in; q++) {
       const int x = C->place[o->in[q].id];
       any |= x >= 0 && C->raw[x], every &= x >= 0 && C->raw[x];
@@ -8748,9 +8751,11 @@ MGI_FN int mgi_se_block_ops(const mg_graph *g) {
    least; apart: see mgi_se_piece_apart; large: it has more counted operators than a block may have. */
 typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; int at, n, apart, large; } mgi_se_piece;
 
-/* What library kernel k of a piece takes, with what slices take that it alone keeps from being addresses. */
-MGI_FN double mgi_se_library_us(const mgi_se_search *S, const mgi_se_cuts *C, int k) {
-  double us = C->address[k] ? 0 : mg_library_us(S->p, &S->p->ops[C->op[k]], S->cfg.machine);
+/* What library kernel k of a piece of these operators takes, with what slices take that it alone keeps from being addresses. */
+MGI_FN double mgi_se_library_us(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_set *ops, int k) {
+  const mg_op_node *o = &S->p->ops[C->op[k]];
+  const int with = C->taker[k] >= 0 && mgi_se_set_has(ops, C->taker[k]);
+  double us = C->address[k] ? 0 : with ? mg_library_us(S->p, o, S->cfg.machine) : mg_library_alone_us(S->p, o, S->cfg.machine);
   for (int x = 0; x < C->n && !C->address[k]; x++)
     if (C->address[x] && mgi_se_set_has(&C->of[k], x)) us += mg_library_us(S->p, &S->p->ops[C->op[x]], S->cfg.machine);
   return us;
@@ -8766,7 +8771,7 @@ MGI_FN double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
   for (int k = 0; k < C->n; k++) if (C->raw[k]) mgi_se_set_put(&hot, k), mgi_se_set_join(&hot, &C->to[k]);
   for (int k = 0; k < C->n; k++) {
     if (!mgi_se_set_has(&x->ops, k)) continue;
-    us += mgi_se_library_us(S, C, k), raw |= C->raw[k] && !C->given[k];
+    us += mgi_se_library_us(S, C, &x->ops, k), raw |= C->raw[k] && !C->given[k];
     const mgi_se_set cold = mgi_se_set_minus(&C->alone[k], &hot, &none); /* empty where k stays with another */
     other |= mgi_se_set_has(&C->alone[k], k) && mgi_se_set_same(&cold, &C->alone[k]);
   }
@@ -9726,9 +9731,6 @@ typedef struct mgi_se_edging {
 /* Dimensions of a tensor's `own` shape, and of `to`, that come to the same. */
 typedef struct mgi_se_regroup { int own, n_own, to, n_to; } mgi_se_regroup;
 
-MGI_FN int mgi_se_same_shape(const mg_shape *a, const mg_shape *b) {
-  return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
-}
 /* The finest groups of both shapes, which have as many elements; how many. */
 MGI_FN int mgi_se_regroups(const mg_shape *own, const mg_shape *to, mgi_se_regroup *out) {
   int n = 0;
@@ -9760,7 +9762,7 @@ MGI_FN mg_tensor mgi_se_edge_moved(mgi_se_edging *E, mg_opcode code, const mg_at
   char room[32];
   for (uint32_t k = 1; k < E->core->n_ops; k++) {
     const mg_op_node *o = &E->core->ops[k];
-    if (o->code != code || o->in[0].id != in.id || !mgi_se_same_shape(&o->attr.shape, &A->shape)) continue;
+    if (o->code != code || o->in[0].id != in.id || !mgi_same_shape(&o->attr.shape, &A->shape)) continue;
     if (o->attr.dim == A->dim && o->attr.from == A->from && o->attr.n == A->n) return o->out[0];
   }
   return mg_named(E->core, mg_apply(E->core, code, A, 1, &in), mgi_se_edge_name(E, room));
@@ -9791,7 +9793,7 @@ MGI_FN mg_tensor mgi_se_edge_reshaped(mgi_se_edging *E, mg_tensor as, const mg_s
 MGI_FN mg_tensor mgi_se_edge_whole(mgi_se_edging *E, mg_tensor t) {
   const mg_shape *want = &E->p->tensors[t.id].shape;
   const mg_tensor as = E->as[t.id];
-  if (mgi_se_same_shape(&mg_tensor_of(E->core, as)->shape, want)) return as;
+  if (mgi_same_shape(&mg_tensor_of(E->core, as)->shape, want)) return as;
   if (!E->whole[t.id].id) E->whole[t.id] = mgi_se_edge_reshaped(E, as, want);
   return E->whole[t.id];
 }
@@ -9806,7 +9808,7 @@ MGI_FN int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_a
   if (row->user || (!along && !(row->elementwise && (row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_RAT)))) return 0;
   for (int k = 0; k < o->n_in && !own; k++) {
     to = &E->p->tensors[o->in[k].id].shape;
-    if (!mgi_se_same_shape(&mg_tensor_of(E->core, E->as[o->in[k].id])->shape, to)) own = &mg_tensor_of(E->core, E->as[o->in[k].id])->shape;
+    if (!mgi_same_shape(&mg_tensor_of(E->core, E->as[o->in[k].id])->shape, to)) own = &mg_tensor_of(E->core, E->as[o->in[k].id])->shape;
   }
   if (!own || to->rank != out->rank) return 0;
   const int n = mgi_se_regroups(own, to, r);
@@ -9880,7 +9882,7 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
       for (int j = 0; j < p->ops[i].n_in; j++) {
         if (p->ops[i].in[j].id != p->in[k].id) continue;
         if (!first[k]) first[k] = &p->ops[i];
-        other |= p->ops[i].code != MG_OP_RESHAPE || !mgi_se_same_shape(&p->ops[i].attr.shape, &first[k]->attr.shape);
+        other |= p->ops[i].code != MG_OP_RESHAPE || !mgi_same_shape(&p->ops[i].attr.shape, &first[k]->attr.shape);
       }
     other |= mg_is_output(p, p->in[k]);
     if (other || !first[k]) first[k] = NULL, E.as[p->in[k].id] = mg_input_like(E.core, t, NULL);
@@ -9898,7 +9900,7 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
     E.as[t.id] = mg_apply(E.core, o->code, &A, o->n_in, in);
     good = E.as[t.id].id && mg_shape_elements(&mg_tensor_of(E.core, E.as[t.id])->shape) == mg_shape_elements(&p->tensors[t.id].shape);
     /* Whether the name is that of what an edge makes of it. */
-    const int ends = mg_is_output(p, t) && good && !mgi_se_same_shape(&mg_tensor_of(E.core, E.as[t.id])->shape, &p->tensors[t.id].shape);
+    const int ends = mg_is_output(p, t) && good && !mgi_same_shape(&mg_tensor_of(E.core, E.as[t.id])->shape, &p->tensors[t.id].shape);
     if (good) mg_named(E.core, E.as[t.id], ends ? mgi_se_edge_name(&E, room) : p->tensors[t.id].name);
     if (good && !ends) E.core->tensors[E.as[t.id].id].inner = p->tensors[t.id].inner;
   }
@@ -9921,7 +9923,7 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
     mg_attr A;
     memset(&A, 0, sizeof A);
     A.shape = t->shape, outer[q] = made[q];
-    if (!mgi_se_same_shape(&mg_tensor_of(out->p, made[q])->shape, &t->shape)) outer[q] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &A, 1, &made[q]), t->name);
+    if (!mgi_same_shape(&mg_tensor_of(out->p, made[q])->shape, &t->shape)) outer[q] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &A, 1, &made[q]), t->name);
     mg_output(out->p, outer[q]);
   }
   good = good && mg_check(out->p, &e) == MG_OK;
@@ -10413,7 +10415,7 @@ MGI_FN mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, cons
   if (g) mg_insert(g, found, in, made);
   for (uint32_t q = 0; q < p->n_out && g; q++) {
     const mg_tensor_info *t = &p->tensors[p->out[q].id];
-    const int edge = !mgi_se_same_shape(&mg_tensor_of(g, made[q])->shape, &t->shape);
+    const int edge = !mgi_same_shape(&mg_tensor_of(g, made[q])->shape, &t->shape);
     mg_output(g, edge ? mg_named(g, mg_apply(g, MG_OP_RESHAPE, &p->ops[t->op].attr, 1, &made[q]), t->name) : made[q]);
   }
   if (!g || mg_check(g, &e) != MG_OK) { mgi_se_step(S, g ? e.status : MG_NO_MEMORY); mg_graph_free(g); return NULL; }
@@ -10498,22 +10500,44 @@ MGI_FN void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_
   mgi_se_cuts_result(S, X, k, out, why);
 }
 
-/* The fastest program if all slices, reshapes and transposes that are kernels of their own become addresses, among the results: mgi_se_fold says of
-   which they do. */
-MGI_FN void mgi_se_cuts_moves(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
+/* Whether a piece is of slices, reshapes and transposes alone: they become addresses, mgi_se_fold says where. */
+MGI_FN int mgi_se_piece_moves(const mgi_se_cuts *C, const mgi_se_piece *x) {
+  for (int q = 0; q < C->n; q++)
+    if (mgi_se_set_has(&x->ops, q) && !C->address[q] && !mgi_se_is_move(&C->p->ops[C->op[q]])) return 0;
+  return 1;
+}
+/* Whether a piece is a product and what a library's call makes with it (mg_library_takes). */
+MGI_FN int mgi_se_piece_takes(const mgi_se_cuts *C, const mgi_se_piece *x) {
+  for (int q = 0; q < C->n; q++) {
+    mgi_se_set made;
+    if (!mgi_se_set_has(&x->ops, q) || C->p->ops[C->op[q]].code != MG_OP_MATMUL) continue;
+    int taken = 0;
+    memset(&made, 0, sizeof made);
+    mgi_se_set_put(&made, q);
+    for (int k = 0; k < C->n; k++) {
+      if (C->taker[k] != q) continue;
+      mgi_se_set_put(&made, k);
+      taken = 1;
+    }
+    return taken && mgi_se_set_same(&made, &x->ops);
+  }
+  return 0;
+}
+/* The fastest program if pieces that are `wanted` took nothing, by library kernels where by_library, priced as it is, among the
+   results: of those the model knows too little. */
+MGI_FN void mgi_se_cuts_wanted(mgi_se_search *S, mgi_se_cutting *X, int (*wanted)(const mgi_se_cuts *, const mgi_se_piece *),
+                               int by_library, mg_search_result *out, mg_error *why) {
   const mgi_se_chains *H = &X->H;
   int k = 0;
   double *known = (double *)malloc((2 * (size_t)X->n_piece + 1) * sizeof *known);
   if (!known) { mgi_se_step(S, MG_NO_MEMORY); return; }
   for (int i = 0; i < X->n_piece; i++) {
     mgi_se_piece *x = &X->piece[i];
-    int all = 1;
     known[2 * i] = x->us, known[2 * i + 1] = x->library;
-    for (int q = 0; q < X->C->n; q++)
-      all &= !mgi_se_set_has(&x->ops, q) || X->C->address[q] || mgi_se_is_move(&X->C->p->ops[X->C->op[q]]);
-    if (!all || (x->us >= 1e18 && x->library >= 1e18)) continue;
+    if (x->library >= 1e18 && (by_library || x->us >= 1e18)) continue;
+    if (!wanted(X->C, x)) continue;
     X->moves = 1;
-    if (x->us < x->library) x->us = 0;
+    if (!by_library && x->us < x->library) x->us = 0;
     else x->library = 0;
   }
   if (X->moves) {
@@ -10561,10 +10585,11 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_fou
     mgi_se_chains_fill(&X.H);
     for (int k = 2; k <= K; k++) if (cost[k * D + D - 1] < cost[first * D + D - 1]) first = k;
     mgi_se_cuts_result(S, &X, first, out, why);
-    if (!out->n || !mgi_se_over(S)) mgi_se_cuts_moves(S, &X, out, why);
+    if (!out->n || !mgi_se_over(S)) mgi_se_cuts_wanted(S, &X, mgi_se_piece_moves, 0, out, why);
     mgi_se_chains_fill(&X.H);
     for (int k = first + 1; k <= K && k <= first + 2 && (!out->n || !mgi_se_over(S)); k++) mgi_se_cuts_result(S, &X, k, out, why); /* repairs may cost less there */
     for (int k = 2; k <= all; k++) if ((k < first || k > first + 2) && !mgi_se_over(S)) mgi_se_cuts_result(S, &X, k, out, why);
+    if (!mgi_se_over(S)) mgi_se_cuts_wanted(S, &X, mgi_se_piece_takes, 1, out, why);
     if (!mgi_se_over(S)) mgi_se_cuts_products(S, &X, out, why);
   }
   S->had = X.seg, S->n_had = X.n;

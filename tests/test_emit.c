@@ -330,6 +330,40 @@ static void test_leading_dimensions(void **state) {
     (k % 4 ? passes : always)(forms[k].text);
   }
 }
+/* What follows a product that cuBLAS takes along is one call with it, and its kernels stand in the call's else; else it is a kernel behind it. */
+static void test_library_takes(void **state) {
+  (void)state;
+  static const struct { const char *text, *end; } forms[] = {
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "out[0], (const mg_f16 *)in[2], 0, 0, 1, 1}"},
+      {"program t\ninput A : bf16[2, 20, 24]\ninput B : bf16[24, 72] @ [1, 0]\ninput V : bf16[72]\nY = relu(add(matmul(A, B), V))\noutput Y\n",
+       "out[0], 0, (const mg_bf16 *)in[2], 1, 2, 1}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72]\ninput V : f16[1, 72]\nY = add(add(matmul(A, B), R), V)\noutput Y\n",
+       "out[0], (const mg_f16 *)in[2], (const mg_f16 *)in[3], 0, 2, 1}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\nY = relu(matmul(A, B))\noutput Y\n", "out[0], 0, 0, 1, 1, 1}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 24]\ninput V : f16[24]\nS = add(A, V)\nY = add(matmul(A, B), S)\noutput Y\n", "AT_t1), 0, 0, 0, 0, 1}"}, /* f32 between, as sums may overflow */
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 24]\nC = matmul(A, B)\nS = exp(A)\nY = add(C, S)\noutput Y\n", "AT_C), 0, 0, 0, 0, 1}"}, /* made behind the product */
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72] @ [1, 0]\nY = add(R, matmul(A, B))\noutput Y\n", "AT_t1), 0, 0, 0, 0, 1}"}, /* by columns */
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput V : f16[20, 1]\nY = add(matmul(A, B), V)\noutput Y\n", "AT_t1), 0, 0, 0, 0, 1}"}, /* a column */
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\nC = matmul(A, B)\nY = add(C, C)\noutput Y\n", "AT_C), 0, 0, 0, 0, 1}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72]\nC = matmul(A, B)\nY = add(C, R)\noutput C\noutput Y\n", "out[0], 0, 0, 0, 0, 1}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput V : f16[72]\nY = add(relu(matmul(A, B)), V)\noutput Y\n", "AT_t1), 0, 0, 0, 0, 1}"}, /* relu ends it, in f32 */
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[2, 20, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "AT_t1), 0, 0, 0, 0, 1}"}, /* to more than its shape */
+      {"program t\nsym n in 1..40\ninput A : f16[n, 24]\ninput B : f16[24, 72]\ninput R : f16[n, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "out[0], (const mg_f16 *)in[2], 0, 0, 1, 0}"},
+      {"program t\nsym n in 1..40\ninput A : f16[n, 24]\ninput B : f16[24, 72]\ninput R : f16[1, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "out[0], 0, (const mg_f16 *)in[2], 0, 1, 0}"}};
+  for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++) {
+    mg_graph *g = parse(forms[k].text);
+    char *cu = emit(g, NULL), *call = strstr(cu, "if (mg_cublas("), *flat = call ? strndup(call, strcspn(call, ";")) : NULL, *to = flat;
+    assert_non_null(flat);
+    for (const char *from = flat; *from; from++) /* one line */
+      if (*from != '\n' && !(*from == ' ' && to > flat && to[-1] == ' ')) *to++ = *from;
+    *to = 0;
+    if (!strstr(flat, forms[k].end)) fail_msg("form %d: %s", (int)k, flat);
+    free(flat);
+    mg_string_free(cu);
+    mg_graph_free(g);
+    always(forms[k].text);
+  }
+}
 /* NAME_run launches what NAME_launch launches, which are the kernels of NAME_info; pointers that are not aligned are refused. */
 static void test_typed_launch(void **state) {
   (void)state;
@@ -1726,6 +1760,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_rows_before), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_rows_of_iterations), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_slices), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_products_under_way), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
     cmocka_unit_test(test_shared_operands), cmocka_unit_test(test_runs), cmocka_unit_test(test_turned), cmocka_unit_test(test_leading_dimensions),
+      cmocka_unit_test(test_library_takes),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

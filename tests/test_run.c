@@ -572,20 +572,56 @@ static void nvrtc_launches(void **state) {
   mg_graph_free(g);
 }
 
-/* Matmuls at kernel level through a cuBLAS that stands in: what is handed over makes the products of the program. */
+/* Matmuls at kernel level, and what follows them, through a cuBLASLt that stands in: what is handed over makes the results of the
+   program.  It proposes four algorithms, of which the third is the fastest by the driver that stands in, and the second fails. */
 static const char fake_blas[] =
-    "extern \"C\" {\nint fake_calls;\n"
-    "int cublasCreate_v2(void **h) { *h = &fake_calls; return 0; }\nint cublasSetStream_v2(void *, void *) { return 0; }\n"
-    "int cublasSetWorkspace_v2(void *, void *p, unsigned long n) { return p && n == 32 << 20 ? 0 : 1; }\n"
-    "int cublasGemmStridedBatchedEx(void *, int ta, int tb, int m, int n, int k, const float *one, const float *A, int at, int lda, long long sa, const float *B, int bt, int ldb,\n"
-    "                               long long sb, const float *zero, float *C, int ct, int ldc, long long sc, int batch, int sums, int) {\n"
-    "  if (at || bt || ct || sums != 68 || *one != 1 || *zero != 0 || lda < (ta ? k : m) || ldb < (tb ? n : k) || ldc < m) return 7;\n"
-    "  for (int z = 0; z < batch; z++) for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {\n"
-    "    double v = 0;\n"
-    "    for (int x = 0; x < k; x++) v += (double)A[z * sa + (ta ? x + (long)i * lda : i + (long)x * lda)] * B[z * sb + (tb ? j + (long)x * ldb : x + (long)j * ldb)];\n"
-    "    C[z * sc + i + (long)j * ldc] = (float)v;\n"
-    "  }\n  fake_calls++;\n  return 0;\n}\n}\n";
-static int blas_matches(const mg_graph *g, const char *so, int calls, void *blas) { /* in a child */
+    "#include <stdint.h>\n#include <stddef.h>\n#include <stdlib.h>\n#include <string.h>\n"
+    "struct desc { int sums, scale, turned[2], act; const float *bias; };\n"
+    "struct layout { int type, batches; uint64_t rows, cols; int64_t pitch, apart; };\n"
+    "struct choice { uint64_t algo[8]; size_t space; int status; float waves; int reserved[4]; };\n"
+    "extern \"C\" {\nint fake_calls, fake_last, fake_live;\n"
+    "int cublasLtCreate(void **h) { *h = &fake_calls; return 0; }\n"
+    "static int make(void **to, void *from, size_t n) { *to = malloc(n); memcpy(*to, from, n); fake_live++; return 0; }\n"
+    "static int put(void *to, const void *p, size_t n, size_t has) { if (n == has) memcpy(to, p, n); return n == has ? 0 : 7; }\n"
+    "static int end(void *p) { free(p); fake_live--; return 0; }\n"
+    "int cublasLtMatmulDescCreate(void **d, int sums, int scale) { desc x = {sums, scale, {0, 0}, 1, 0}; return make(d, &x, sizeof x); }\n"
+    "int cublasLtMatmulDescDestroy(void *d) { return end(d); }\n"
+    "int cublasLtMatmulDescSetAttribute(void *to, int what, const void *p, size_t n) {\n  desc *d = (desc *)to;\n"
+    "  if (what == 3 || what == 4) return put(&d->turned[what - 3], p, n, 4);\n"
+    "  if (what == 7) return put(&d->act, p, n, 4);\n  return what == 8 ? put(&d->bias, p, n, sizeof(void *)) : 7;\n}\n"
+    "int cublasLtMatrixLayoutCreate(void **l, int type, uint64_t rows, uint64_t cols, int64_t pitch) {\n"
+    "  layout x = {type, 1, rows, cols, pitch, 0};\n  return pitch < (int64_t)rows ? 7 : make(l, &x, sizeof x);\n}\n"
+    "int cublasLtMatrixLayoutDestroy(void *l) { return end(l); }\n"
+    "int cublasLtMatrixLayoutSetAttribute(void *to, int what, const void *p, size_t n) {\n  layout *l = (layout *)to;\n"
+    "  return what == 5 ? put(&l->batches, p, n, 4) : what == 6 ? put(&l->apart, p, n, 8) : 7;\n}\n"
+    "int cublasLtMatmulPreferenceCreate(void **p) { int x[16] = {0}; return make(p, x, sizeof x); }\n"
+    "int cublasLtMatmulPreferenceDestroy(void *p) { return end(p); }\n"
+    "int cublasLtMatmulPreferenceSetAttribute(void *to, int what, const void *p, size_t n) {\n"
+    "  if (what == 1) return n == 8 && *(const uint64_t *)p == 32 << 20 ? 0 : 7;\n"
+    "  return what >= 5 && what <= 8 && n == 4 ? put((int *)to + what, p, n, 4) : 7;\n}\n"
+    "int cublasLtMatmulAlgoGetHeuristic(void *, void *, void *, void *, void *, void *, void *pref, int most, choice *list, int *n) {\n"
+    "  for (int i = 5; i < 9; i++) if (((int *)pref)[i] < 4) return 7;\n"
+    "  for (*n = 0; *n < 4 && *n < most; ++*n) memset(&list[*n], 0, sizeof *list), list[*n].algo[3] = (uint64_t)*n;\n  return 0;\n}\n"
+    "int cublasLtMatmul(void *, void *with, const float *one, const float *A, void *a_, const float *B, void *b_, const float *beta, const float *C, void *c_, float *D, void *d_, const uint64_t *algo,\n"
+    "                   void *space, size_t room, void *) {\n"
+    "  const desc *d = (const desc *)with;\n  const layout *a = (const layout *)a_, *b = (const layout *)b_, *c = (const layout *)c_, *o = (const layout *)d_;\n"
+    "  const long m = (long)o->rows, n = (long)o->cols, k = (long)(d->turned[0] ? a->rows : a->cols);\n  fake_calls++;\n  fake_last = (int)algo[3];\n"
+    "  if (algo[3] == 1) return 13;\n"
+    "  if (d->sums != 68 || d->scale || a->type || b->type || o->type || *one != 1 || !space || room != 32 << 20 || (C == D && *beta != 0)) return 7;\n"
+    "  if ((long)(d->turned[0] ? a->cols : a->rows) != m || (long)(d->turned[1] ? b->rows : b->cols) != n || (long)(d->turned[1] ? b->cols : b->rows) != k) return 7;\n"
+    "  for (int z = 0; z < o->batches; z++) for (long i = 0; i < m; i++) for (long j = 0; j < n; j++) {\n"
+    "    double v = *beta != 0 ? *beta * (double)C[z * c->apart + i + j * c->pitch] : 0;\n"
+    "    for (long x = 0; x < k; x++) v += (double)A[z * a->apart + (d->turned[0] ? x + i * a->pitch : i + x * a->pitch)] * B[z * b->apart + (d->turned[1] ? j + x * b->pitch : x + j * b->pitch)];\n"
+    "    if (d->act & 4) v += d->bias[i];\n    if (d->act & 2 && v < 0) v = 0;\n"
+    "    D[z * o->apart + i + j * o->pitch] = (float)v;\n  }\n  return 0;\n}\n}\n";
+static const char fake_events[] =
+    "#include <dlfcn.h>\nextern \"C\" {\nint fake_capturing;\nint cuCtxGetDevice(int *d) { *d = 3; return 0; }\n"
+    "int cuStreamIsCapturing(void *, int *yes) { *yes = fake_capturing; return 0; }\nint cuEventCreate(void **e, unsigned) { *e = &fake_capturing; return 0; }\n"
+    "int cuEventDestroy_v2(void *) { return 0; }\nint cuEventRecord(void *, void *) { return 0; }\nint cuEventSynchronize(void *) { return 0; }\n"
+    "int cuEventElapsedTime(float *ms, void *, void *) {\n  void *lib = dlopen(\"libcublasLt.so.13\", RTLD_NOW | RTLD_NOLOAD);\n"
+    "  const int last = *(int *)dlsym(lib, \"fake_last\");\n  *ms = last == 2 ? 1.0f : 1.1f + 0.1f * last;\n  return 0;\n}\n}\n";
+/* One launch; whether what it makes is what the program says. */
+static int blas_matches(const mg_graph *g, const char *so) {
   mgi_tensors x;
   mg_error e;
   mgi_launch_fn launch = NULL;
@@ -600,7 +636,38 @@ static int blas_matches(const mg_graph *g, const char *so, int calls, void *blas
   void *space = calloc(1, workspace());
   if (!space || launch((const void *const *)x.in, x.out, space, NULL)) return 0;
   free(space);
-  return *(int *)dlsym(blas, "fake_calls") == calls && mgi_tensors_error(g, &x, 0, NULL, NULL, &unwritten, &undefined, &worst, NULL) < 1e-6;
+  return mgi_tensors_error(g, &x, 0, NULL, NULL, &unwritten, &undefined, &worst, NULL) < 1e-6;
+}
+static void stand_in_built(const stand_in *w, const char *name, const char *text, char lib[500]) {
+  char source[500], soname[200];
+  mgi_child child;
+  snprintf(source, sizeof source, "%s/%s.cc", w->dir, name);
+  snprintf(soname, sizeof soname, "-Wl,-soname,%s", name);
+  snprintf(lib, 500, "%s/%s", w->dir, name);
+  assert_true(mgi_cd_write(source, text, strlen(text)));
+  const char *argv[] = {"g++", "-shared", "-fPIC", soname, source, "-o", lib, "-ldl", NULL};
+  assert_true(mgi_child_start(&child, argv, 60));
+  assert_int_equal(mgi_child_wait(&child), 0);
+}
+/* In a child: every launch by the stand-in; 0, or where it fails. */
+static int blas_launches(mg_graph *const *g, char (*so)[MG_SO_PATH], const int *products, int n, const char *lib, const char *driver) {
+  void *blas = dlopen(lib, RTLD_NOW), *events = driver ? dlopen(driver, RTLD_NOW) : NULL;
+  if (!blas || (driver && !events)) return 1;
+  int *calls = (int *)dlsym(blas, "fake_calls"), *last = (int *)dlsym(blas, "fake_last"), *live = (int *)dlsym(blas, "fake_live");
+  int *capturing = events ? (int *)dlsym(events, "fake_capturing") : NULL;
+  if (!calls || !last || !live || (events && !capturing)) return 2;
+  for (int k = 0; k < n; k++) {
+    if (events) { /* what is captured is not timed, and nothing is kept of it but one place */
+      *capturing = 1, *calls = 0;
+      if (!blas_matches(g[k], so[k]) || *calls != products[k] || *last != 0) return 10 + k;
+      *capturing = 0;
+    }
+    *calls = 0;
+    if (!blas_matches(g[k], so[k]) || (*calls > products[k]) != (events != NULL) || *last != (events ? 2 : 0)) return 30 + k;
+    *calls = 0;
+    if (!blas_matches(g[k], so[k]) || *calls != products[k] || *last != (events ? 2 : 0)) return 50 + k;
+  }
+  return *live > 0 ? 0 : 3;
 }
 static void library_products(void **state) {
   (void)state;
@@ -608,13 +675,21 @@ static void library_products(void **state) {
       "program blas\ninput A : f32[5, 7]\ninput B : f32[7, 4]\nC = matmul(A, B)\noutput C\n",
       "program blas\ninput A : f32[5, 7] @ [1, 0]\ninput B : f32[7, 4] @ [1, 0]\nC = matmul(A, B)\noutput C\n",
       "program blas\ninput A : f32[3, 5, 7]\ninput B : f32[3, 7, 4] @ [0, 2, 1]\ninput D : f32[4, 6]\nC = matmul(A, B)\nO = matmul(C, D)\noutput O\n",
-      "program blas\ninput A : f32[1, 7]\ninput B : f32[7, 1] @ [1, 0]\nC = matmul(A, B)\noutput C\n"};
+      "program blas\ninput A : f32[1, 7]\ninput B : f32[7, 1] @ [1, 0]\nC = matmul(A, B)\noutput C\n",
+      "program blas\ninput A : f32[5, 7]\ninput B : f32[7, 4]\ninput R : f32[5, 4]\nO = add(R, matmul(A, B))\noutput O\n",
+      "program blas\ninput A : f32[3, 5, 7]\ninput B : f32[7, 4] @ [1, 0]\ninput R : f32[3, 5, 4]\ninput V : f32[4]\n"
+      "O = relu(add(add(matmul(A, B), V), R))\noutput O\n",
+      "program blas\ninput A : f32[5, 7]\ninput B : f32[7, 4]\ninput V : f32[1, 4]\ninput E : f32[4, 7] @ [1, 0]\n"
+      "C = relu(add(matmul(A, B), V))\nO = add(matmul(C, E), A)\noutput O\n"};
+  enum { N = sizeof text / sizeof *text };
+  static const int products[N] = {1, 1, 2, 1, 1, 1, 2};
   mgi_rtc rtc;
   mg_error e;
   mg_compile_config c;
   stand_in w;
-  char so[4][MG_SO_PATH], source[500], lib[500], *cu;
-  mg_graph *g[4];
+  static char so[N][MG_SO_PATH];
+  char lib[500], driver[500], *cu;
+  mg_graph *g[N];
   if (!mgi_rtc_open(&rtc)) skip();
   stand_in_begin(&w);
   dlclose(w.driver); /* NVRTC asks a driver that is loaded for more than the stand-in has */
@@ -622,36 +697,29 @@ static void library_products(void **state) {
   c.include_dir = include_dir();
   c.cache_dir = w.cache;
   c.runner = 1;
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < N; k++) {
     g[k] = parse(text[k]);
     if (mg_cuda_emit(g[k], NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
     if (mg_cuda_compile(cu, &c, so[k], sizeof so[k], &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
     mg_string_free(cu);
   }
-  snprintf(source, sizeof source, "%s/blas.cc", w.dir);
-  snprintf(lib, sizeof lib, "%s/libcublas.so.13", w.dir);
-  assert_true(mgi_cd_write(source, fake_blas, strlen(fake_blas)));
-  const char *argv[] = {"g++", "-shared", "-fPIC", "-Wl,-soname,libcublas.so.13", source, "-o", lib, NULL};
-  mgi_child child;
-  assert_true(mgi_child_start(&child, argv, 60));
-  assert_int_equal(mgi_child_wait(&child), 0);
-  int status = 0, pid = (int)fork();
-  assert_true(pid >= 0);
-  if (!pid) {
-    mgi_child_signals();
-    void *blas = dlopen(lib, RTLD_NOW);
-    for (int k = 0, calls = 0; k < 4; k++) {
-      calls += k == 2 ? 2 : 1;
-      if (!blas || !blas_matches(g[k], so[k], calls, blas)) _exit(10 + k);
+  stand_in_built(&w, "libcublasLt.so.13", fake_blas, lib);
+  stand_in_built(&w, "libcuda.so.1", fake_events, driver);
+  for (int timed = 0; timed < 2; timed++) {
+    int status = 0, pid = (int)fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+      mgi_child_signals();
+      _exit(blas_launches(g, so, products, N, lib, timed ? driver : NULL));
     }
-    _exit(0);
+    assert_true(waitpid(pid, &status, 0) == pid);
+    assert_int_equal(status >> 8, 0);
+    assert_int_equal(status, 0);
   }
-  assert_true(waitpid(pid, &status, 0) == pid);
-  assert_int_equal(status >> 8, 0);
-  assert_int_equal(status, 0);
-  for (int k = 0; k < 4; k++) mg_graph_free(g[k]);
-  snprintf(source, sizeof source, "rm -rf '%s'", w.dir);
-  assert_int_equal(system(source), 0);
+  for (int k = 0; k < N; k++) mg_graph_free(g[k]);
+  char command[600];
+  snprintf(command, sizeof command, "rm -rf '%s'", w.dir);
+  assert_int_equal(system(command), 0);
 }
 
 /* A search ranks by the hook's times, those that failed last; where the hook cannot, the predicted order stands, and why is told. */
