@@ -3114,6 +3114,18 @@ int mg_flat_strip(const mg_flat *k, int threads) {
   }
   return joins && bytes <= (int64_t)256 * threads ? first : 0; /* 64 registers a thread */
 }
+/* Registers of a thread that keeps all loads of these rows, about: BESIDE them, and for the places of SEVERAL rows. */
+MGI_FN int mgi_strip_registers(const mg_flat *k, int strip, int threads) {
+  enum { BESIDE = 24, SEVERAL = 24 };
+  const mg_flat_op *rows = &k->op[strip - 1];
+  int64_t bytes = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code == MG_OP_LOAD && mgi_same_matrix(o, rows)) bytes += mg_flat_elements(o) * o->esize;
+  }
+  const int64_t own = BESIDE + mg_ceil_div(bytes, (int64_t)4 * threads);
+  return (int)mg_round_up(mgi_rows_of(rows) > 1 ? own + SEVERAL : own, 8);
+}
 void mg_flat_kept(const mg_flat *k, int threads, int strip, uint8_t kept[MG_FLAT_OPS]) {
   enum { SITES = 64, ROOM = 192, ROOM_OF_MANY = 96, MANY = 512 }; /* ROOM: bytes of a thread's registers, where a block has at most MANY threads */
   uint64_t at[MG_FLAT_OPS] = { 0 }; /* the steps that take a value, as bits */
@@ -3228,8 +3240,9 @@ MGI_FN mgi_tiles mgi_tiles_of(const mg_flat *k) {
   return t;
 }
 
+enum { MGI_BLOCKS_OF_MANY = 4 }; /* of a multiprocessor */
 /* Warps of a block without a product. */
-MGI_FN int mgi_warps_of_elements(const mg_flat *k) {
+MGI_FN int mgi_warps_of_elements(const mg_flat *k, const mg_machine *m) {
   int64_t most = 1, units = 0; /* bytes of the largest load; units: of four elements that are stored */
   int joins = k->iters > 1, warps = 4;
   for (int i = 0; i < k->n; i++) {
@@ -3239,6 +3252,8 @@ MGI_FN int mgi_warps_of_elements(const mg_flat *k) {
     joins |= o->code == MG_OP_SUM || o->code == MG_OP_MAX;
   }
   while (warps < 16 && warps * 32 * 32 <= most) warps *= 2; /* 16 bytes a thread */
+  /* Of rows in registers, half the threads each where a multiprocessor works off many blocks: more of them hide each other's barriers. */
+  if (warps > 4 && k->blocks >= MGI_BLOCKS_OF_MANY * m->sms && mg_flat_strip(k, warps * 16)) warps /= 2;
   while (!joins && warps > 1 && warps * 16 >= units) warps /= 2; /* a thread has enough to store */
   return warps;
 }
@@ -3415,7 +3430,7 @@ MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_pla
 MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int across) {
   mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0 };
   mgi_tiles t = mgi_tiles_of(k);
-  if (!t.work) p.warps_n = mgi_warps_of_elements(k);
+  if (!t.work) p.warps_n = mgi_warps_of_elements(k, m);
   else if (t.m <= 16) mgi_warps_of_few_rows(k, &t, &p);
   else mgi_warps_of_rows(&t, &p);
   mgi_warps_keep_fragments(k, &p);
@@ -3533,6 +3548,7 @@ typedef struct mgi_work {
   double joins;          /* sums and maxima, each as often as a block comes to it */
   int split;             /* a product reads what lies in memory in 32 bits */
   int strip;             /* mg_flat_strip: whole rows stay in registers while they are joined */
+  int strip_registers;   /* of a thread then, about */
   int late;              /* something is loaded behind the merge */
   int alone;             /* one block does all that stands behind the merge */
   int flies;             /* a thread's registers for products, if all are under way while the next step begins */
@@ -3704,6 +3720,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   memset(&r, 0, sizeof r);
   w->blocks = (double)k->blocks, w->group = (double)k->group, w->iters = (double)k->iters, w->ops = k->n;
   w->strip = mg_flat_strip(k, mgi_plan_threads(p));
+  if (w->strip) w->strip_registers = mgi_strip_registers(k, w->strip, mgi_plan_threads(p));
   if (k->group > 1) mgi_work_late(w, k, late);
   for (int i = 0; i < k->n && !made; i++) made = k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
   if (made) mgi_work_fragments(w, k, p, &c);
@@ -3747,7 +3764,8 @@ MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, const m
   if (w->flies) {
     const int64_t registers = mg_round_up(w->flies + MG_FLYING_BESIDE, 8);
     resident = fmin(resident, (double)(m->registers_per_sm / (threads * registers)));
-  } else if (p->at_once) resident = p->at_once;
+  } else if (w->strip && !p->at_once) resident = fmin(resident, (double)(m->registers_per_sm / (threads * w->strip_registers)));
+  else if (p->at_once) resident = p->at_once;
   if (resident > waves) resident = waves;
   return resident < 1 ? 1 : resident;
 }

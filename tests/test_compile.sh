@@ -129,6 +129,11 @@ if [ -n "$NVCC" ]; then
   ok "nvcc: implementation" $NW -c tests/compile_cuda.cu -o $dir/nvcc.o &&
     ok "nvcc: links" $NW $dir/nvcc.o $dir/nvcc.first.o $dir/nvcc.second.o -o $dir/nvcc -ldl &&
     ok "nvcc: every header called from three files" $dir/nvcc
+  if echo '#include <cublasLt.h>' | "$NVCC" -E -x cu - >/dev/null 2>&1; then
+    ok "nvcc: cublasLt.h's numbers are those of >>blas" $NW -c tests/compile_blas.cu -o $dir/nvcc.blas.o
+  else
+    echo "skipped: cublasLt.h is not installed"
+  fi
   # What is of one architecture says so where nvcc compiles it for another.
   printf '#include "mirage_cuda.cuh"\n__global__ void k() { %s(); }\n' mg_grid_wait >$dir/wait.cu
   sed 's/mg_grid_wait/mg_group_fence/' $dir/wait.cu >$dir/fence.cu

@@ -675,6 +675,24 @@ static void late_plans_are_emitted(void **state) {
 #undef WIDE
 #undef LATE
 }
+/* A row of 8 KB in registers: 512 threads of a block where there are few rows, 256 where a multiprocessor works off many, of
+   which as many blocks are held at once as registers allow: two rows of a block cost more of these. */
+static void many_rows_take_fewer_threads(void **state) {
+  (void)state;
+  static const struct { int rows, of; int warps; } cases[] = {{132, 1, 16}, {512, 1, 16}, {528, 1, 8}, {4096, 1, 8}, {4096, 2, 8}, {4096, 8, 16}};
+  double resident[6];
+  for (int k = 0; k < 6; k++) {
+    char text[600];
+    snprintf(text, sizeof text, "program n\ninput X : f16[%d, 4096]\ninput G : f16[4096]\nO = kernel grid=(x=%d) threads=512 {\n  x = load X {x->0}\n"
+             "  g = load G {}\n  o = div(mul(x, g), sqrt(scale(sum(sqr(x), dim=1), 1/4096)))\n  store o {x->0}\n}\noutput O\n",
+             cases[k].rows, cases[k].rows / cases[k].of);
+    const mg_kernel_facts f = facts_of(text, "H200");
+    assert_int_equal(f.plan.warps_m * f.plan.warps_n, cases[k].warps);
+    resident[k] = f.resident;
+  }
+  assert_true(resident[3] > resident[4]);
+  assert_true(resident[4] > resident[5]);
+}
 
 /* Whether rows stay in registers is one fact, which the emitter writes by and the cost asks: a kernel whose block may have fewer rows, or
    columns, or a mask, or rows that are no neighbours in memory, or whose text or sender has it otherwise, has no such rows. */
@@ -1060,7 +1078,7 @@ int main(void) {
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
       cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(long_rows_are_shared), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
-      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(masked_steps_are_facts), cmocka_unit_test(late_plans_are_emitted), cmocka_unit_test(strips_are_facts), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
+      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(masked_steps_are_facts), cmocka_unit_test(late_plans_are_emitted), cmocka_unit_test(strips_are_facts), cmocka_unit_test(many_rows_take_fewer_threads), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
