@@ -263,6 +263,39 @@ static void products_of_the_library_are_candidates(void **state) {
   mg_graph_free(p);
 }
 
+/* So is a product with what the library's call makes of it besides, priced without a kernel for that; and there alone: an add
+   whose product one of our kernels makes is a kernel of its own. */
+static void products_and_what_follows_are_candidates(void **state) {
+  mg_graph *p = parse("program n256\ninput X : f16[256, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 4096]\ninput R : f16[256, 4096]\n"
+                      "O = add(matmul(rms_norm(X, G, eps=1/1000000), W), R)\noutput O\n");
+  const mg_machine *m = mg_machine_at(0);
+  mg_search_config c = mg_search_config_default();
+  mg_search_result r;
+  mg_error e;
+  int found = 0;
+  (void)state;
+  c.emittable = emittable;
+  if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  for (int k = 0; k < r.n; k++) {
+    const mg_graph *g = r.graph[k];
+    if (g->n_ops != 4 || g->ops[1].code != MG_OP_GRAPH || g->ops[2].code != MG_OP_MATMUL || g->ops[3].code != MG_OP_ADD) continue;
+    found++;
+    assert_int_equal(r.report[k].verdict, MG_EQUAL);
+    assert_int_equal(mg_library_taker(g, 3), 2);
+    assert_int_equal(mg_library_takes(g, 2).taken, 1);
+    assert_true(mg_library_us(g, &g->ops[3], m) < mg_library_alone_us(g, &g->ops[3], m) - m->library_us);
+  }
+  assert_true(found >= 1);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+  mg_graph *own = parse("program own\ninput X : f16[256, 512]\ninput W : f16[512, 512]\ninput R : f16[256, 512]\n"
+                        "C = kernel grid=(x=4, y=8) threads=128 {\n  for i=8 {\n    x = load X {x->0, i->1}\n    w = load W {y->1, i->0}\n    c = matmul(x, w)\n"
+                        "  }\n  o = accum(c) {i->+}\n  store o {x->0, y->1}\n}\nO = add(C, R)\noutput O\n");
+  assert_int_equal(mg_library_taker(own, 2), 0);
+  assert_true(mg_library_us(own, &own->ops[2], m) == mg_library_alone_us(own, &own->ops[2], m));
+  mg_graph_free(own);
+}
+
 /* Outputs that share no dimension come from one kernel, in which an axis cuts a dimension of each: what is loaded for all is loaded once. */
 static void unrelated_outputs_share_an_axis(void **state) {
   static const struct { const char *text, *out[3]; int kernels, axis; double most; } cases[] = { /* most: of the outputs' own kernels together */
@@ -437,6 +470,7 @@ static void pieces_without_a_small_instance(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete), cmocka_unit_test(unrelated_outputs_share_an_axis), cmocka_unit_test(what_a_move_passes_is_cut), cmocka_unit_test(products_are_stored_by_heads), cmocka_unit_test(heads_are_addresses), cmocka_unit_test(a_product_ends_a_kernel), cmocka_unit_test(library_kernels_for_a_segment),
                                       cmocka_unit_test(products_of_the_library_are_candidates),
+    cmocka_unit_test(products_and_what_follows_are_candidates),
                                       cmocka_unit_test(parts_of_what_one_kernel_can_be), cmocka_unit_test(the_first_of_however_many), cmocka_unit_test(slices_are_addresses),
                                       cmocka_unit_test(pieces_without_a_small_instance) };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
