@@ -791,6 +791,18 @@ static void cut_short(char *buf, size_t n, const options *o, const mg_search_sta
   else snprintf(buf + k, n - k, "a limit without option: max_states, max_structures, max_steps of mg_search_config, or a frame's memory and evaluations, an extent's divisors, a long program's orders");
 }
 
+/* Of what no kernel of ours makes if the library is there: its products, and what their calls take besides. */
+static void library_line(char *lines, size_t size, const mg_graph *g) {
+  size_t n = strlen(lines);
+  int products = 0;
+  for (uint32_t i = 1; i < g->n_ops && n < size; i++) {
+    if (g->ops[i].code != MG_OP_MATMUL) continue;
+    const mg_library_product p = mg_library_takes(g, i);
+    n += (size_t)snprintf(lines + n, size - n, "%s %.60s", products++ ? "," : "# library: by cuBLASLt where it is found:", mg_tensor_of(g, g->ops[i].out[0])->name);
+    for (int k = 0; k < p.taken && n < size; k++) n += (size_t)snprintf(lines + n, size - n, " with %.60s", mg_tensor_of(g, g->ops[p.op[k]].out[0])->name);
+  }
+  if (products && n < size) snprintf(lines + n, size - n, "; link 2 does not see what it computes, link 3 decides\n");
+}
 /* How fast it is: predicted, and measured or why not. */
 static void time_lines(char *lines, size_t size, const mg_search_result *res, int k, const char *gpu, const timed *t, int certified, const char *cut) {
   size_t n = strlen(lines);
@@ -800,6 +812,8 @@ static void time_lines(char *lines, size_t size, const mg_search_result *res, in
   n += (size_t)snprintf(lines + n, size - n, "# predicted: %.2f us on %s (model); %s%s\n", res->predicted_us[k], gpu,
                         !certified ? "not certified" : m >= 0 ? "link 2 not run: mirage check" : "links 2 and 3 not run: mirage check, mirage run",
                         cut);
+  library_line(lines, size, res->graph[k]);
+  n = strlen(lines);
   if (m < 0) snprintf(lines + n, size - n, "# measured: no, the order is predicted%s%.250s\n", res->stats.unmeasured[0] ? ": " : "", res->stats.unmeasured);
   else if (t->status[m] != MG_OK) snprintf(lines + n, size - n, "# measured: no: %.300s\n", t->why[m].msg);
   else {
@@ -1719,11 +1733,15 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
       const char *name = mg_op_row(o->code)->name;
       const double us = mg_library_us(g, o, m);
       const int renames = mg_renames(g, i);
+      const uint32_t product = mg_library_taker(g, i);
       if (json && renames) fprintf(f, "{\"name\": \"%s\", \"of\": \"%s\"", makes, g->tensors[o->in[0].id].name);
       else if (json) fprintf(f, "{\"library\": \"%s\", \"makes\": \"%s\", \"us\": {\"total\": %.4f}", name, makes, us);
       else if (renames)
         fprintf(f, "\n%s: %s %s, and no kernel\n", makes, mg_slice_is_address(g, i) ? "a part of" : "another name of",
                 g->tensors[o->in[0].id].name);
+      else if (product)
+        fprintf(f, "\n%s, makes %s: by the call that makes %s where cuBLAS is found, else a library kernel; %.2f us by the model\n", name, makes,
+                g->tensors[g->ops[product].out[0].id].name, us);
       else fprintf(f, "\n%s, makes %s: a library kernel over whole tensors, %.2f us by the model\n", name, makes, us);
       if (!renames) explain_call(f, json, r, call++);
       fputs(json ? "}" : "", f);
