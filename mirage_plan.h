@@ -3342,13 +3342,13 @@ MGI_FN void mgi_tiles_of_panels(const mg_flat *k, mgi_tiles *t) {
   }
 }
 
-/* Bytes of the tiles that are computed once; all 0: of costly values alone. */
-MGI_FN int64_t mgi_once_bytes(const mg_flat *k, const mg_kernel_plan *p, int all) {
+/* Bytes of the tiles that are computed once: of costly values, and of others where a late product leaves no room but what is counted. */
+MGI_FN int64_t mgi_once_bytes(const mg_flat *k, const mg_kernel_plan *p) {
   int64_t bytes = 0;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (!mg_flat_once(k, p, i) || mg_flat_over(k, p, i) >= 0) continue;
-    if (all || mg_flat_costly(k, i)) bytes += mg_copy_bytes(mgi_rows_of(o), mgi_cols_of(o), 2);
+    if (p->late || mg_flat_costly(k, i)) bytes += mg_copy_bytes(mgi_rows_of(o), mgi_cols_of(o), 2);
   }
   return bytes;
 }
@@ -3418,6 +3418,7 @@ MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_pla
   const int64_t held = t->accumulators / (p->warps_m * p->warps_n); /* at most 128 registers a thread, 24 beside them */
   const int threads = mgi_plan_threads(p);
   mg_rings r;
+  t->once += mgi_once_bytes(k, p);
   if (!chained && (held > 4096 || (held && (held + 768) * threads / 32 > m->registers_per_sm))) p->feasible = 0;
   const int64_t behind = mgi_fragment_bytes(k, p, chained, t);
   if (rings && k->iters > 1 && mgi_all_own(k, p, &r)) p->own = 1, t->ring = mgi_own_ring_bytes(k, p->warps_k, &r);
@@ -3447,7 +3448,6 @@ MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int a
     for (int i = 0; i < k->n; i++) chained |= k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
     mgi_tiles_of_panels(k, &t);
   }
-  t.once += mgi_once_bytes(k, &p, 0);
   mgi_plan_memory(k, m, &p, &t, chained, p.group || p.warps_k == 1 || mgi_loads_narrow(k), 0);
   return p;
 }
@@ -4001,7 +4001,6 @@ MGI_FN void mgi_plan_trails(const mg_flat *k, const mg_machine *m, mg_kernel_pla
     if (k->op[i].code == MG_OP_MATMUL) takes.accumulators += (int)mgi_cols_of(&k->op[i]) / 2;
   }
   if (!trails || !alone || mg_flat_group_registers(k, &p, &c) > mg_group_room(m, mgi_plan_threads(&p), p.copies == MG_COPY_WARP)) return;
-  tiles.once += mgi_once_bytes(k, &p, 1);
   mgi_tiles_kept(k, &p, &tiles);
   mgi_tiles_of_panels(k, &tiles);
   mgi_plan_memory(k, m, &p, &tiles, 1, 0, MG_STAGES);
