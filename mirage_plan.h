@@ -3498,7 +3498,7 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
    5. The operands of a product come from shared memory, again for every warp that needs them; one that a product made
       goes there first, behind a barrier.
    6. An operator on a product's operand costs issue slots for each element and each use: three times as many on the
-      right side, which has no ldmatrix then.                                                                       */
+      right side, which has no ldmatrix then.  One that is computed once (mg_flat_once) costs them once, and a barrier.  */
 
 /* Bytes a microsecond that one multiprocessor takes in: more than its share while others have nothing to load. */
 double mg_sm_rate(const mg_machine *m) { return m->l2_gbps * 1e3 / m->sms * m->block_draw; }
@@ -3655,15 +3655,16 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
     const int once = tile < 0 && !made && mg_flat_once(k, p, at);
     const int plain = a->code == MG_OP_LOAD || once;
     double read = left * p->warps_n;
-    if (j) read = p->group ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
+    if (j) read = mg_flat_by_group(k, p, c, i) ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
     if (flies) read = 0; /* and the left one too */
     if (once) mgi_work_once(w, p, o, a);
-    w->shared_bytes += read * (plain ? a->esize : 4) * o->trips;
+    const int tiled = made && j; /* written once, in 16 bits */
+    w->shared_bytes += read * (plain ? a->esize : tiled ? 2 : 4) * o->trips;
     w->split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
     if (!j && made && mgi_work_chain(w, k, p, i, c, read)) continue;
     if (!j && r->taken[i]) continue;
     if (made) { /* through shared memory */
-      w->shared_bytes += read * 2 * o->trips;
+      w->shared_bytes += (tiled ? (double)mg_flat_elements(a) : read) * 2 * o->trips;
       w->barriers += 2 * o->trips;
     } else if (!plain) w->slots += read * (j ? 6 : 2) * o->trips;
   }
