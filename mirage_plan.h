@@ -3625,16 +3625,16 @@ MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   return 1;
 }
 
-/* Operand a of product o is computed into a tile.  In a loop the elements that it is made of are read in the ring, and a barrier stands
-   before the product; where no barrier of the block begins a step, as tensor copies fill the ring, one more before the tile. */
+/* Barriers for a tile that is computed and then read, in a step of a loop or outside: one before it is read; and one before it is written
+   again, where no barrier of the block begins a step, as tensor copies fill the ring. */
+MGI_FN double mgi_tile_barriers(const mg_kernel_plan *p, int inloop) { return inloop && p->copies ? 2 : 1; }
+/* Operand a of product o is computed into a tile.  In a loop the elements that it is made of are read in the ring. */
 MGI_FN void mgi_work_once(mgi_work *w, const mg_kernel_plan *p, const mg_flat_op *o, const mg_flat_op *a) {
   const double elements = (double)mg_flat_elements(a) * a->trips;
   w->slots += 2 * elements;
   if (o->inloop && !a->inloop) w->prepares = 1;
-  if (!o->inloop) w->barriers++;
-  if (!a->inloop) return;
-  w->shared_bytes += 2 * elements * a->esize;
-  w->barriers += a->trips * (p->copies ? 2 : 1);
+  if (a->inloop || !o->inloop) w->barriers += mgi_tile_barriers(p, a->inloop) * a->trips;
+  if (a->inloop) w->shared_bytes += 2 * elements * a->esize;
 }
 MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *c, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
@@ -3663,8 +3663,11 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
     w->split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
     if (!j && made && mgi_work_chain(w, k, p, i, c, read)) continue;
     if (!j && r->taken[i]) continue;
-    if (made) { /* through shared memory */
-      w->shared_bytes += (tiled ? (double)mg_flat_elements(a) : read) * 2 * o->trips;
+    if (tiled) {
+      w->shared_bytes += 2 * (double)mg_flat_elements(a) * o->trips;
+      w->barriers += mgi_tile_barriers(p, o->inloop) * o->trips;
+    } else if (made) { /* through shared memory */
+      w->shared_bytes += read * 2 * o->trips;
       w->barriers += 2 * o->trips;
     } else if (!plain) w->slots += read * (j ? 6 : 2) * o->trips;
   }
