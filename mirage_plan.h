@@ -3658,7 +3658,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
     if (j) read = mg_flat_by_group(k, p, c, i) ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
     if (flies) read = 0; /* and the left one too */
     if (once) mgi_work_once(w, p, o, a);
-    const int tiled = made && j; /* written once, in 16 bits */
+    const int tiled = made && j && a->inloop && a->loop == o->loop; /* a step writes it once, in 16 bits */
     w->shared_bytes += read * (plain ? a->esize : tiled ? 2 : 4) * o->trips;
     w->split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
     if (!j && made && mgi_work_chain(w, k, p, i, c, read)) continue;
