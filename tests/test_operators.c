@@ -247,6 +247,9 @@ static void rotary_attention_is_one_kernel(void **state) {
            "k = add(mul(K, ck), mul(matmul(K, R), sk))\n" ATTENDS, 1, 4);
   chain_in("program of_queries\ninput Q : f16[16, 32]\ninput K : f16[32, 96]\ninput V : f16[96, 32]\ninput c : f16[16, 32]\ninput s : f16[16, 32]\n"
            "O = matmul(softmax(matmul(rope(Q, c, s), K), dim=1), V)\noutput O\n", 1, 4);
+  /* of many keys: several rows of warps take what is turned once */
+  chain_in("program of_512\ninput Q : f16[8, 64, 64]\ninput K : f16[8, 512, 64]\ninput V : f16[8, 512, 64]\ninput c : f16[64, 64]\ninput s : f16[64, 64]\n"
+           "input ck : f16[512, 64]\ninput sk : f16[512, 64]\nq = rope(Q, c, s)\nk = rope(K, ck, sk)\n" ATTENDS, 1, 10);
 #undef TURNED
 #undef ATTENDS
 }
