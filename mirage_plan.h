@@ -516,7 +516,8 @@ int mg_flat_by_tensors(const mg_flat *k, int a, int b);
    where a product's loop, or several warps, would do so again; of what a step of a loop computes where several warps would, and
    it is costly (mg_flat_costly): then it is computed once a step, with a barrier between its writers and the product. */
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i);
-int mg_flat_costly(const mg_flat *k, int i); /* 1 if what is computed with value i has a dear operator in it, or a move that no tile can be read by */
+/* 1 if what is computed with value i has a dear operator in it, or a move that no tile can be read by. */
+int mg_flat_costly(const mg_flat *k, int i);
 /* The load in whose tile such a value i, of 16 bits, stands, as nothing else is made of the load, and i element by element; -1: it
    has a tile of its own.  Only beside rings that tensor copies fill, which room lets begin early: elements that are written
    where they were read are read one after another. */
@@ -3342,7 +3343,8 @@ MGI_FN void mgi_tiles_of_panels(const mg_flat *k, mgi_tiles *t) {
   }
 }
 
-/* Bytes of the tiles that are computed once: of costly values, and of others where a late product leaves no room but what is counted. */
+/* Bytes of the tiles that are computed once: of costly values; of others, where a late product leaves no room but what is
+   counted. */
 MGI_FN int64_t mgi_once_bytes(const mg_flat *k, const mg_kernel_plan *p) {
   int64_t bytes = 0;
   for (int i = 0; i < k->n; i++) {
@@ -3625,8 +3627,8 @@ MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   return 1;
 }
 
-/* Barriers for a tile that is computed and then read, in a step of a loop or outside: one before it is read; and one before it is written
-   again, where no barrier of the block begins a step, as tensor copies fill the ring. */
+/* Barriers for a tile that is computed and then read, in a step of a loop or outside: one before it is read; and one before
+   it is written again, where no barrier of the block begins a step, as tensor copies fill the ring. */
 MGI_FN double mgi_tile_barriers(const mg_kernel_plan *p, int inloop) { return inloop && p->copies ? 2 : 1; }
 /* Operand a of product o is computed into a tile.  In a loop the elements that it is made of are read in the ring. */
 MGI_FN void mgi_work_once(mgi_work *w, const mg_kernel_plan *p, const mg_flat_op *o, const mg_flat_op *a) {

@@ -4989,9 +4989,9 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
           continue;
         }
         /* It may be computed once, mg_flat_once, with a barrier. */
-        const double once = fmin(2 * (double)mg_flat_elements(a) * a->trips, here);
-        alu += once;
-        apart += fmin(hidden * waves * mg_slots_us(gpu, here - once), gpu->barrier * gpu->barrier_us * a->trips);
+        const double by_all = fmin(2 * (double)mg_flat_elements(a) * a->trips, here);
+        alu += by_all;
+        apart += fmin(hidden * waves * mg_slots_us(gpu, here - by_all), gpu->barrier * gpu->barrier_us * a->trips);
       }
     } else if (o->code == MG_OP_ACCUM) out += o->across ? (double)mg_flat_elements(o) * 4 : 0;
     else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) {
@@ -5107,7 +5107,7 @@ MGI_FN uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
   return h;
 }
 
-/* 1 if an operator's result is computed where it is read; and if that may make what is computed with it costly (mg_flat_costly). */
+/* 1 if an operator's result is computed where it is read; and if that may make it costly (mg_flat_costly). */
 MGI_FN int mgi_se_computed(int code) {
   return code < MG_OP_TABLE_END && (mg_op_row((mg_opcode)code)->elementwise || mg_op_moves(code));
 }
