@@ -13955,9 +13955,12 @@ MGI_FN int mgi_cu_rule_STRIP(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t);
 /* Measured: without a loop to hide it, what goes through a tile waits for a barrier more (rope: 1.90 us, 1.56 without). */
 MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return K->flat.op[mgi_cu_place(K, t)].direct; }
-MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
+MGI_FN int mgi_cu_once(const mgi_cu_kernel *K, uint32_t t) {
   const mg_kernel_plan p = mgi_cu_plan(K);
-  return K->v[t].home == MGI_CU_AT_INLINE && !K->v[t].copy && mg_flat_once(&K->flat, &p, mgi_cu_place(K, t));
+  return mg_flat_once(&K->flat, &p, mgi_cu_place(K, t));
+}
+MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
+  return K->v[t].home == MGI_CU_AT_INLINE && !K->v[t].copy && mgi_cu_once(K, t);
 }
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t);
 MGI_FN int mgi_cu_rule_KEPT(const mgi_cu_kernel *K, uint32_t t) {
@@ -14401,6 +14404,17 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   if (K->em->st != MG_OK) return;
   K->by_group = 1;
 }
+/* The tensor whose tile of that type, which threads have computed, operand t is, as it lies or turned; 0: it is no such tile. */
+MGI_FN uint32_t mgi_cu_computed_tile(const mgi_cu_kernel *K, uint32_t t, mg_dtype type, int *swapped) {
+  *swapped = 0;
+  while (!K->v[t].copy) {
+    const mg_flat_op *o = &K->flat.op[mgi_cu_place(K, t)];
+    if (!o->turns && !o->stays) return 0;
+    *swapped ^= o->turns;
+    t = mgi_cu_producer(K, t)->in[0].id;
+  }
+  return K->v[t].copy_type == type ? t : 0;
+}
 /* Text of a matmul operand.  `contracted`: its valid extent along the contraction. */
 MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left, mg_dtype type, const char *contracted) {
   int swapped;
@@ -14422,9 +14436,10 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
       return;
     }
   }
-  if (v->copy && v->copy_type == type && by_tensor_cores) {
-    mgi_cu_touch(K, v->copy_obj, 0);
-    mgi_cu_str_put(s, "mg_%s(m_%s)", side, mgi_cu_tname(K->b, t));
+  const uint32_t tile = by_tensor_cores ? mgi_cu_computed_tile(K, t, type, &swapped) : 0;
+  if (tile) {
+    mgi_cu_touch(K, K->v[tile].copy_obj, 0);
+    mgi_cu_str_put(s, swapped ? "mg_%s(mg_transposed(m_%s))" : "mg_%s(m_%s)", side, mgi_cu_tname(K->b, tile));
     return;
   }
   mgi_cu_prepare_leaves(K, t, 0, 1);
@@ -16646,7 +16661,8 @@ MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, int h
         if (K->sooner[j] == k) K->order[K->n_order++] = store;
       }
       if (K->sooner[k] && K->sooner[k] < k) continue; /* it is there */
-      if (mgi_cu_is_step(K, fresh, k) || (b->ops[k].n_out && mgi_cu_pointwise(K, &b->ops[k]))) K->order[K->n_order++] = step;
+      const int placed = b->ops[k].n_out && (mgi_cu_pointwise(K, &b->ops[k]) || mgi_cu_once(K, b->ops[k].out[0].id));
+      if (placed || mgi_cu_is_step(K, fresh, k)) K->order[K->n_order++] = step;
       else if (b->ops[k].scope && b->ops[k].scope != in) K->order[K->n_order++] = enter, first = K->n_order;
       in = b->ops[k].scope;
       if (in && !K->by_group && mgi_cu_is_step(K, fresh, k) && mgi_cu_of_loads(K, fresh, k)) { /* before products, which need not wait for its barrier; measured: behind those of warpgroups */

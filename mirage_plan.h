@@ -511,9 +511,13 @@ int mg_flat_lets(const mg_flat_op *o, int at);
 int mg_flat_strip(const mg_flat *k, int threads);
 /* 1 if tensor cores multiply value a by value b; else f32 multiply-adds do. */
 int mg_flat_by_tensors(const mg_flat *k, int a, int b);
-/* 1 if value i, computed from loads outside of loops, is better computed once than wherever a product takes it as an operand:
-   before the loop of the product, or by one warp instead of several. */
+/* 1 if value i, which is computed where it is read, stands in a tile of shared memory that all threads compute, and products take it
+   from there, as it is or turned.  That is better than that they compute it wherever they take it: of what stands outside of loops
+   where a product's loop, or several warps, would do so again; of what a step of a loop computes where several warps would, and
+   it is costly (mg_flat_costly): then it is computed once a step, with a barrier between its writers and the product. */
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i);
+/* 1 if what is computed with value i has a dear operator in it, or a move that no tile can be read by. */
+int mg_flat_costly(const mg_flat *k, int i);
 /* The load in whose tile such a value i, of 16 bits, stands, as nothing else is made of the load, and i element by element; -1: it
    has a tile of its own.  Only beside rings that tensor copies fill, which room lets begin early: elements that are written
    where they were read are read one after another. */
@@ -1493,6 +1497,8 @@ void mg_flat_read_once(mg_flat *k) {
     }
 }
 int mg_op_moves(int code) { return code < MG_OP_TABLE_END && mg_op_row((mg_opcode)code)->moves; }
+/* A move that is nothing but another name for its operand's rows and columns, or has them turned. */
+MGI_FN int mgi_renames(const mg_flat_op *o) { return o->turns || o->stays; }
 MGI_FN int mgi_elementwise(const mg_flat_op *o) { return o->stays || (o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise); }
 
 MGI_FN int mgi_rows_in(const mg_flat_op *o) { return mg_rows_in(o->rank, o->d); }
@@ -2329,7 +2335,7 @@ void mg_flat_unlend(mg_chains *c) {
 
 int mg_flat_tile_read(const mg_flat *k, int i, int *turned) {
   int odd = 0;
-  for (; k->op[i].turns || k->op[i].stays; i = k->op[i].in[0]) odd ^= k->op[i].turns;
+  for (; mgi_renames(&k->op[i]); i = k->op[i].in[0]) odd ^= k->op[i].turns;
   if (turned) *turned = odd;
   return mg_flat_brings(&k->op[i]) && !k->op[i].weighted ? i : -1;
 }
@@ -2555,7 +2561,7 @@ MGI_FN int mgi_part_squares(const mg_flat *k, const mg_chains *c, int i, const i
   const mg_flat_op *o = &k->op[i], *of = &k->op[o->in[0]];
   int turned = 0, x;
   if (o->code != MG_OP_SUM || mg_flat_in_place(k, i) || c->from[i] || mgi_joins_one(k, o) || !mgi_squares(of)) return 0;
-  for (x = of->in[0]; k->op[x].turns || k->op[x].stays; x = k->op[x].in[0]) turned ^= k->op[x].turns;
+  for (x = of->in[0]; mgi_renames(&k->op[x]); x = k->op[x].in[0]) turned ^= k->op[x].turns;
   const mg_flat_op *l = &k->op[x];
   if (!mg_flat_brings(l) || l->loop != o->loop) return 0;
   const int kept = mgi_joins_cols(k, o) ^ turned ? MG_CUT_ROWS : MG_CUT_COLS; /* the load's dimension that is not joined */
@@ -2606,7 +2612,7 @@ MGI_FN int mgi_cut_right(const mg_flat *k, const mg_kernel_plan *p, const mg_cha
   int how = c->from[i] ? MG_CUT_ROWS : MG_CUT_COLS, x;
   const int64_t extent = how == MG_CUT_COLS ? mgi_cols_of(right) : mgi_rows_of(right);
   if (extent % (16 * p->warps_n)) return 0;
-  for (x = o->in[1]; k->op[x].turns || k->op[x].stays; x = k->op[x].in[0]) how = mgi_cut_through(&k->op[x], how);
+  for (x = o->in[1]; mgi_renames(&k->op[x]); x = k->op[x].in[0]) how = mgi_cut_through(&k->op[x], how);
   if (!mg_flat_brings(&k->op[x]) || !mgi_in_loop(&k->op[x], o->loop) || (cut[x] && cut[x] != how)) return 0;
   cut[x] = (int8_t)how;
   const int neighbours = k->op[x].down ? MG_CUT_ROWS : MG_CUT_COLS;
@@ -2788,7 +2794,7 @@ int mg_flat_contracts(const mg_flat *k, int load, int how) {
     const mg_flat_op *o = &k->op[q];
     for (int j = 0; o->code == MG_OP_MATMUL && j < mgi_reads(o); j++) {
       int along = j % 2 ? MG_CUT_ROWS : MG_CUT_COLS, x = o->in[j];
-      for (; k->op[x].turns || k->op[x].stays; x = k->op[x].in[0]) along = mgi_cut_through(&k->op[x], along);
+      for (; mgi_renames(&k->op[x]); x = k->op[x].in[0]) along = mgi_cut_through(&k->op[x], along);
       if (x == load && along == how) return 1;
     }
   }
@@ -3043,17 +3049,37 @@ int mg_flat_read_in_stores(const mg_flat *k) {
 /* 1 if it is of 16 bits that tensor cores multiply, or a load of two numbers of these; not a load of f32 in its place. */
 MGI_FN int mgi_in_16_bits(const mg_flat_op *o) { return o->narrow && (o->code != MG_OP_LOAD || o->split || o->esize == 2); }
 int mg_flat_by_tensors(const mg_flat *k, int a, int b) { return mgi_in_16_bits(&k->op[a]) && mgi_in_16_bits(&k->op[b]); }
-int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i) {
-  const mg_flat_op *t = &k->op[i];
-  if (!t->narrow || t->inloop || !mgi_is_inline(k, i) || mg_flat_tile_read(k, i, NULL) >= 0) return 0;
+MGI_FN int mgi_look_costly(const mg_flat *k, int i, void *what) {
+  const mg_flat_op *o = &k->op[i];
+  (void)what;
+  if (!mgi_is_inline(k, i)) return 0;
+  if (mgi_renames(o) || o->code == MG_OP_ACCUM) return -1;
+  return mg_op_moves(o->code) || mg_op_cost(o->code) != MG_CLASS_PLAIN ? 1 : -1;
+}
+int mg_flat_costly(const mg_flat *k, int i) { return mg_flat_finds(k, i, mgi_look_costly, NULL); }
+/* The value that has to be computed where product operand i is read: i, or what i is, as it lies or turned. */
+MGI_FN int mgi_operand_of(const mg_flat *k, int i) {
+  while (mgi_renames(&k->op[i]) && mgi_is_inline(k, k->op[i].in[0])) i = k->op[i].in[0];
+  return i;
+}
+/* 1 if a product, by tensor cores, would compute value i wherever it takes it, and that more than once. */
+MGI_FN int mgi_taken_again(const mg_flat *k, const mg_kernel_plan *p, int i) {
+  const int inloop = k->op[i].inloop;
   for (int q = i + 1; q < k->n; q++) {
     const mg_flat_op *o = &k->op[q];
     for (int j = 0; j < mgi_reads(o) && o->code == MG_OP_MATMUL && !o->wide; j++) {
       const int others = j % 2 ? p->warps_m : p->warps_n; /* warps that take it, too */
-      if (o->in[j] == i && mg_flat_by_tensors(k, i, o->in[j ^ 1]) && (o->inloop || others > 1)) return 1;
+      if (mgi_operand_of(k, o->in[j]) != i || !mg_flat_by_tensors(k, o->in[j], o->in[j ^ 1])) continue;
+      if (others > 1 || (o->inloop && !inloop)) return 1;
     }
   }
   return 0;
+}
+int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i) {
+  const mg_flat_op *t = &k->op[i];
+  if (!t->narrow || !mgi_is_inline(k, i) || mg_flat_tile_read(k, i, NULL) >= 0 || !mg_flat_lets(t, MG_AT_ONCE)) return 0;
+  if (!mgi_taken_again(k, p, i)) return 0;
+  return !t->inloop || (!mg_flat_has_product(k, i) && mg_flat_costly(k, i));
 }
 /* Whether value i, read by products alone, is all that is made of load l: element by element, and each where it stands. */
 MGI_FN int mgi_all_of(const mg_flat *k, int l, int i) {
@@ -3347,6 +3373,18 @@ MGI_FN void mgi_tiles_of_panels(const mg_flat *k, mgi_tiles *t) {
   }
 }
 
+/* Bytes of the tiles that are computed once: of costly values; of others, where a late product leaves no room but what is
+   counted. */
+MGI_FN int64_t mgi_once_bytes(const mg_flat *k, const mg_kernel_plan *p) {
+  int64_t bytes = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (!mg_flat_once(k, p, i) || mg_flat_over(k, p, i) >= 0) continue;
+    if (p->late || mg_flat_costly(k, i)) bytes += mg_copy_bytes(mgi_rows_of(o), mgi_cols_of(o), 2);
+  }
+  return bytes;
+}
+
 /* Bytes of the fragments that warps put together: t->once has those that the loop does itself; those behind it are returned, as
    the ring is free for them then. */
 MGI_FN int64_t mgi_fragment_bytes(const mg_flat *k, const mg_kernel_plan *p, int chained, mgi_tiles *t) {
@@ -3412,6 +3450,7 @@ MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_pla
   const int64_t held = t->accumulators / (p->warps_m * p->warps_n); /* at most 128 registers a thread, 24 beside them */
   const int threads = mgi_plan_threads(p);
   mg_rings r;
+  t->once += mgi_once_bytes(k, p);
   if (!chained && (held > 4096 || (held && (held + 768) * threads / 32 > m->registers_per_sm))) p->feasible = 0;
   const int64_t behind = mgi_fragment_bytes(k, p, chained, t);
   if (rings && k->iters > 1 && mgi_all_own(k, p, &r)) p->own = 1, t->ring = mgi_own_ring_bytes(k, p->warps_k, &r);
@@ -3491,7 +3530,7 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
    5. The operands of a product come from shared memory, again for every warp that needs them; one that a product made
       goes there first, behind a barrier.
    6. An operator on a product's operand costs issue slots for each element and each use: three times as many on the
-      right side, which has no ldmatrix then.                                                                       */
+      right side, which has no ldmatrix then.  One that is computed once (mg_flat_once) costs them once, and a barrier.  */
 
 /* Bytes a microsecond that one multiprocessor takes in: more than its share while others have nothing to load. */
 double mg_sm_rate(const mg_machine *m) { return m->l2_gbps * 1e3 / m->sms * m->block_draw; }
@@ -3619,6 +3658,17 @@ MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   return 1;
 }
 
+/* Barriers for a tile that is computed and then read, in a step of a loop or outside: one before it is read; and one before
+   it is written again, where no barrier of the block begins a step, as tensor copies fill the ring. */
+MGI_FN double mgi_tile_barriers(const mg_kernel_plan *p, int inloop) { return inloop && p->copies ? 2 : 1; }
+/* Operand a of product o is computed into a tile.  In a loop the elements that it is made of are read in the ring. */
+MGI_FN void mgi_work_once(mgi_work *w, const mg_kernel_plan *p, const mg_flat_op *o, const mg_flat_op *a) {
+  const double elements = (double)mg_flat_elements(a) * a->trips;
+  w->slots += 2 * elements;
+  if (o->inloop && !a->inloop) w->prepares = 1;
+  if (a->inloop || !o->inloop) w->barriers += mgi_tile_barriers(p, a->inloop) * a->trips;
+  if (a->inloop) w->shared_bytes += 2 * elements * a->esize;
+}
 MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *c, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t m, n, depth, b;
@@ -3632,22 +3682,24 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
   else if (o->wide) w->wide_reads += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
   for (int j = 0; j < 2; j++) {
     const int tile = mg_flat_tile_read(k, o->in[j], NULL); /* as it lies, or turned */
-    const mg_flat_op *a = &k->op[tile < 0 ? o->in[j] : tile];
+    const int at = tile < 0 ? mgi_operand_of(k, o->in[j]) : tile;
+    const mg_flat_op *a = &k->op[at];
     const int made = mg_flat_has_product(k, o->in[j]);
-    const int early = !made && o->inloop && mg_flat_once(k, p, o->in[j]); /* computed before the loop, into a tile */
-    const int plain = a->code == MG_OP_LOAD || early;
+    const int once = tile < 0 && !made && mg_flat_once(k, p, at);
+    const int plain = a->code == MG_OP_LOAD || once;
     double read = left * p->warps_n;
-    if (j) read = p->group ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
+    if (j) read = mg_flat_by_group(k, p, c, i) ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
     if (flies) read = 0; /* and the left one too */
-    if (early && a->code != MG_OP_LOAD) {
-      w->slots += 2 * (double)mg_flat_elements(a);
-      w->prepares = 1;
-    }
-    w->shared_bytes += read * (plain ? a->esize : 4) * o->trips;
+    if (once) mgi_work_once(w, p, o, a);
+    const int tiled = made && j && a->inloop && a->loop == o->loop; /* a step writes it once, in 16 bits */
+    w->shared_bytes += read * (plain ? a->esize : tiled ? 2 : 4) * o->trips;
     w->split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
     if (!j && made && mgi_work_chain(w, k, p, i, c, read)) continue;
     if (!j && r->taken[i]) continue;
-    if (made) { /* through shared memory */
+    if (tiled) {
+      w->shared_bytes += 2 * (double)mg_flat_elements(a) * o->trips;
+      w->barriers += mgi_tile_barriers(p, o->inloop) * o->trips;
+    } else if (made) { /* through shared memory */
       w->shared_bytes += read * 2 * o->trips;
       w->barriers += 2 * o->trips;
     } else if (!plain) w->slots += read * (j ? 6 : 2) * o->trips;
@@ -3986,7 +4038,6 @@ MGI_FN void mgi_plan_trails(const mg_flat *k, const mg_machine *m, mg_kernel_pla
     trails |= mg_flat_trails(k, &p, &c, i) != 0;
     alone &= !k->op[i].inloop || mgi_only_fragments(k, &c, i);
     if (k->op[i].code == MG_OP_MATMUL) takes.accumulators += (int)mgi_cols_of(&k->op[i]) / 2;
-    if (mg_flat_once(k, &p, i) && mg_flat_over(k, &p, i) < 0) tiles.once += mg_copy_bytes(mgi_rows_of(&k->op[i]), mgi_cols_of(&k->op[i]), 2);
   }
   if (!trails || !alone || mg_flat_group_registers(k, &p, &c) > mg_group_room(m, mgi_plan_threads(&p), p.copies == MG_COPY_WARP)) return;
   mgi_tiles_kept(k, &p, &tiles);

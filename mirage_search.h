@@ -4939,7 +4939,7 @@ typedef struct mgi_se_tuner {
 MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open) {
   const mg_flat *k = &h->k;
   const int64_t iters = open ? 2 * h->loops : k->iters;
-  double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0, stored = 0, early = 0, joins = 0;
+  double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0, stored = 0, early = 0, joins = 0, apart = 0;
   int64_t rows = 0, ring = 0, once = 0;
   int streams = iters > 1, leads = 0, loose = 0, split = 0;
   uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
@@ -4954,6 +4954,8 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP); /* warpgroups may make the products */
   /* And have them under way while the next step begins: see mgi_plan_flies. */
   const int flies = group && iters > 1 && (loose || rows == 128) && k->group < 2;
+  const double waves = mg_waves(gpu, k->blocks, k->group);
+  const double hidden = fmin(1, mg_least_of(gpu, iters > 1, group + flies, 1, streams).unhidden); /* what of compute counts at least */
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     leads |= !mg_flat_matrix(o);
@@ -4980,7 +4982,16 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
         split |= a->code == MG_OP_LOAD && (a->split || a->esize != 2);
         if (h->made[o->in[j]]) continue;
         sh += 2 * (j ? right : left);
-        if (a->code != MG_OP_LOAD && (a->inloop || !o->inloop)) alu += j ? 6 * right : 2 * left;
+        if (a->code == MG_OP_LOAD || (!a->inloop && o->inloop)) continue;
+        const double here = j ? 6 * right : 2 * left;
+        if (a->inloop && !mg_flat_costly(k, from)) {
+          alu += here;
+          continue;
+        }
+        /* It may be computed once, mg_flat_once, with a barrier. */
+        const double by_all = fmin(2 * (double)mg_flat_elements(a) * a->trips, here);
+        alu += by_all;
+        apart += fmin(hidden * waves * mg_slots_us(gpu, here - by_all), gpu->barrier * gpu->barrier_us * a->trips);
       }
     } else if (o->code == MG_OP_ACCUM) out += o->across ? (double)mg_flat_elements(o) * 4 : 0;
     else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) {
@@ -4995,7 +5006,6 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   }
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
   const double sm_rate = mg_sm_rate(gpu), t_dram = mg_dram_us(gpu, dram);
-  const double waves = mg_waves(gpu, k->blocks, k->group);
   double t_products = mg_products_us(gpu, flops, 0);
   if (group) t_products = fmin(t_products, mg_products_us(gpu, flops, 1));
   if (flies) t_products = fmin(t_products, mg_flying_us(gpu, flops));
@@ -5020,7 +5030,7 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   const double big = fmax(t_mem, t_comp), small = fmin(t_mem, t_comp);
   double t = gpu->launch * gpu->launch_us + gpu->drain_us + big + least.unhidden * small + gpu->operator_us * (double)k->n + gpu->round_us * (rounds - 1);
   if (iters > 1) t += rounds * (double)iters * least.step_us + (streams ? 0 : waits);
-  t += rounds * gpu->join * joins * gpu->barrier_us + gpu->early * waves * early / sm_rate;
+  t += apart + rounds * gpu->join * joins * gpu->barrier_us + gpu->early * waves * early / sm_rate;
   if (iters > 1 || flops > 0) t += gpu->store * stored / sm_rate;
   if (split) t += gpu->split_us;
   if (iters > 1 && joins > 0 && flops <= 0) t += gpu->tile_us;
@@ -5097,15 +5107,22 @@ MGI_FN uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
   return h;
 }
 
+/* 1 if an operator's result is computed where it is read; and if that may make it costly (mg_flat_costly). */
+MGI_FN int mgi_se_computed(int code) {
+  return code < MG_OP_TABLE_END && (mg_op_row((mg_opcode)code)->elementwise || mg_op_moves(code));
+}
+MGI_FN int mgi_se_costly(int code) { return mgi_se_computed(code) && (mg_op_moves(code) || mg_op_cost(code) != MG_CLASS_PLAIN); }
 /* Hashes of what the model looks at, of each operator apart, so that they do not depend on their order: of all of them, and
    (skeleton) of loads, products, accumulators and stores, which decide the best tile. */
 MGI_FN uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skeleton) {
-  uint8_t made[MGI_SE_SOPS] = { 0 }, fed[MGI_SE_SOPS] = { 0 }, joined[MGI_SE_SOPS];
+  uint8_t made[MGI_SE_SOPS] = { 0 }, fed[MGI_SE_SOPS] = { 0 }, costly[MGI_SE_SOPS] = { 0 }, joined[MGI_SE_SOPS]; /* costly: mg_flat_costly */
   uint64_t sum = 0, bones = 0;
   mgi_se_joined(t, joined);
   for (int i = 0; i < t->n; i++) {
     int product = t->op[i].code == MG_OP_MATMUL || t->op[i].code == MG_OP_CONCAT_MATMUL;
     made[i] = (uint8_t)product;
+    costly[i] = (uint8_t)mgi_se_costly(t->op[i].code);
+    for (int j = 0; j < t->op[i].n_in && mgi_se_computed(t->op[i].code); j++) costly[i] |= costly[t->op[i].in[j]];
     for (int j = 0; j < t->op[i].n_in; j++) made[i] |= made[t->op[i].in[j]], fed[t->op[i].in[j]] |= (uint8_t)(product ? 1 : t->op[i].code == MG_OP_ACCUM ? 2 : 0);
   }
   for (int i = 0; i < t->n; i++) {
@@ -5116,7 +5133,8 @@ MGI_FN uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skele
     for (int d = 0; d < o->rank; d++) h = mgi_se_mix(h, (uint64_t)(o->cls[d] + 1) << 8 | (uint64_t)o->mask[d]);
     for (int j = 0; j < reads && j < o->n_in; j++) {
       const mgi_se_sop *x = &t->op[o->in[j]];
-      h = mgi_se_mix(h, (uint64_t)(x->code == MG_OP_LOAD) | (uint64_t)(x->code == MG_OP_MATMUL) << 1 | (uint64_t)made[o->in[j]] << 2 | (uint64_t)(x->scope & 1) << 3);
+      const int takes = o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL;
+      h = mgi_se_mix(h, (uint64_t)(x->code == MG_OP_LOAD) | (uint64_t)(x->code == MG_OP_MATMUL) << 1 | (uint64_t)made[o->in[j]] << 2 | (uint64_t)(x->scope & 1) << 3 | (uint64_t)(takes && costly[o->in[j]]) << 4);
       for (int d = 0; d < x->rank; d++) h = mgi_se_mix(h, (uint64_t)(x->cls[d] + 1) << 8 | (uint64_t)x->mask[d]);
     }
     sum += mgi_se_mix(h, 77);
@@ -5190,12 +5208,36 @@ MGI_FN double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
   return us + foreign;
 }
 
+/* Elements of value v at tile `ref`. */
+MGI_FN double mgi_se_walk_elements(const mgi_se_walk *w, uint32_t v) {
+  const mgi_se_val *t = &w->f->val[v];
+  double n = 1;
+  for (int d = 0; d < t->rank; d++) n *= (double)mgi_se_cut(t->cls[d] < 0 ? 1 : w->f->s->real[t->cls[d]], t->mask[d], w->ref);
+  return n;
+}
+/* Marks with 32 the values that some derivation computes costly, with 64 those that some makes of a product's result. */
+MGI_FN void mgi_se_walk_marks(const mgi_se_frame *f, uint8_t *loaded) {
+  for (int more = 1; more;) {
+    more = 0;
+    for (uint32_t v = 0; v < f->n_val; v++)
+      for (uint32_t i = f->val[v].der; i && (loaded[v] & 96) != 96; i = f->der[i - 1].next) {
+        const mgi_se_der *d = &f->der[i - 1];
+        int marks = mgi_se_costly(d->code) ? 32 : 0;
+        for (int j = 0; j < d->n_in && mgi_se_computed(d->code); j++) {
+          const int of = loaded[d->in[j]];
+          marks |= (of & 96) | (of & 4 ? 64 : 0);
+        }
+        more |= marks & ~loaded[v];
+        loaded[v] |= (uint8_t)marks;
+      }
+  }
+}
 /* Fills in what each derivation's own operator costs at tile `ref` of a structure that the model found `rates` for.  Never
    more than the model takes with that plan (one of more warps may take less): an elementwise operator that a product may take in is free. */
 MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
   const mgi_se_frame *f = w->f;
   const mgi_se_seg *s = f->s;
-  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square; 16: a move, as which 2 counts too */
+  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square; 16: a move, as which 2 counts too; 32: it may be costly; 64: it may be made of a product's result */
   if (!loaded) { w->f->oom = 1; return; }
   for (uint32_t v = 0; v < f->n_val; v++)
     for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
@@ -5205,10 +5247,10 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
       for (int j = 0; j < d->n_in && product; j++) loaded[d->in[j]] |= 2;
       if (mg_op_moves(d->code)) loaded[v] |= 16, loaded[d->in[0]] |= 2;
     }
+  mgi_se_walk_marks(f, loaded);
   for (uint32_t v = 0; v < f->n_val; v++) {
     const mgi_se_val *t = &f->val[v];
-    double el = 1, trips = t->scope & 1 ? (double)w->ref[mgi_se_loop_axis(t->scope)] : 1, least = 1e300;
-    for (int d = 0; d < t->rank; d++) el *= (double)mgi_se_cut(t->cls[d] < 0 ? 1 : s->real[t->cls[d]], t->mask[d], w->ref);
+    double el = mgi_se_walk_elements(w, v), trips = t->scope & 1 ? (double)w->ref[mgi_se_loop_axis(t->scope)] : 1, least = 1e300;
     for (uint32_t i = t->der; i; i = f->der[i - 1].next) {
       const mgi_se_der *d = &f->der[i - 1];
       double alu = 0, flops = 0, sh = 0, c = 0;
@@ -5229,15 +5271,16 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
           double el2 = (double)(j ? k * n * r->warps_m : m * k * r->warps_n) * batch * trips * both;
           const uint32_t from = d->in[d->code == MG_OP_MATMUL ? j : 2 * j];
           int plain = (loaded[from] & 17) || ((t->scope & 1) && !(f->val[from].scope & 1)); /* from before the loop: computed once */
-          sh += el2 * 2 * (plain ? 1 : 2);
-          if (!plain && !(loaded[d->in[d->code == MG_OP_MATMUL ? j : 2 * j]] & 4)) alu += el2 * (j ? 6 : 2);
+          const int once = plain || !(f->val[from].scope & 1) || loaded[from] & 32; /* it may be: mg_flat_once */
+          const int made = (loaded[from] & 68) != 0;
+          sh += el2 * 2 * (once || (made && j) ? 1 : 2);
+          if (plain || made) continue;
+          alu += once ? 2 * mgi_se_walk_elements(w, from) * trips : el2 * (j ? 6 : 2);
         }
       } else if (d->code == MG_OP_ACCUM) {
         if (!(loaded[d->in[0]] & 4) && d->map[0] >= 4) alu += el * 2 * (double)w->ref[d->map[0]];
       } else if (!mg_op_moves(d->code) && (!(loaded[v] & 2) || !mg_op_row((mg_opcode)d->code)->elementwise)) {
-        const mgi_se_val *a = &f->val[d->in[0]];
-        double in = 1;
-        for (int q = 0; q < a->rank; q++) in *= (double)mgi_se_cut(a->cls[q] < 0 ? 1 : s->real[a->cls[q]], a->mask[q], w->ref);
+        const double in = mgi_se_walk_elements(w, d->in[0]);
         if (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1]) || (d->code == MG_OP_SUM && (loaded[d->in[0]] & 8))) alu += 0; /* tensor cores may take it */
         else alu += (el > in ? el : in) * (d->code == MG_OP_DIV ? 2 : mg_cost_slots(mg_op_cost(d->code))) * trips;
       }

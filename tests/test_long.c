@@ -153,15 +153,15 @@ static void a_half_with_turned_queries(void **state) {
   }
 }
 
-/* Queries and keys turned before attention, more operators than a kernel is searched for: the keys have a kernel of their own, and the turned
-   queries are made where they are used, soon. */
-static void turned_keys_are_a_kernel(void **state) {
+/* Queries and keys turned before attention, more operators than a kernel is searched for: one kernel, soon, for which a step turns its keys
+   once, though several rows of warps take them. */
+static void turned_keys_are_no_kernel(void **state) {
   (void)state;
   mg_graph *p = parse("program turned\ninput Q : f16[8, 64, 64]\ninput K : f16[8, 512, 64]\ninput V : f16[8, 512, 64]\ninput c : f16[64, 64]\ninput s : f16[64, 64]\n"
                       "input ck : f16[512, 64]\ninput sk : f16[512, 64]\nq = rope(Q, c, s)\nk = rope(K, ck, sk)\n"
                       "O = matmul(softmax(scale(matmul(q, transpose(k, [0, 2, 1])), 1/8), dim=2), V)\noutput O\n");
   int kernels = 0;
-  for (double limit = 10; limit < 50 && kernels != 2; limit *= 2) { /* longer where the machine is busy */
+  for (double limit = 10; limit < 50 && kernels != 1; limit *= 2) { /* longer where the machine is busy */
     hook h = { MG_OP_NONE, 0, 0, 0, 0 };
     mg_search_config c = mg_search_config_default();
     mg_search_result r;
@@ -170,10 +170,11 @@ static void turned_keys_are_a_kernel(void **state) {
     if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
     printf("turned keys: %g s, %d kernels, %.2f us\n", limit, mg_kernels(r.graph[0]), r.predicted_us[0]);
     assert_int_equal(r.report[0].verdict, MG_EQUAL);
-    if (r.predicted_us[0] < 6.24) kernels = mg_kernels(r.graph[0]); /* cut elsewhere they take 6.25 and more */
+    kernels = mg_kernels(r.graph[0]);
+    assert_true(kernels != 1 || r.predicted_us[0] < 6.2); /* in two kernels they take 6.22 and more */
     mg_search_result_free(&r);
   }
-  assert_int_equal(kernels, 2);
+  assert_int_equal(kernels, 1);
   mg_graph_free(p);
 }
 
@@ -407,6 +408,6 @@ static void no_time_is_none(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096),
                                       cmocka_unit_test(an_encoder_with_biases), cmocka_unit_test(as_many_inputs_as_may_be),
-                                      cmocka_unit_test(turned_keys_are_a_kernel), cmocka_unit_test(a_half_with_turned_queries), cmocka_unit_test(two_mlps), cmocka_unit_test(rows_that_fill_a_block), cmocka_unit_test(heads_sliced_and_turned), cmocka_unit_test(heads_of_groups_repeated), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts), cmocka_unit_test(no_time_is_none) };
+                                      cmocka_unit_test(turned_keys_are_no_kernel), cmocka_unit_test(a_half_with_turned_queries), cmocka_unit_test(two_mlps), cmocka_unit_test(rows_that_fill_a_block), cmocka_unit_test(heads_sliced_and_turned), cmocka_unit_test(heads_of_groups_repeated), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts), cmocka_unit_test(no_time_is_none) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -247,6 +247,9 @@ static void rotary_attention_is_one_kernel(void **state) {
            "k = add(mul(K, ck), mul(matmul(K, R), sk))\n" ATTENDS, 1, 4);
   chain_in("program of_queries\ninput Q : f16[16, 32]\ninput K : f16[32, 96]\ninput V : f16[96, 32]\ninput c : f16[16, 32]\ninput s : f16[16, 32]\n"
            "O = matmul(softmax(matmul(rope(Q, c, s), K), dim=1), V)\noutput O\n", 1, 4);
+  /* of many keys: several rows of warps take what is turned once */
+  chain_in("program of_512\ninput Q : f16[8, 64, 64]\ninput K : f16[8, 512, 64]\ninput V : f16[8, 512, 64]\ninput c : f16[64, 64]\ninput s : f16[64, 64]\n"
+           "input ck : f16[512, 64]\ninput sk : f16[512, 64]\nq = rope(Q, c, s)\nk = rope(K, ck, sk)\n" ATTENDS, 1, 10);
 #undef TURNED
 #undef ATTENDS
 }
@@ -442,6 +445,60 @@ static void operands_over_loads(void **state) {
 #undef OVER
 }
 
+/* What a step of a loop computes for a product of several warps, by moves or dear operators, is computed once into a tile: right where
+   steps are ragged, masked, filled by cp.async, by tensor copies or by a warp, and multiplied by warps and warpgroups; and a mistake in
+   what waits for what is found. */
+#define STEP(type, queries, keys, d, half, mask, operand, plan) \
+  "program t\ninput Q : " type "[" queries ", " d "]\ninput K : " type "[" keys ", " d "]\ninput V : " type "[" keys ", " d "]\ninput A : " type "[" keys ", " d "]\n" \
+  "input B : " type "[" keys ", " d "]\ninput C : " type "[" queries ", " keys "] = causal\nO = kernel grid=(x=2) threads=128 {\n  q = load Q {x->0}\n  for n=4 {\n" \
+  "    k = load K {n->0}\n    a = load A {n->0}\n    b = load B {n->0}\n    c = load C {x->0, n->1}\n    v = load V {n->0}\n" \
+  "    h = concat(neg(slice(k, dim=1, from=" half ", n=" half ")), slice(k, dim=1, from=0, n=" half "), dim=1)\n    t = " operand "\n" \
+  "    s = scale(matmul(q, transpose(t, [1, 0])), 1/8)\n    p = exp(" mask ")\n    o = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n" \
+  "  store div(accum(o) {n->+}, accum(l) {n->+}) {x->0}\n  plan { " plan " }\n}\noutput O\n"
+#define TURNED_KEYS "add(mul(k, a), mul(h, b))"
+#define FOUR "warps_m=2 warps_n=2 warps_k=1"
+#define GROUP "stages=3 warps_m=4 warps_n=1 warps_k=1 mma=warpgroup"
+static void operands_of_steps(void **state) {
+  static const struct { const char *text; int once, group; } cases[] = {
+      {STEP("f16", "64", "128", "32", "16", "add(s, c)", TURNED_KEYS, "stages=2 " FOUR), 1, 0},
+      {STEP("f16", "64", "128", "32", "16", "add(s, c)", TURNED_KEYS, "stages=2 copy=warp " FOUR), 1, 0},
+      {STEP("bf16", "62", "118", "32", "16", "add(s, c)", TURNED_KEYS, "stages=3 " FOUR), 1, 0},
+      {STEP("f16", "62", "118", "32", "16", "s", TURNED_KEYS, "stages=1 " FOUR), 1, 0},
+      {STEP("f16", "64", "128", "32", "16", "add(s, c)", TURNED_KEYS, "stages=2 " FOUR " t.at=plain"), 0, 0},
+      {STEP("f16", "64", "128", "32", "16", "add(s, c)", "exp(scale(k, 1/8))", "stages=2 schedule=depth " FOUR), 1, 0},
+      {STEP("f16", "64", "128", "32", "16", "add(s, c)", "concat(slice(k, dim=1, from=8, n=24), slice(k, dim=1, from=0, n=8), dim=1)",
+       "stages=2 schedule=room " FOUR), 1, 0},
+      {STEP("f16", "64", "128", "32", "16", "add(s, c)", "scale(k, 1/2)", "stages=2 " FOUR), 0, 0},
+      {STEP("f16", "32", "128", "32", "16", "add(s, c)", TURNED_KEYS, "stages=2 warps_m=1 warps_n=4 warps_k=1"), 0, 0},
+      {STEP("f16", "128", "256", "64", "32", "add(s, c)", TURNED_KEYS, GROUP), 1, 1},
+      {STEP("bf16", "127", "254", "64", "32", "add(s, c)", TURNED_KEYS, GROUP " copy=tma"), 1, 1}};
+  static const struct { size_t of; const char *is, *was; } plant[] = { /* in the first two: what becomes what */
+      {0, "    mg_sync();\n    mg_contract<", "    mg_contract<"}, {0, "mg_transposed(m_t)", "m_t"}, {0, "mg_into(m_t, 0, 0)", "mg_into(m_t, 0, 1)"},
+      {1, "    mg_sync_first<128>();\n    mg_contract<", "    mg_contract<"},
+      {1, "phases_n.filled(now, turn);\n    mg_sync_first<128>();", "phases_n.filled(now, turn);"}};
+  mg_error e;
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    mg_graph *g = parse(cases[k].text);
+    for (int arch = 0; arch < 2; arch++) {
+      const int newer = strstr(cases[k].text, "copy=") || cases[k].group;
+      char *cu = NULL;
+      mg_emit_config c;
+      memset(&c, 0, sizeof c);
+      c.arch = arch ? "sm_90a" : "sm_80";
+      if (!arch && newer) continue;
+      if (mg_cuda_emit(g, &c, &cu, &e) != MG_OK) fail_msg("%zu: %s: %s\n%s", k, e.where, e.msg, cases[k].text);
+      if ((strstr(cu, "// t, into a tile") != NULL) != cases[k].once) fail_msg("%zu: %s", k, cu);
+      if ((strstr(cu, "mg_group_chain<") != NULL) != cases[k].group) fail_msg("%zu: %s", k, cu);
+      if (arch || k < 4) checked(g, cu, k);
+      for (size_t p = 0; p < sizeof plant / sizeof *plant; p++)
+        if (arch && plant[p].of == k) planted(g, cu, plant[p].is, plant[p].was);
+      mg_string_free(cu);
+    }
+    mg_graph_free(g);
+  }
+}
+
 /* With chain=late a step's second product is under way while the next step's exponentials are computed: right for any number of
    steps, and each mistake in what waits for what is found. */
 #define LATE(queries, keys, steps, mask, q, plan) \
@@ -592,6 +649,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(equal_pairs), cmocka_unit_test(wrong_pairs), cmocka_unit_test(domains), cmocka_unit_test(errors), cmocka_unit_test(every_row_is_emitted),
                                       cmocka_unit_test(casts), cmocka_unit_test(parts_of_slices), cmocka_unit_test(classes_and_hashes), cmocka_unit_test(chains), cmocka_unit_test(rotary_attention_is_one_kernel),
                                       cmocka_unit_test(causal_by_definition), cmocka_unit_test(causal_pairs), cmocka_unit_test(causal_errors), cmocka_unit_test(causal_emitted),
-                                      cmocka_unit_test(operands_over_loads), cmocka_unit_test(late_products)};
+                                      cmocka_unit_test(operands_over_loads), cmocka_unit_test(operands_of_steps), cmocka_unit_test(late_products)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

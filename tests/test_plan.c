@@ -525,6 +525,41 @@ static void products_without_tensor_cores(void **state) {
     mg_string_free(cu), mg_graph_free(g);
   }
 }
+/* What a step makes by moves or dear operators for a product of several warps is made once a step, by one fact: it is emitted so, costs
+   fewer operations and a barrier more a step, and shared memory for the tile is foretold.  What is cheap, or taken by one warp, is not. */
+static void steps_compute_once(void **state) {
+#define BY_STEP(made, plan) \
+  "program t\ninput X : f16[256, 64]\ninput W : f16[512, 64]\ninput G : f16[512, 64]\nO = kernel grid=(x=4) threads=128 {\n  x = load X {x->0}\n  for i=8 {\n" \
+  "    w = load W {i->0}\n    g = load G {i->0}\n    t = " made "\n    o = matmul(x, transpose(t, [1, 0]))\n  }\n  store accum(o) {i->1} {x->0}\n  plan { stages=2 " plan " }\n}\noutput O\n"
+#define HALVES "mul(g, concat(slice(w, dim=1, from=32, n=32), slice(w, dim=1, from=0, n=32), dim=1))"
+  static const struct { const char *text; int once; } cases[] = {
+      {BY_STEP(HALVES, "warps_m=4 warps_n=1 warps_k=1"), 1}, {BY_STEP(HALVES, "warps_m=4 warps_n=1 warps_k=1 t.at=plain"), 0},
+      {BY_STEP(HALVES, "warps_m=2 warps_n=2 warps_k=1 t.at=tile"), 1}, {BY_STEP(HALVES, "warps_m=1 warps_n=4 warps_k=1"), 0},
+      {BY_STEP("exp(w)", "warps_m=4 warps_n=1 warps_k=1"), 1}, {BY_STEP("mul(w, g)", "warps_m=4 warps_n=1 warps_k=1"), 0}};
+  mg_kernel_facts f[sizeof cases / sizeof *cases];
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    mg_graph *g = parse(cases[k].text);
+    mg_kernel_plan p;
+    mg_flat flat;
+    mg_error e;
+    char *cu = NULL;
+    int once = 0;
+    assert_true(mg_flat_of(g->ops[1].sub, &flat) && mg_plan_warps(g->ops[1].sub, &flat, &p));
+    for (int i = 0; i < flat.n; i++) once += mg_flat_once(&flat, &p, i);
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s%s", cases[k].text, e.msg);
+    const int emitted = strstr(cu, "// t, into a tile") != NULL;
+    if (once != cases[k].once || emitted != once) fail_msg("%st is%s made once a step, and emitted so %d times\n%s", cases[k].text, once ? "" : " not", emitted, cu);
+    assert_int_equal(mg_kernel_facts_of(g, 1, NULL, &f[k]), 1);
+    mg_string_free(cu), mg_graph_free(g);
+  }
+  assert_true(f[0].cost.elements_us < f[1].cost.elements_us / 2);
+  assert_true(f[0].cost.barriers_us > f[1].cost.barriers_us);
+  assert_true(f[0].cost.total_us < f[1].cost.total_us);
+  assert_int_equal(f[0].plan.shared - f[1].plan.shared, mg_copy_bytes(64, 64, 2));
+#undef HALVES
+#undef BY_STEP
+}
 /* Where the factor of a running maximum cancels the emitter has one, by the same fact, and the cost asks for nothing more; where it
    does not, an exponential may overflow: most of all, where another form of a quotient has one. */
 #define SOFT(tail)                                                                                                     \
@@ -1078,7 +1113,7 @@ int main(void) {
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
       cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(transposes_wait_for_banks), cmocka_unit_test(long_rows_are_shared), cmocka_unit_test(products_under_way),
       cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
-      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(masked_steps_are_facts), cmocka_unit_test(late_plans_are_emitted), cmocka_unit_test(strips_are_facts), cmocka_unit_test(many_rows_take_fewer_threads), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
+      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(split_operands_are_planned), cmocka_unit_test(steps_compute_once), cmocka_unit_test(products_without_tensor_cores), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(masked_steps_are_facts), cmocka_unit_test(late_plans_are_emitted), cmocka_unit_test(strips_are_facts), cmocka_unit_test(many_rows_take_fewer_threads), cmocka_unit_test(loads_in_stores_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -736,6 +736,11 @@ static const struct { const char *name, *text; } kernels[] = {
      "  for i=4 {\n    b = load B {z->0, y->1, i->2}\n    d = load D {z->0, x->2, i->1}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {z->0, y->1, x->2}\n}\n"
      "E = kernel grid=(x=2, y=2, z=2) threads=128 {\n  plan { stages=2 warps_m=4 warps_n=1 warps_k=1 mma=warpgroup copy=tma }\n  for i=4 {\n    a = load A {z->0, y->1, i->2}\n    l = load H {z->0, x->2, i->1}\n    t = matmul(a, l)\n  }\n"
      "  e = accum(t) {i->+}\n  store e {z->0, y->1, x->2}\n}\noutput E\n"},
+    {"turned keys", /* a step's keys, turned once for all rows of warps */
+     "program k\ninput Q : f16[64, 32]\ninput K : f16[192, 32]\ninput C : f16[192, 32]\ninput S : f16[192, 32]\ninput V : f16[192, 48]\nO = kernel grid=(x=2) threads=128 {\n"
+     "  plan { stages=2 warps_m=2 warps_n=2 warps_k=1 }\n  q = load Q {x->0}\n  for i=6 {\n    k = load K {i->0}\n    c = load C {i->0}\n    s = load S {i->0}\n"
+     "    t = add(mul(k, c), mul(concat(neg(slice(k, dim=1, from=16, n=16)), slice(k, dim=1, from=0, n=16), dim=1), s))\n    p = exp(scale(matmul(q, transpose(t, [1, 0])), 3/1))\n"
+     "    v = load V {i->0}\n    l = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->0}\n}\noutput O\n"},
     MGT_KERNELS
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels, TEMPLATES = sizeof in_templates / sizeof *in_templates, PATTERNS = sizeof in_files / sizeof *in_files, MOST = 4096, FIRST = 1000 };
