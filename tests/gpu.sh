@@ -2,6 +2,7 @@
 # Link 3 on a GPU: emitted kernels against float64 on fresh random inputs and poisoned outputs, at regular and ragged sizes,
 # in f16, bf16 and f32, attention at logits of ±60 too; then compute-sanitizer, where it is, on small instances of every
 # kind of kernel.  What needs no GPU (search, link 2, compilation) runs on all cores first.  Last line: `N passed, N failed`.
+# GPU_ONLY=REGEX: of the kernels and families those of such names; what compares searches and cuBLAS needs mlp_r0 and gqa_bs1.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL("libcuda.so.1").cuInit(0))' 2>/dev/null || { echo "gpu.sh: needs a GPU and its driver" >&2; exit 4; }
@@ -72,6 +73,13 @@ printf 'program picks\ninput W : f16[32000, 1024] @ [1, 0]\ninput I : i32[16]\ni
 norm='sqrt(add_scalar(scale(sum(sqr(%s), dim=%d), 1/64), 1/1000000))'
 attention small_norms 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup' "div(q, $(printf "$norm" q 2))" "div(t2, $(printf "$norm" k 1))"
 printf 'program small_turned\ninput X : f16[4, 1024]\ninput W : f16[1024, 128]\nO = kernel grid=(x=2, y=2) threads=128 {\n  for i=4 {\n    x = load X {x->*, y->1, i->1}\n    w = load W {x->1, y->0, i->0}\n    t1 = matmul(x, w)\n    t2 = sum(sqr(x), dim=1)\n  }\n  t3 = accum(t1) {y->+, i->+}\n  t4 = accum(t2) {y->+, i->+}\n  t5 = div(t3, sqrt(add_scalar(scale(t4, 1/1024), 1/1000000)))\n  store t5 {x->1, y->*}\n  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n}\noutput O\n' >"$dir/small_turned.best.mg"
+# Keys that each step turns once, into a tile that rows of warps share: by copies of each kind, causal, by warpgroups.
+keys() { # NAME ROWS THREADS PLAN
+  printf 'program %s\ninput Q : f16[2, %d, 64]\ninput K : f16[2, 480, 64]\ninput V : f16[2, 480, 64]\ninput C : f16[480, 64]\ninput S : f16[480, 64]\ninput M : f16[%d, 480] = causal\nO = kernel grid=(x=2, y=2) threads=%d {\n  q = load Q {x->0, y->1}\n  for i=8 {\n    k = load K {x->0, i->1}\n    c = load C {i->0}\n    s = load S {i->0}\n    m = load M {y->0, i->1}\n    t = add(mul(k, c), mul(concat(neg(slice(k, dim=2, from=32, n=32)), slice(k, dim=2, from=0, n=32), dim=2), s))\n    p = exp(add(scale(matmul(q, transpose(t, [0, 2, 1])), 1/8), m))\n    v = load V {x->0, i->1}\n    d = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->0, y->1}\n  plan { warps_k=1 %s }\n}\noutput O\n' "$1" "$2" "$2" "$3" "$4" >"$dir/$1.best.mg"
+}
+keys small_keys 64 128 'stages=2 warps_m=2 warps_n=2'
+keys small_keys_tma 126 256 'stages=2 warps_m=4 warps_n=2 copy=tma'
+keys small_keys_group 128 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup'
 
 prepare() { # NAME: search, unless its µGraph is there; link 2; compilation, into the cache
   local name=$1
@@ -83,7 +91,7 @@ prepare() { # NAME: search, unless its µGraph is there; link 2; compilation, in
   touch "$dir/$name.ready"
 }
 export -f prepare
-names=$(cd "$dir" && for f in *.mg; do echo "${f%%.*}"; done | sort -u)
+names=$(cd "$dir" && for f in *.mg; do echo "${f%%.*}"; done | sort -u | grep -E "${GPU_ONLY:-}")
 printf '%s\n' $names | xargs -P "$cores" -I{} bash -c 'prepare {}'
 
 tell() { # STATUS WHAT WHY
@@ -136,7 +144,7 @@ printf "program sym_attention\n$symbol Q : f16[4, n, 64]\ninput K : f16[4, 64, 1
 printf "program sym_columns\n$symbol X : f16[48, 256]\ninput W : f16[256, n]\nO = relu(matmul(X, W))\noutput O\n" >"$dir/sym/sym_columns.mg"
 printf "program sym_keys\n$symbol Q : f16[4, 16, 64]\ninput K : f16[4, n, 64]\ninput V : f16[4, n, 64]\nO = matmul(softmax(scale(matmul(Q, transpose(K, [0, 2, 1])), 1/8), dim=2), V)\noutput O\n" >"$dir/sym/sym_keys.mg"
 printf "program sym_sums\n$symbol X : f16[16, n]\ninput W : f16[n, 512]\nO = relu(matmul(X, W))\noutput O\n" >"$dir/sym/sym_sums.mg"
-symbols="sym_rms sym_mlp sym_attention sym_columns sym_keys sym_sums"
+symbols=$(printf '%s\n' sym_rms sym_mlp sym_attention sym_columns sym_keys sym_sums | grep -E "${GPU_ONLY:-}")
 printf '%s\n' $symbols | xargs -P "$cores" -I{} bash -c 'sizes {} || echo stopped >>"$dir/sym/{}.bad"'
 for name in $symbols; do
   [ ! -e "$dir/sym/$name.bad" ]
