@@ -17107,7 +17107,7 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
   for (int side = 0; side < 2; side++) {
     const mg_tensor_info *x = &g->tensors[o->in[side].id];
     int r = x->shape.rank;
-    if (x->fill) return 0;
+    if (x->fill || x->dtype != out->dtype) return 0;
     for (int d = 0; d < r; d++)
       if (x->shape.dim[d] > INT32_MAX) return 0;
     if (!mgi_cu_stride_is_one(em, o->in[side].id, r - 1) && !mgi_cu_stride_is_one(em, o->in[side].id, r - 2)) return 0;
