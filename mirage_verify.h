@@ -7575,7 +7575,8 @@ MGI_FN uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
 MGI_FN uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where);
 /* The same where only one of the elements is used, it is not known which. */
 MGI_FN uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
-MGI_FN uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var);
+/* The duties in it that mention the variable, or those that do not. */
+MGI_FN uint32_t mgi_pv_found_with(mgi_prover *P, uint32_t var, int mention);
 /* The same where it is used only if `chosen`, a polynomial that is 1 or 0, is 1. */
 MGI_FN uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen);
 MGI_FN void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
@@ -7701,6 +7702,11 @@ MGI_FN uint32_t mgi_pv_name_around(mgi_prover *P, const mgi_pv_frame *f, uint32_
   return mgi_pv_name_of(P, o, &w->shape, operand);
 }
 
+/* 1 where index x along a concat is operand k's, else 0; the first has so many elements there. */
+MGI_FN uint32_t mgi_pv_side(mgi_prover *P, int k, int64_t first, const mgi_pv_index *x) {
+  const uint32_t before = mgi_pv_less(P, (uint32_t)first, x);
+  return k ? mgi_pv_sub2(P, mgi_pv_number(P, 1, 1), before) : before;
+}
 /* An atom for element x of a tensor that cannot be read, of which its name is known, or nothing. */
 MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
   uint32_t name[3];
@@ -7890,9 +7896,12 @@ MGI_FN uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
         }
         P->found = 0;
         mgi_pv_element(P, f, o->in[k].id, y);
-        /* one element of a slice is always used: what all of them depend on counts, where what may depend on which does not */
-        const uint32_t sure = o->code == MG_OP_SLICE ? mgi_pv_found_without(P, var[0]) : 0;
-        P->found = mgi_pv_union(P, found, sure ? sure : mgi_pv_found_of_some(P, n, var));
+        if (!moved) { /* one element of it is used, of a concat's operand where the index is its: what all of them depend on counts */
+          uint32_t sure = mgi_pv_found_with(P, var[0], 0);
+          if (o->code == MG_OP_CONCAT) sure = mgi_pv_found_if(P, sure, mgi_pv_side(P, k, g->tensors[o->in[0].id].shape.dim[o->attr.dim], &x[o->attr.dim]));
+          found = mgi_pv_union(P, found, sure), P->found = mgi_pv_found_with(P, var[0], 1);
+        }
+        P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, n, var));
         P->temps = temps;
       }
       return mgi_pv_unread(P, f, o, which, x);
@@ -8982,16 +8991,15 @@ MGI_FN uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) 
   return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var, mgi_pv_number(P, 1, 1));
 }
 
-/* Of what was found in the first program, the duties that do not mention the variable; in the second, none. */
-MGI_FN uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var) {
+MGI_FN uint32_t mgi_pv_found_with(mgi_prover *P, uint32_t var, int mention) {
   uint32_t set = 0;
-  for (uint32_t k = 1; P->found && P->record->all && k < P->node[P->found].n && !P->bad; k++) {
+  for (uint32_t k = 1; P->found && k < P->node[P->found].n && !P->bad; k++) {
     const uint32_t duty = mgi_pv_word(P, P->found, k), words = P->node[duty].n;
     int mentioned = 0;
     for (uint32_t j = 2; j < words; j += 1 + mgi_pv_word(P, duty, j))
       for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j); i++) mentioned |= (int)(P->node[mgi_pv_word(P, duty, j + i)].vars >> var & 1);
     const uint32_t one[2] = { MGI_PV_SET, duty };
-    if (!mentioned) set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
+    if (mentioned == mention) set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
   }
   return set;
 }

@@ -86,6 +86,9 @@ static const pair equal[] = {
   {XY, O("C = concat(X, Y, dim=1)\nO = div(C, sum(C, dim=1))"), O("C = concat(X, Y, dim=1)\nO = div(neg(C), neg(sum(C, dim=1)))")},
   {XY, O("C = concat(neg(X), Y, dim=0)\nO = div(C, sum(C, dim=1))"), O("N = neg(X)\nC = concat(N, Y, dim=0)\nO = scale(div(C, scale(sum(C, dim=1), 2)), 2)")},
   {XY, O("C = slice(X, dim=1, from=2, n=3)\nO = div(C, sum(C, dim=1))"), O("C = slice(X, dim=1, from=2, n=3)\nO = div(neg(C), neg(sum(C, dim=1)))")},
+  {XY, O("O = concat(div(X, sum(X, dim=1)), Y, dim=1)"), O("O = concat(div(neg(X), neg(sum(X, dim=1))), Y, dim=1)")},
+  {XY, O("C = concat(X, div(Y, sum(Y, dim=1)), dim=1)\nO = div(C, sum(C, dim=1))"), O("C = concat(X, div(Y, sum(Y, dim=1)), dim=1)\nO = div(neg(C), neg(sum(C, dim=1)))")},
+  {XY, O("O = slice(div(X, sum(X, dim=1)), dim=1, from=2, n=3)"), O("O = slice(div(neg(X), neg(sum(X, dim=1))), dim=1, from=2, n=3)")},
   {XY, O("C = flip(X, dim=1)\nO = div(W, transpose(C, [1, 0]))"), O("C = flip(X, dim=1)\nO = div(neg(W), neg(transpose(C, [1, 0])))")},
 };
 #define RAGGED "input X : f32[5, 7]\ninput Y : f32[5, 7]\ninput W : f32[7, 6]"
@@ -139,6 +142,10 @@ static const pair refused_graphs[] = {
 
 /* Not EQUAL: b is undefined where a is not, or a is nowhere defined. */
 static const pair refused[] = {
+  {XY, O("S = sum(X, dim=1)\nO = concat(div(X, S), Y, dim=1)"), O("S = sum(X, dim=1)\nO = concat(div(X, S), mul(Y, div(S, S)), dim=1)")},
+  {XY, O("S = sum(X, dim=1)\nO = concat(X, div(Y, S), dim=1)"), O("S = sum(X, dim=1)\nO = concat(mul(X, div(S, S)), div(Y, S), dim=1)")},
+  {XY, O("S = sum(X, dim=1)\nO = concat(X, div(Y, S), dim=1)"), O("S = sum(X, dim=1)\nO = div(concat(mul(X, S), Y, dim=1), S)")},
+  {XY, O("S = sum(X, dim=1)\nO = concat(X, div(Y, S), dim=1)"), O("S = sum(X, dim=1)\nA = slice(X, dim=1, from=0, n=4)\nB = div(mul(slice(X, dim=1, from=4, n=2), S), S)\nO = concat(A, concat(B, div(Y, S), dim=1), dim=1)")},
   {XY, O("C = concat(X, Y, dim=1)\nO = mul(C, C)"), O("C = concat(X, Y, dim=1)\nS = sum(C, dim=1)\nO = mul(mul(C, C), div(S, S))")},
   {XY, O("C = concat(X, Y, dim=1)\nO = div(C, sum(C, dim=1))"), O("C = concat(X, Y, dim=1)\nS = sum(concat(Y, X, dim=1), dim=1)\nT = sum(concat(X, Z, dim=1), dim=1)\nO = mul(div(C, S), div(T, T))")},
   {XY, O("C = slice(X, dim=1, from=2, n=3)\nO = div(C, sum(C, dim=1))"), O("C = slice(X, dim=1, from=2, n=3)\nS = sum(slice(X, dim=1, from=1, n=3), dim=1)\nO = mul(div(C, sum(C, dim=1)), div(S, S))")},
