@@ -7638,45 +7638,61 @@ MGI_FN uint32_t mgi_pv_present(mgi_prover *P, const mgi_pv_frame *f, const mg_te
 }
 MGI_FN int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
 
-/* ---- names of whole tensors, where divisors are looked for only: an element whose place in the operands is not known is that of the
-   tensor's name at its index.  One name is one function of the index: the same operators of the same inputs. */
+/* 1 where index x along a concat is operand k's, else 0; the first has so many elements there. */
+MGI_FN uint32_t mgi_pv_side(mgi_prover *P, int k, int64_t first, const mgi_pv_index *x) {
+  const uint32_t before = mgi_pv_less(P, (uint32_t)first, x);
+  return k ? mgi_pv_sub2(P, mgi_pv_number(P, 1, 1), before) : before;
+}
+/* ---- whole tensors as functions of an index, where divisors are looked for only: an element whose place in the operands is not known is
+   the function at its index.  Two that are made by one operator of the same functions are one. */
 typedef struct mgi_pv_loads { const mg_map *map; int dim; mg_shape shape; } mgi_pv_loads; /* all alike: so cut, in dim not at all, from this shape */
 
-/* Of what operator o, or one like it in a block, makes in this shape of operands of these names. */
-MGI_FN uint32_t mgi_pv_name_of(mgi_prover *P, const mg_op_node *o, const mg_shape *shape, const uint32_t *operand) {
+/* The index of a tensor's own dimensions, which its body is of. */
+MGI_FN void mgi_pv_own_index(mgi_prover *P, const mg_shape *s, mgi_pv_index *x) {
+  memset(x, 0, MG_MAX_RANK * sizeof *x);
+  for (int d = 0; d < s->rank; d++) {
+    mgi_pv_digit digit;
+    if (s->dim[d] > INT32_MAX) mgi_pv_fail(P, "too large: a dimension");
+    digit.var = (uint32_t)d, digit.div = 1, digit.mod = (uint32_t)s->dim[d], P->extent[d] = s->dim[d];
+    mgi_pv_push(P, &x[d], digit);
+  }
+}
+/* The element of tensor t of kernel level there. */
+MGI_FN uint32_t mgi_pv_tensor(mgi_prover *P, const mgi_pv_frame *f, uint32_t t) {
+  mgi_pv_index x[MG_MAX_RANK];
+  int64_t extent[MG_MAX_RANK];
+  const uint32_t found = P->found;
+  for (int d = 0; d < MG_MAX_RANK; d++) extent[d] = P->extent[d];
+  mgi_pv_own_index(P, &f->g->tensors[t].shape, x);
+  const uint32_t body = mgi_pv_element(P, f, t, x);
+  for (int d = 0; d < MG_MAX_RANK; d++) P->extent[d] = extent[d];
+  P->found = found;
+  return body;
+}
+/* The function that operator o makes, in this shape, of operands of these bodies, at index x.  In a block an operand is cut, but not
+   in the operator's dimension. */
+MGI_FN uint32_t mgi_pv_made(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_shape *shape, const uint32_t *body, const mgi_pv_index *x) {
   const mg_attr *A = &o->attr;
-  const mg_attr_kind kind = mg_op_row(o->code)->attr;
+  const int along = o->code == MG_OP_CONCAT || o->code == MG_OP_SLICE;
   const int64_t number[] = {A->dim, A->n, A->from, A->c.num, A->c.den, A->most.num, A->most.den};
-  uint32_t w[4 + 2 * (sizeof number / sizeof *number + MG_MAX_RANK) + MG_MAX_RANK + MG_MAX_IN], n = 0;
+  uint32_t w[4 + 2 * (sizeof number / sizeof *number + MG_MAX_RANK) + MG_MAX_RANK + MG_MAX_IN * (1 + MG_MAX_RANK)], n = 0;
   w[n++] = MGI_PV_KEY, w[n++] = 0, w[n++] = (uint32_t)o->code, w[n++] = (uint32_t)shape->rank;
   for (size_t k = 0; k < sizeof number / sizeof *number; k++) w[n++] = (uint32_t)number[k], w[n++] = (uint32_t)((uint64_t)number[k] >> 32);
   for (int d = 0; d < shape->rank; d++) w[n++] = (uint32_t)shape->dim[d], w[n++] = (uint32_t)((uint64_t)shape->dim[d] >> 32);
-  for (int d = 0; d < shape->rank && kind == MG_ATTR_PERM; d++) w[n++] = (uint32_t)A->perm[d];
-  for (int k = 0; k < o->n_in; k++) w[n++] = operand[k];
-  return mgi_pv_intern(P, w, n);
+  for (int d = 0; d < shape->rank && mg_op_row(o->code)->attr == MG_ATTR_PERM; d++) w[n++] = (uint32_t)A->perm[d];
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_shape *s = &f->g->tensors[o->in[k].id].shape;
+    w[n++] = body[k];
+    for (int d = 0; d < s->rank; d++)
+      if (!along || d == A->dim) w[n++] = (uint32_t)s->dim[d];
+  }
+  return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, w, n), shape->rank, x), 1);
 }
-/* Of tensor t of kernel level; what a kernel makes has one of its own. */
-MGI_FN uint32_t mgi_pv_name(mgi_prover *P, const mgi_pv_frame *f, uint32_t t) {
-  const mg_tensor_info *is = &f->g->tensors[t];
-  uint32_t own[3], operand[MG_MAX_IN];
-  own[0] = MGI_PV_KEY, own[1] = is->op ? f->serial : 0, own[2] = t;
-  for (uint32_t k = 0; k < f->g->n_in && !is->op; k++)
-    if (f->g->in[k].id == t) own[2] = k;
-  const uint32_t id = mgi_pv_intern(P, own, 3);
-  const mg_op_node *o = &f->g->ops[is->op];
-  if (P->bad || !is->op || o->code >= MG_OP_TABLE_END) return id;
-  if (P->node[id].value) return P->node[id].value;
-  if (++P->depth > MGI_PV_NEST) return mgi_pv_fail(P, "operators nest too deep");
-  for (int k = 0; k < o->n_in; k++) operand[k] = mgi_pv_name(P, f, o->in[k].id);
-  P->depth--;
-  const uint32_t name = mgi_pv_name_of(P, o, &is->shape, operand);
-  return P->bad ? (uint32_t)MGI_PV_ZERO : (P->node[id].value = name);
-}
-/* Of the tensor of kernel level that t of a block is a part of, cut as what it is made of was loaded; 0: it is of none. */
-MGI_FN uint32_t mgi_pv_name_around(mgi_prover *P, const mgi_pv_frame *f, uint32_t t, mgi_pv_loads *w) {
+/* The body of the tensor of kernel level that t of a block is a part of, cut as what it is made of was loaded; 0: it is of none. */
+MGI_FN uint32_t mgi_pv_tensor_around(mgi_prover *P, const mgi_pv_frame *f, uint32_t t, mgi_pv_loads *w) {
   const mg_tensor_info *is = &f->g->tensors[t];
   const mg_op_node *o = &f->g->ops[is->op];
-  uint32_t operand[MG_MAX_IN];
+  uint32_t body[MG_MAX_IN];
   if (!is->op || f->up->up) return 0;
   if (o->code == MG_OP_LOAD) {
     const mg_shape *from = &f->up->g->tensors[o->in[0].id].shape;
@@ -7686,7 +7702,7 @@ MGI_FN uint32_t mgi_pv_name_around(mgi_prover *P, const mgi_pv_frame *f, uint32_
     for (uint32_t a = 1; a < f->g->n_axes; a++)
       if (o->map.to[a] == w->dim) return 0;
     w->map = &o->map, w->shape = *from;
-    return mgi_pv_name(P, f->up, o->in[0].id);
+    return mgi_pv_tensor(P, f->up, o->in[0].id);
   }
   const int along = (o->code == MG_OP_CONCAT || o->code == MG_OP_SLICE) && o->attr.dim == w->dim;
   if (P->bad || o->code >= MG_OP_TABLE_END || (!along && !mg_op_row(o->code)->elementwise)) return 0;
@@ -7695,30 +7711,32 @@ MGI_FN uint32_t mgi_pv_name_around(mgi_prover *P, const mgi_pv_frame *f, uint32_
     if (s->rank != is->shape.rank) return 0;
     for (int d = 0; d < s->rank; d++)
       if (s->dim[d] != is->shape.dim[d] && !(along && d == w->dim)) return 0;
-    operand[k] = mgi_pv_name_around(P, f, o->in[k].id, w);
-    if (!operand[k]) return 0;
+    body[k] = mgi_pv_tensor_around(P, f, o->in[k].id, w);
+    if (!body[k]) return 0;
   }
   w->shape.dim[w->dim] = is->shape.dim[w->dim];
-  return mgi_pv_name_of(P, o, &w->shape, operand);
+  if (!along) return mgi_pv_apply(P, o->code, o->attr.c, body);
+  mgi_pv_index x[MG_MAX_RANK];
+  int64_t extent[MG_MAX_RANK];
+  for (int d = 0; d < MG_MAX_RANK; d++) extent[d] = P->extent[d];
+  mgi_pv_own_index(P, &w->shape, x);
+  for (int d = 0; d < MG_MAX_RANK; d++) P->extent[d] = extent[d];
+  return mgi_pv_made(P, f, o, &w->shape, body, x);
 }
-
-/* 1 where index x along a concat is operand k's, else 0; the first has so many elements there. */
-MGI_FN uint32_t mgi_pv_side(mgi_prover *P, int k, int64_t first, const mgi_pv_index *x) {
-  const uint32_t before = mgi_pv_less(P, (uint32_t)first, x);
-  return k ? mgi_pv_sub2(P, mgi_pv_number(P, 1, 1), before) : before;
-}
-/* An atom for element x of a tensor that cannot be read, of which its name is known, or nothing. */
+/* An atom for element x of a tensor that cannot be read: of the function that it is, or of one of which nothing is known. */
 MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
-  uint32_t name[3];
+  uint32_t name[3], body[MG_MAX_IN], known = 1;
   mgi_pv_index all[MG_MAX_RANK];
   int rank = f->g->tensors[o->out[which].id].shape.rank;
   mgi_pv_loads w;
   memset(all, 0, sizeof all), memset(&w, 0, sizeof w);
-  w.dim = o->attr.dim;
-  const uint32_t known = f->up ? mgi_pv_name_around(P, f, o->out[which].id, &w) : mgi_pv_name(P, f, o->out[which].id);
+  w.dim = o->attr.dim, w.shape = f->g->tensors[o->out[which].id].shape;
+  for (int k = 0; k < o->n_in && known; k++) known = body[k] = f->up ? mgi_pv_tensor_around(P, f, o->in[k].id, &w) : mgi_pv_tensor(P, f, o->in[k].id);
+  known = known && (!f->up || o->code == MG_OP_CONCAT || o->code == MG_OP_SLICE);
+  if (f->up) w.shape.dim[w.dim] = f->g->tensors[o->out[which].id].shape.dim[w.dim];
   for (int d = 0; d < rank; d++) all[d] = known && f->up ? mgi_pv_located(P, f, w.map, d, w.shape.dim[d], &x[d]) : x[d];
   P->factors = 0;
-  if (known) return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + known, rank, all), 1);
+  if (known) return mgi_pv_made(P, f, o, &w.shape, body, all);
   for (const mgi_pv_frame *u = f; u->up; u = u->up) /* that the element depends on, one way or another */
     for (uint32_t a = 1; a < u->g->n_axes; a++)
       for (int k = 0; k < u->axis[a].n; k++) {
@@ -9183,14 +9201,9 @@ MGI_FN uint32_t mgi_pv_output(mgi_prover *P, const mg_graph *g, uint32_t k, uint
   mgi_pv_frame f;
   mgi_pv_index x[MG_MAX_RANK];
   const mg_shape *s = &g->tensors[g->out[k].id].shape;
-  memset(&f, 0, sizeof f), memset(x, 0, sizeof x);
+  memset(&f, 0, sizeof f);
   f.g = g, f.serial = serial;
-  for (int d = 0; d < s->rank; d++) {
-    mgi_pv_digit digit;
-    if (s->dim[d] > INT32_MAX) mgi_pv_fail(P, "too large: a dimension");
-    digit.var = (uint32_t)d, digit.div = 1, digit.mod = (uint32_t)s->dim[d], P->extent[d] = s->dim[d];
-    mgi_pv_push(P, &x[d], digit);
-  }
+  mgi_pv_own_index(P, s, x);
   return mgi_pv_element(P, &f, g->out[k].id, x);
 }
 MGI_FN int mgi_pv_begin(mgi_prover *P, size_t limit, double deadline, const volatile int *stop) {

@@ -88,6 +88,7 @@ static const pair equal[] = {
   {XY, O("C = slice(X, dim=1, from=2, n=3)\nO = div(C, sum(C, dim=1))"), O("C = slice(X, dim=1, from=2, n=3)\nO = div(neg(C), neg(sum(C, dim=1)))")},
   {XY, O("O = concat(div(X, sum(X, dim=1)), Y, dim=1)"), O("O = concat(div(neg(X), neg(sum(X, dim=1))), Y, dim=1)")},
   {XY, O("C = concat(X, div(Y, sum(Y, dim=1)), dim=1)\nO = div(C, sum(C, dim=1))"), O("C = concat(X, div(Y, sum(Y, dim=1)), dim=1)\nO = div(neg(C), neg(sum(C, dim=1)))")},
+  {XY, O("C = concat(X, div(Y, sum(Y, dim=1)), dim=1)\nO = div(C, sum(C, dim=1))"), O("C = concat(X, div(neg(Y), neg(sum(Y, dim=1))), dim=1)\nO = div(neg(C), neg(sum(C, dim=1)))")},
   {XY, O("O = slice(div(X, sum(X, dim=1)), dim=1, from=2, n=3)"), O("O = slice(div(neg(X), neg(sum(X, dim=1))), dim=1, from=2, n=3)")},
   {XY, O("C = flip(X, dim=1)\nO = div(W, transpose(C, [1, 0]))"), O("C = flip(X, dim=1)\nO = div(neg(W), neg(transpose(C, [1, 0])))")},
 };
@@ -113,6 +114,7 @@ static const pair graphs[] = {
   {RAGGED, O("C = concat(X, Y, dim=1)\nO = div(C, sum(C, dim=1))"), "C = concat(X, Y, dim=1)\n" KERNEL("x=2", "for i=4 {\ns = sum(load C {x->0, i->1}, dim=1)\n}\nstore div(load C {x->0}, accum(s) {i->+}) {x->0}")},
   {RAGGED, O("C = concat(X, Y, dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "c = concat(load X {x->0}, load Y {x->0}, dim=1)\nstore div(c, sum(c, dim=1)) {x->0}")},
   {RAGGED, O("C = concat(neg(X), exp(Y), dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "c = concat(neg(load X {x->0}), exp(load Y {x->0}), dim=1)\nstore div(c, sum(c, dim=1)) {x->0}")},
+  {RAGGED, O("C = concat(div(X, sum(X, dim=1)), Y, dim=1)\nO = div(C, sum(C, dim=1))"), "N = kernel grid=(x=2) threads=32 {\nx = load X {x->0}\nstore div(x, sum(x, dim=1)) {x->0}\n}\nC = concat(N, Y, dim=1)\n" KERNEL("x=2", "c = load C {x->0}\nstore div(c, sum(c, dim=1)) {x->0}")},
   {RAGGED, O("C = slice(X, dim=1, from=2, n=4)\nO = div(C, sum(C, dim=1))"), "C = slice(X, dim=1, from=2, n=4)\n" KERNEL("x=2", "c = load C {x->0}\nstore div(c, sum(c, dim=1)) {x->0}")},
   {RAGGED, O("C = slice(X, dim=1, from=2, n=4)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "c = slice(load X {x->0}, dim=1, from=2, n=4)\nstore div(c, sum(c, dim=1)) {x->0}")},
 };
@@ -142,6 +144,7 @@ static const pair refused_graphs[] = {
 
 /* Not EQUAL: b is undefined where a is not, or a is nowhere defined. */
 static const pair refused[] = {
+  {XY, O("S = sum(X, dim=1)\nT = sum(Y, dim=1)\nC = concat(repeat(S, dim=1, n=2), repeat(T, dim=1, n=3), dim=1)\nO = div(S, sum(C, dim=1))"), O("S = sum(X, dim=1)\nT = sum(Y, dim=1)\nC = concat(repeat(S, dim=1, n=2), repeat(T, dim=1, n=3), dim=1)\nD = sum(concat(repeat(S, dim=1, n=3), repeat(T, dim=1, n=2), dim=1), dim=1)\nO = mul(div(S, sum(C, dim=1)), div(D, D))")},
   {XY, O("S = sum(X, dim=1)\nO = concat(div(X, S), Y, dim=1)"), O("S = sum(X, dim=1)\nO = concat(div(X, S), mul(Y, div(S, S)), dim=1)")},
   {XY, O("S = sum(X, dim=1)\nO = concat(X, div(Y, S), dim=1)"), O("S = sum(X, dim=1)\nO = concat(mul(X, div(S, S)), div(Y, S), dim=1)")},
   {XY, O("S = sum(X, dim=1)\nO = concat(X, div(Y, S), dim=1)"), O("S = sum(X, dim=1)\nO = div(concat(mul(X, S), Y, dim=1), S)")},
