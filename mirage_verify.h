@@ -7645,8 +7645,6 @@ MGI_FN uint32_t mgi_pv_side(mgi_prover *P, int k, int64_t first, const mgi_pv_in
 }
 /* ---- whole tensors as functions of an index, where divisors are looked for only: an element whose place in the operands is not known is
    the function at its index.  Two that are made by one operator of the same functions are one. */
-typedef struct mgi_pv_loads { const mg_map *map; int dim; mg_shape shape; } mgi_pv_loads; /* all alike: so cut, in dim not at all, from this shape */
-
 /* The index of a tensor's own dimensions, which its body is of. */
 MGI_FN void mgi_pv_own_index(mgi_prover *P, const mg_shape *s, mgi_pv_index *x) {
   memset(x, 0, MG_MAX_RANK * sizeof *x);
@@ -7688,55 +7686,70 @@ MGI_FN uint32_t mgi_pv_made(mgi_prover *P, const mgi_pv_frame *f, const mg_op_no
   }
   return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, w, n), shape->rank, x), 1);
 }
-/* The body of the tensor of kernel level that t of a block is a part of, cut as what it is made of was loaded; 0: it is of none. */
-MGI_FN uint32_t mgi_pv_tensor_around(mgi_prover *P, const mgi_pv_frame *f, uint32_t t, mgi_pv_loads *w) {
-  const mg_tensor_info *is = &f->g->tensors[t];
-  const mg_op_node *o = &f->g->ops[is->op];
-  uint32_t body[MG_MAX_IN];
-  if (!is->op || f->up->up) return 0;
-  if (o->code == MG_OP_LOAD) {
-    const mg_shape *from = &f->up->g->tensors[o->in[0].id].shape;
-    if (w->map && memcmp(w->map->to, o->map.to, sizeof o->map.to)) return 0;
-    for (int d = 0; d < from->rank; d++)
-      if (w->map && d != w->dim && w->shape.dim[d] != from->dim[d]) return 0;
-    for (uint32_t a = 1; a < f->g->n_axes; a++)
-      if (o->map.to[a] == w->dim) return 0;
-    w->map = &o->map, w->shape = *from;
-    return mgi_pv_tensor(P, f->up, o->in[0].id);
+/* 1 if operator o of a block, whose result is not cut in o's dimension, is a part of a whole that is cut as the result of `load` is. */
+MGI_FN int mgi_pv_is_part(const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load) {
+  const mg_shape *s = &f->g->tensors[o->out[0].id].shape, *whole = &f->up->g->tensors[load->in[0].id].shape;
+  int part = load->code == MG_OP_LOAD && whole->rank == s->rank;
+  for (int d = 0; d < s->rank && part; d++) {
+    int64_t left = whole->dim[d];
+    for (uint32_t a = 1; a < f->g->n_axes && part; a++) {
+      if (load->map.to[a] != d) continue;
+      part = d != o->attr.dim && (left == whole->dim[d] || left % f->g->axes[a].extent == 0);
+      left = mg_ceil_div(left, f->g->axes[a].extent);
+    }
+    part = part && (d == o->attr.dim || left == s->dim[d]);
   }
-  const int along = (o->code == MG_OP_CONCAT || o->code == MG_OP_SLICE) && o->attr.dim == w->dim;
-  if (P->bad || o->code >= MG_OP_TABLE_END || (!along && !mg_op_row(o->code)->elementwise)) return 0;
-  for (int k = 0; k < o->n_in; k++) {
-    const mg_shape *s = &f->g->tensors[o->in[k].id].shape;
-    if (s->rank != is->shape.rank) return 0;
-    for (int d = 0; d < s->rank; d++)
-      if (s->dim[d] != is->shape.dim[d] && !(along && d == w->dim)) return 0;
-    body[k] = mgi_pv_tensor_around(P, f, o->in[k].id, w);
-    if (!body[k]) return 0;
-  }
-  w->shape.dim[w->dim] = is->shape.dim[w->dim];
-  if (!along) return mgi_pv_apply(P, o->code, o->attr.c, body);
-  mgi_pv_index x[MG_MAX_RANK];
+  return part;
+}
+/* The bodies of the operands of such an operator, if no axis but those that cut the whole is in them; else 0. */
+MGI_FN int mgi_pv_bodies(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load, uint32_t *body) {
   int64_t extent[MG_MAX_RANK];
+  const uint32_t found = P->found;
+  const int temps = P->temps;
+  int known = 1;
   for (int d = 0; d < MG_MAX_RANK; d++) extent[d] = P->extent[d];
-  mgi_pv_own_index(P, &w->shape, x);
+  for (int k = 0; k < o->n_in && known; k++) {
+    mg_shape whole = f->up->g->tensors[load->in[0].id].shape;
+    mgi_pv_frame inner = *f;
+    mgi_pv_index x[MG_MAX_RANK];
+    uint64_t others = 0;
+    whole.dim[o->attr.dim] = f->g->tensors[o->in[k].id].shape.dim[o->attr.dim];
+    mgi_pv_own_index(P, &whole, x);
+    for (uint32_t a = 1; a < f->g->n_axes; a++) {
+      mgi_pv_digit digit;
+      digit.var = mgi_pv_temp(P, f->g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)f->g->axes[a].extent;
+      inner.axis[a].n = 0, others |= (uint64_t)1 << digit.var;
+      mgi_pv_push(P, &inner.axis[a], digit);
+    }
+    for (int d = 0; d < whole.rank; d++) x[d] = mgi_pv_localised(P, &inner, &load->map, d, whole.dim[d], x[d]);
+    body[k] = mgi_pv_element(P, &inner, o->in[k].id, x);
+    known = !P->bad && !(P->node[body[k]].vars & others);
+    P->temps = temps;
+  }
   for (int d = 0; d < MG_MAX_RANK; d++) P->extent[d] = extent[d];
-  return mgi_pv_made(P, f, o, &w->shape, body, x);
+  P->found = found;
+  return known;
 }
 /* An atom for element x of a tensor that cannot be read: of the function that it is, or of one of which nothing is known. */
 MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
-  uint32_t name[3], body[MG_MAX_IN], known = 1;
+  uint32_t name[3], body[MG_MAX_IN];
   mgi_pv_index all[MG_MAX_RANK];
-  int rank = f->g->tensors[o->out[which].id].shape.rank;
-  mgi_pv_loads w;
-  memset(all, 0, sizeof all), memset(&w, 0, sizeof w);
-  w.dim = o->attr.dim, w.shape = f->g->tensors[o->out[which].id].shape;
-  for (int k = 0; k < o->n_in && known; k++) known = body[k] = f->up ? mgi_pv_tensor_around(P, f, o->in[k].id, &w) : mgi_pv_tensor(P, f, o->in[k].id);
-  known = known && (!f->up || o->code == MG_OP_CONCAT || o->code == MG_OP_SLICE);
-  if (f->up) w.shape.dim[w.dim] = f->g->tensors[o->out[which].id].shape.dim[w.dim];
-  for (int d = 0; d < rank; d++) all[d] = known && f->up ? mgi_pv_located(P, f, w.map, d, w.shape.dim[d], &x[d]) : x[d];
+  mg_shape whole = f->g->tensors[o->out[which].id].shape;
+  const int rank = whole.rank, along = o->code == MG_OP_CONCAT || o->code == MG_OP_SLICE;
+  memset(all, 0, sizeof all);
+  for (int d = 0; d < rank; d++) all[d] = x[d];
+  for (int k = 0; k < o->n_in && !f->up; k++) body[k] = mgi_pv_tensor(P, f, o->in[k].id);
   P->factors = 0;
-  if (known) return mgi_pv_made(P, f, o, &w.shape, body, all);
+  if (!f->up) return mgi_pv_made(P, f, o, &whole, body, x);
+  for (uint32_t k = 1; k < f->g->n_ops && along && !f->up->up; k++) {
+    const mg_op_node *load = &f->g->ops[k];
+    if (!mgi_pv_is_part(f, o, load) || !mgi_pv_bodies(P, f, o, load, body)) continue;
+    const int64_t uncut = whole.dim[o->attr.dim];
+    whole = f->up->g->tensors[load->in[0].id].shape, whole.dim[o->attr.dim] = uncut;
+    for (int d = 0; d < rank; d++) all[d] = mgi_pv_located(P, f, &load->map, d, whole.dim[d], &x[d]);
+    P->factors = 0;
+    return mgi_pv_made(P, f, o, &whole, body, all);
+  }
   for (const mgi_pv_frame *u = f; u->up; u = u->up) /* that the element depends on, one way or another */
     for (uint32_t a = 1; a < u->g->n_axes; a++)
       for (int k = 0; k < u->axis[a].n; k++) {

@@ -116,6 +116,7 @@ static const pair graphs[] = {
   {RAGGED, O("C = concat(neg(X), exp(Y), dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "c = concat(neg(load X {x->0}), exp(load Y {x->0}), dim=1)\nstore div(c, sum(c, dim=1)) {x->0}")},
   {RAGGED, O("C = concat(div(X, sum(X, dim=1)), Y, dim=1)\nO = div(C, sum(C, dim=1))"), "N = kernel grid=(x=2) threads=32 {\nx = load X {x->0}\nstore div(x, sum(x, dim=1)) {x->0}\n}\nC = concat(N, Y, dim=1)\n" KERNEL("x=2", "c = load C {x->0}\nstore div(c, sum(c, dim=1)) {x->0}")},
   {RAGGED, O("C = slice(X, dim=1, from=2, n=4)\nO = div(C, sum(C, dim=1))"), "C = slice(X, dim=1, from=2, n=4)\n" KERNEL("x=2", "c = load C {x->0}\nstore div(c, sum(c, dim=1)) {x->0}")},
+  {RAGGED, O("C = concat(div(X, sum(X, dim=1)), Y, dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "x = load X {x->0}\nc = concat(div(x, sum(x, dim=1)), load Y {x->0}, dim=1)\nstore div(c, sum(c, dim=1)) {x->0}")},
   {RAGGED, O("C = slice(X, dim=1, from=2, n=4)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "c = slice(load X {x->0}, dim=1, from=2, n=4)\nstore div(c, sum(c, dim=1)) {x->0}")},
 };
 /* EQUAL at the sizes that they have, and not at others: a loop that cuts nothing is a factor, over a chunk of 1 much is alike. */
@@ -131,6 +132,8 @@ static const pair at_their_sizes[] = {
 };
 /* The same, with b dividing by more. */
 static const pair refused_graphs[] = {
+  {XY, O("C = concat(X, X, dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=4", "for i=4 {\nz = load X {x->*, i->0}\nf = sum(concat(z, z, dim=1), dim=1)\ng = div(f, f)\n}\nx = load X {x->0}\nc = concat(x, x, dim=1)\nstore mul(div(c, sum(c, dim=1)), scale(accum(g) {i->+}, 1/4)) {x->0}")},
+  {XY, O("C = concat(X, X, dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=4", "for i=4 {\nz = load X {x->*, i->0}\ny = load X {x->0, i->*}\nf = sum(concat(z, y, dim=1), dim=1)\ng = div(f, f)\n}\nx = load X {x->0}\nc = concat(x, x, dim=1)\nstore mul(div(c, sum(c, dim=1)), scale(accum(g) {i->+}, 1/4)) {x->0}")},
   {RAGGED, O("C = concat(X, Y, dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "x = load X {x->0}\ny = load Y {x->0}\nc = concat(x, y, dim=1)\nd = sum(concat(y, y, dim=1), dim=1)\nstore mul(div(c, sum(c, dim=1)), div(d, d)) {x->0}")},
   {RAGGED, O("C = concat(X, Y, dim=0)\nO = div(C, sum(C, dim=1))"), KERNEL("x=1", "x = load X {x->*}\nd = concat(x, load Y {x->*}, dim=0)\ne = sum(concat(x, exp(x), dim=0), dim=1)\nstore mul(div(d, sum(d, dim=1)), div(e, e)) {x->*}")},
   {RAGGED, O("O = mul(X, Y)"), KERNEL("x=2", "y = load Y {x->0}\nstore mul(mul(load X {x->0}, y), div(y, y)) {x->0}")},
