@@ -6865,7 +6865,7 @@ MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
       if (is && c < 0 && g->symbol[is - 1].most > 1)
         s = mg_fail(e, MG_UNSUPPORTED, "sym",
                     "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: "
-                    "%s is joined or taken apart, or meets another size",
+                    "%s is joined or taken apart, is picked from by an index, or meets another size",
                     d, name, g->symbol[is - 1].name, g->symbol[is - 1].name);
       else if (c >= 0 && S.of[c] != is)
         s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name, g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);

@@ -12001,6 +12001,7 @@ typedef struct mgi_ranges {
   const mg_graph *program;
   const mg_search_config *cfg;
   const mg_machine *machine;
+  int64_t least[MG_MAX_SYMBOLS];     /* the program's: a size may be none below */
   uint8_t contracted[MG_MAX_SYMBOLS];
   int contracts;                     /* any symbol is */
   int n_size[2], n, points;
@@ -12164,7 +12165,6 @@ MGI_FN mg_graph *mgi_range_within(const mgi_range_family *f, const int64_t *leas
   mg_graph_free(g);
   return NULL;
 }
-static const int64_t mgi_range_ones[2] = {1, 1}; /* ranges have at most two symbols */
 /* By cell; one that rounds up to what the cell before it does on either axis has that one's price.  0: there is no memory. */
 MGI_FN int mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
   const int n = mgi_range_cells(R);
@@ -12188,7 +12188,7 @@ MGI_FN int mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
     if (same) continue;
     mg_graph *g = NULL;
     mg_error why;
-    const double us = mg_within(f->graph, mgi_range_ones, to, &g, &why) == MG_OK ? mg_predict_us(g, R->machine) : MG_NO_TIME;
+    const double us = mg_within(f->graph, R->least, to, &g, &why) == MG_OK ? mg_predict_us(g, R->machine) : MG_NO_TIME;
     const int asked = g && f->own && R->cfg->emittable; /* at some sizes its grids may be too large */
     const int refused = asked && R->cfg->emittable(R->cfg->user, g, &why) != MG_OK;
     f->us[k] = us < MG_NO_TIME && !refused ? us : 0;
@@ -12413,14 +12413,14 @@ MGI_FN mg_status mgi_range_ask(mgi_ranges *R, int f, int q, mgi_range_call *call
     for (int j = 0; j < call[c].n; j++)
       if (call[c].of[j] == f && !memcmp(call[c].at, to, symbols * sizeof *to)) return MG_OK;
   while (k < *calls && (call[k].q != q || call[k].n == MGI_RANGE_TIMED || memcmp(call[k].at, to, symbols * sizeof *to))) k++;
-  if (mg_within(x->graph, mgi_range_ones, to, &all, &why) != MG_OK) return MG_OK;
+  if (mg_within(x->graph, R->least, to, &all, &why) != MG_OK) return MG_OK;
   mg_status s = mg_at(all, to, &call[k].g[call[k].n], e);
   mg_graph_free(all);
   if (s != MG_OK) return s;
   call[k].of[call[k].n++] = f;
   if (k < *calls) return s;
   call[k].q = q, memcpy(call[k].at, to, sizeof to), ++*calls;
-  s = mg_within(R->program, mgi_range_ones, to, &all, e);
+  s = mg_within(R->program, R->least, to, &all, e);
   if (s == MG_OK) s = mg_at(all, to, &call[k].program, e);
   mg_graph_free(all);
   return s;
@@ -12639,7 +12639,7 @@ MGI_FN mg_status mgi_range_search_all(mgi_ranges *R, double end, mg_family_resul
 MGI_FN mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
   const mg_graph *program = R->program;
   const int two = program->n_symbols == 2;
-  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
+  int64_t most[MG_MAX_SYMBOLS];
   for (int a = 0; a < 2; a++) {
     R->size[a] = (int64_t *)malloc(MGI_RANGE_SIZES * sizeof *R->size[a]);
     if (!R->size[a]) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");
@@ -12648,7 +12648,7 @@ MGI_FN mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
   for (uint32_t v = 0; v < program->n_symbols; v++) {
     const int a = mgi_range_axis(R, v);
     const mg_symbol *is = &program->symbol[v];
-    least[v] = is->least, most[v] = is->last;
+    R->least[v] = is->least, most[v] = is->last;
     R->n_size[a] = mgi_range_sizes(is->least, is->last, two ? 1 + (is->last < 4096) : 16, 1, 1, R->size[a]);
   }
   R->top = (double *)malloc((size_t)mgi_range_cells(R) * sizeof *R->top);
@@ -12660,7 +12660,7 @@ MGI_FN mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
   own.own = 1, own.point = own.like = -1;
   mg_status s = mg_contracted(program, R->contracted, e);
   for (uint32_t v = 0; v < program->n_symbols; v++) R->contracts |= R->contracted[v];
-  if (s == MG_OK) s = mg_within(program, least, most, &own.graph, e);
+  if (s == MG_OK) s = mg_within(program, R->least, most, &own.graph, e);
   return s == MG_OK ? mgi_range_add(R, &own, e) : s;
 }
 MGI_FN void mgi_ranges_close(mgi_ranges *R) {

@@ -7575,7 +7575,8 @@ MGI_FN uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
 MGI_FN uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where);
 /* The same where only one of the elements is used, it is not known which. */
 MGI_FN uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
-MGI_FN uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var);
+/* The duties in it that mention the variable, or those that do not. */
+MGI_FN uint32_t mgi_pv_found_with(mgi_prover *P, uint32_t var, int mention);
 /* The same where it is used only if `chosen`, a polynomial that is 1 or 0, is 1. */
 MGI_FN uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen);
 MGI_FN void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
@@ -7637,13 +7638,118 @@ MGI_FN uint32_t mgi_pv_present(mgi_prover *P, const mgi_pv_frame *f, const mg_te
 }
 MGI_FN int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
 
-/* An atom of its own for element x of a tensor that cannot be read, of which nothing is known; where divisors are looked for only. */
+/* 1 where index x along a concat is operand k's, else 0; the first has so many elements there. */
+MGI_FN uint32_t mgi_pv_side(mgi_prover *P, int k, int64_t first, const mgi_pv_index *x) {
+  const uint32_t before = mgi_pv_less(P, (uint32_t)first, x);
+  return k ? mgi_pv_sub2(P, mgi_pv_number(P, 1, 1), before) : before;
+}
+/* ---- whole tensors as functions of an index, where divisors are looked for only: an element whose place in the operands is not known is
+   the function at its index.  Two that are made by one operator of the same functions are one. */
+/* The index of a tensor's own dimensions, which its body is of. */
+MGI_FN void mgi_pv_own_index(mgi_prover *P, const mg_shape *s, mgi_pv_index *x) {
+  memset(x, 0, MG_MAX_RANK * sizeof *x);
+  for (int d = 0; d < s->rank; d++) {
+    mgi_pv_digit digit;
+    if (s->dim[d] > INT32_MAX) mgi_pv_fail(P, "too large: a dimension");
+    digit.var = (uint32_t)d, digit.div = 1, digit.mod = (uint32_t)s->dim[d], P->extent[d] = s->dim[d];
+    mgi_pv_push(P, &x[d], digit);
+  }
+}
+/* The element of tensor t of kernel level there. */
+MGI_FN uint32_t mgi_pv_tensor(mgi_prover *P, const mgi_pv_frame *f, uint32_t t) {
+  mgi_pv_index x[MG_MAX_RANK];
+  int64_t extent[MG_MAX_RANK];
+  const uint32_t found = P->found;
+  for (int d = 0; d < MG_MAX_RANK; d++) extent[d] = P->extent[d];
+  mgi_pv_own_index(P, &f->g->tensors[t].shape, x);
+  const uint32_t body = mgi_pv_element(P, f, t, x);
+  for (int d = 0; d < MG_MAX_RANK; d++) P->extent[d] = extent[d];
+  P->found = found;
+  return body;
+}
+/* The function that operator o makes, in this shape, of operands of these bodies, at index x.  In a block an operand is cut, but not
+   in the operator's dimension. */
+MGI_FN uint32_t mgi_pv_made(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_shape *shape, const uint32_t *body, const mgi_pv_index *x) {
+  const mg_attr *A = &o->attr;
+  const int along = o->code == MG_OP_CONCAT || o->code == MG_OP_SLICE;
+  const int64_t number[] = {A->dim, A->n, A->from, A->c.num, A->c.den, A->most.num, A->most.den};
+  uint32_t w[4 + 2 * (sizeof number / sizeof *number + MG_MAX_RANK) + MG_MAX_RANK + MG_MAX_IN * (1 + MG_MAX_RANK)], n = 0;
+  w[n++] = MGI_PV_KEY, w[n++] = 0, w[n++] = (uint32_t)o->code, w[n++] = (uint32_t)shape->rank;
+  for (size_t k = 0; k < sizeof number / sizeof *number; k++) w[n++] = (uint32_t)number[k], w[n++] = (uint32_t)((uint64_t)number[k] >> 32);
+  for (int d = 0; d < shape->rank; d++) w[n++] = (uint32_t)shape->dim[d], w[n++] = (uint32_t)((uint64_t)shape->dim[d] >> 32);
+  for (int d = 0; d < shape->rank && mg_op_row(o->code)->attr == MG_ATTR_PERM; d++) w[n++] = (uint32_t)A->perm[d];
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_shape *s = &f->g->tensors[o->in[k].id].shape;
+    w[n++] = body[k];
+    for (int d = 0; d < s->rank; d++)
+      if (!along || d == A->dim) w[n++] = (uint32_t)s->dim[d];
+  }
+  return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, w, n), shape->rank, x), 1);
+}
+/* 1 if operator o of a block, whose result is not cut in o's dimension, is a part of a whole that is cut as the result of `load` is. */
+MGI_FN int mgi_pv_is_part(const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load) {
+  const mg_shape *s = &f->g->tensors[o->out[0].id].shape, *whole = &f->up->g->tensors[load->in[0].id].shape;
+  int part = load->code == MG_OP_LOAD && whole->rank == s->rank;
+  for (int d = 0; d < s->rank && part; d++) {
+    int64_t left = whole->dim[d];
+    for (uint32_t a = 1; a < f->g->n_axes && part; a++) {
+      if (load->map.to[a] != d) continue;
+      part = d != o->attr.dim && (left == whole->dim[d] || left % f->g->axes[a].extent == 0);
+      left = mg_ceil_div(left, f->g->axes[a].extent);
+    }
+    part = part && (d == o->attr.dim || left == s->dim[d]);
+  }
+  return part;
+}
+/* The bodies of the operands of such an operator, if no axis but those that cut the whole is in them; else 0. */
+MGI_FN int mgi_pv_bodies(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load, uint32_t *body) {
+  int64_t extent[MG_MAX_RANK];
+  const uint32_t found = P->found;
+  const int temps = P->temps;
+  int known = 1;
+  for (int d = 0; d < MG_MAX_RANK; d++) extent[d] = P->extent[d];
+  for (int k = 0; k < o->n_in && known; k++) {
+    mg_shape whole = f->up->g->tensors[load->in[0].id].shape;
+    mgi_pv_frame inner = *f;
+    mgi_pv_index x[MG_MAX_RANK];
+    uint64_t others = 0;
+    whole.dim[o->attr.dim] = f->g->tensors[o->in[k].id].shape.dim[o->attr.dim];
+    mgi_pv_own_index(P, &whole, x);
+    for (uint32_t a = 1; a < f->g->n_axes; a++) {
+      mgi_pv_digit digit;
+      digit.var = mgi_pv_temp(P, f->g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)f->g->axes[a].extent;
+      inner.axis[a].n = 0, others |= (uint64_t)1 << digit.var;
+      mgi_pv_push(P, &inner.axis[a], digit);
+    }
+    for (int d = 0; d < whole.rank; d++) x[d] = mgi_pv_localised(P, &inner, &load->map, d, whole.dim[d], x[d]);
+    body[k] = mgi_pv_element(P, &inner, o->in[k].id, x);
+    known = !P->bad && !(P->node[body[k]].vars & others);
+    P->temps = temps;
+  }
+  for (int d = 0; d < MG_MAX_RANK; d++) P->extent[d] = extent[d];
+  P->found = found;
+  return known;
+}
+/* An atom for element x of a tensor that cannot be read: of the function that it is, or of one of which nothing is known. */
 MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
-  uint32_t name[3];
+  uint32_t name[3], body[MG_MAX_IN];
   mgi_pv_index all[MG_MAX_RANK];
-  int rank = f->g->tensors[o->out[which].id].shape.rank;
+  mg_shape whole = f->g->tensors[o->out[which].id].shape;
+  const int rank = whole.rank, along = o->code == MG_OP_CONCAT || o->code == MG_OP_SLICE;
   memset(all, 0, sizeof all);
   for (int d = 0; d < rank; d++) all[d] = x[d];
+  for (int k = 0; k < o->n_in && !f->up; k++) body[k] = mgi_pv_tensor(P, f, o->in[k].id);
+  P->factors = 0;
+  if (!f->up) return mgi_pv_made(P, f, o, &whole, body, x);
+  for (uint32_t k = 1; k < f->g->n_ops && along && !f->up->up; k++) {
+    const mg_op_node *load = &f->g->ops[k];
+    if (!mgi_pv_is_part(f, o, load) || !mgi_pv_bodies(P, f, o, load, body)) continue;
+    const int64_t uncut = whole.dim[o->attr.dim];
+    whole = f->up->g->tensors[load->in[0].id].shape, whole.dim[o->attr.dim] = uncut;
+    for (int d = 0; d < rank; d++) all[d] = mgi_pv_located(P, f, &load->map, d, whole.dim[d], &x[d]);
+    P->factors = 0;
+    return mgi_pv_made(P, f, o, &whole, body, all);
+  }
   for (const mgi_pv_frame *u = f; u->up; u = u->up) /* that the element depends on, one way or another */
     for (uint32_t a = 1; a < u->g->n_axes; a++)
       for (int k = 0; k < u->axis[a].n; k++) {
@@ -7652,7 +7758,6 @@ MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_
         to->d[to->n++] = u->axis[a].d[k];
       }
   name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = o->out[which].id;
-  P->factors = 0;
   return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, name, 3), rank + (rank < MG_MAX_RANK), all), 1);
 }
 
@@ -7822,9 +7927,12 @@ MGI_FN uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
         }
         P->found = 0;
         mgi_pv_element(P, f, o->in[k].id, y);
-        /* one element of a slice is always used: what all of them depend on counts, where what may depend on which does not */
-        const uint32_t sure = o->code == MG_OP_SLICE ? mgi_pv_found_without(P, var[0]) : 0;
-        P->found = mgi_pv_union(P, found, sure ? sure : mgi_pv_found_of_some(P, n, var));
+        if (!moved) { /* one element of it is used, of a concat's operand where the index is its: what all of them depend on counts */
+          uint32_t sure = mgi_pv_found_with(P, var[0], 0);
+          if (o->code == MG_OP_CONCAT) sure = mgi_pv_found_if(P, sure, mgi_pv_side(P, k, g->tensors[o->in[0].id].shape.dim[o->attr.dim], &x[o->attr.dim]));
+          found = mgi_pv_union(P, found, sure), P->found = mgi_pv_found_with(P, var[0], 1);
+        }
+        P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, n, var));
         P->temps = temps;
       }
       return mgi_pv_unread(P, f, o, which, x);
@@ -8914,16 +9022,15 @@ MGI_FN uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) 
   return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var, mgi_pv_number(P, 1, 1));
 }
 
-/* Of what was found in the first program, the duties that do not mention the variable; in the second, none. */
-MGI_FN uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var) {
+MGI_FN uint32_t mgi_pv_found_with(mgi_prover *P, uint32_t var, int mention) {
   uint32_t set = 0;
-  for (uint32_t k = 1; P->found && P->record->all && k < P->node[P->found].n && !P->bad; k++) {
+  for (uint32_t k = 1; P->found && k < P->node[P->found].n && !P->bad; k++) {
     const uint32_t duty = mgi_pv_word(P, P->found, k), words = P->node[duty].n;
     int mentioned = 0;
     for (uint32_t j = 2; j < words; j += 1 + mgi_pv_word(P, duty, j))
       for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j); i++) mentioned |= (int)(P->node[mgi_pv_word(P, duty, j + i)].vars >> var & 1);
     const uint32_t one[2] = { MGI_PV_SET, duty };
-    if (!mentioned) set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
+    if (mentioned == mention) set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
   }
   return set;
 }
@@ -9107,14 +9214,9 @@ MGI_FN uint32_t mgi_pv_output(mgi_prover *P, const mg_graph *g, uint32_t k, uint
   mgi_pv_frame f;
   mgi_pv_index x[MG_MAX_RANK];
   const mg_shape *s = &g->tensors[g->out[k].id].shape;
-  memset(&f, 0, sizeof f), memset(x, 0, sizeof x);
+  memset(&f, 0, sizeof f);
   f.g = g, f.serial = serial;
-  for (int d = 0; d < s->rank; d++) {
-    mgi_pv_digit digit;
-    if (s->dim[d] > INT32_MAX) mgi_pv_fail(P, "too large: a dimension");
-    digit.var = (uint32_t)d, digit.div = 1, digit.mod = (uint32_t)s->dim[d], P->extent[d] = s->dim[d];
-    mgi_pv_push(P, &x[d], digit);
-  }
+  mgi_pv_own_index(P, s, x);
   return mgi_pv_element(P, &f, g->out[k].id, x);
 }
 MGI_FN int mgi_pv_begin(mgi_prover *P, size_t limit, double deadline, const volatile int *stop) {

@@ -1091,6 +1091,12 @@ static void remove_earlier(const char *directory, const char *name) {
   }
 }
 
+/* 1 if a product of g is a whole operator, which cuBLAS computes where it is found: by an algorithm that it picks anew at each size. */
+static int library_multiplies(const mg_graph *g) {
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].code == MG_OP_MATMUL) return 1;
+  return 0;
+}
 /* A program with a symbol: ranges of it with a µGraph each, in one text, and their certificates. */
 static int search_family(const options *o, const mg_graph *program, const mg_search_config *c, const mg_verify_config *vc) {
   mg_error e;
@@ -1134,6 +1140,7 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
       n += (size_t)snprintf(lines + n, sizeof lines - n, "%.300s", said.s ? said.s : "");
     }
     if (range->timed_us[0] > 0) n += (size_t)snprintf(lines + n, sizeof lines - n, "; timed: %.2f us, %.2f us", range->timed_us[0], range->timed_us[1]);
+    if (library_multiplies(range->graph)) n += (size_t)snprintf(lines + n, sizeof lines - n, "; a row's bits may differ from size to size, by cuBLAS");
     n += (size_t)snprintf(lines + n, sizeof lines - n, "\n");
     mg_graph *p = NULL;
     if (s == MG_OK) s = mg_within_of(program, range->graph, &p, &e);
@@ -1830,7 +1837,8 @@ static int check_and_print(const options *o, const mg_graph *g, const char *cu, 
   fprintf(f, ": %llu elements compared, %llu undefined%s%s\n", (unsigned long long)r->compared, (unsigned long long)r->undefined, r->exp_opaque ? "; exp uninterpreted" : "",
           r->apart ? "; at full size alone" : r->reduced ? "; at reduced sizes" : "");
   for (int k = 0; k < r->fields && k < 8; k++) fprintf(f, "  field: p=%llu q=%llu\n", (unsigned long long)r->p[k], (unsigned long long)r->q[k]);
-  if (r->sizes[0]) fprintf(f, "  sizes: %s%s\n", r->sizes, r->rows > 0 ? "; rows of the same sums and masks have the same bits" : r->rows < 0 ? "; rows of the same sums and masks have not the same bits" : "");
+  if (r->sizes[0]) fprintf(f, "  sizes: %s%s%s\n", r->sizes, r->rows > 0 ? "; rows of the same sums and masks have the same bits" : r->rows < 0 ? "; rows of the same sums and masks have not the same bits" : "",
+                             r->rows > 0 && r->products ? ", but for what cuBLAS multiplies" : "");
   if (r->apart)
     fprintf(f, "  not run: all kernels one after the other, as the least sizes take %.2g operations a launch: what one hands to the next, and further fiber orders (--full runs them)\n", r->work);
   else if (r->left_orders || r->left_families)

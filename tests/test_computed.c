@@ -255,7 +255,7 @@ static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
 }
 /* Ranges are of n; each is shown for all of its sizes, and is what the program is at each. */
 static void ranges_are_whole(void **state) {
-  const char *const programs[] = {both, PROGRAM("sym n in 1..200\n", "8*n"), PROGRAM("sym n in 3..200\n", "n + 1")};
+  const char *const programs[] = {both, PROGRAM("sym n in 1..200\n", "8*n"), PROGRAM("sym n in 3..200\n", "n + 1"), PROGRAM("sym n in 2..200\n", "n - 1")};
   (void)state;
   for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
     mg_graph *p = parse(programs[k]);

@@ -82,6 +82,15 @@ static const pair equal[] = {
   {XY, O("O = div(keep(Z, X), Y)"), O("O = keep(Z, div(X, Y))")},
   {XY, O("O = sum(keep(Z, div(X, Y)), dim=1)"), O("O = sum(keep(Z, mul(X, div(add_scalar(scale(X, 0), 1), Y))), dim=1)")},
   {XY, O("O = keep(Z, softmax(X, dim=1))"), O("E = exp(X)\nO = div(keep(Z, E), sum(E, dim=1))")},
+  /* of what is moved, the same elements of the same tensors */
+  {XY, O("C = concat(X, Y, dim=1)\nO = div(C, sum(C, dim=1))"), O("C = concat(X, Y, dim=1)\nO = div(neg(C), neg(sum(C, dim=1)))")},
+  {XY, O("C = concat(neg(X), Y, dim=0)\nO = div(C, sum(C, dim=1))"), O("N = neg(X)\nC = concat(N, Y, dim=0)\nO = scale(div(C, scale(sum(C, dim=1), 2)), 2)")},
+  {XY, O("C = slice(X, dim=1, from=2, n=3)\nO = div(C, sum(C, dim=1))"), O("C = slice(X, dim=1, from=2, n=3)\nO = div(neg(C), neg(sum(C, dim=1)))")},
+  {XY, O("O = concat(div(X, sum(X, dim=1)), Y, dim=1)"), O("O = concat(div(neg(X), neg(sum(X, dim=1))), Y, dim=1)")},
+  {XY, O("C = concat(X, div(Y, sum(Y, dim=1)), dim=1)\nO = div(C, sum(C, dim=1))"), O("C = concat(X, div(Y, sum(Y, dim=1)), dim=1)\nO = div(neg(C), neg(sum(C, dim=1)))")},
+  {XY, O("C = concat(X, div(Y, sum(Y, dim=1)), dim=1)\nO = div(C, sum(C, dim=1))"), O("C = concat(X, div(neg(Y), neg(sum(Y, dim=1))), dim=1)\nO = div(neg(C), neg(sum(C, dim=1)))")},
+  {XY, O("O = slice(div(X, sum(X, dim=1)), dim=1, from=2, n=3)"), O("O = slice(div(neg(X), neg(sum(X, dim=1))), dim=1, from=2, n=3)")},
+  {XY, O("C = flip(X, dim=1)\nO = div(W, transpose(C, [1, 0]))"), O("C = flip(X, dim=1)\nO = div(neg(W), neg(transpose(C, [1, 0])))")},
 };
 #define RAGGED "input X : f32[5, 7]\ninput Y : f32[5, 7]\ninput W : f32[7, 6]"
 #define KERNEL(grid, body) "O = kernel grid=(" grid ") threads=32 {\n" body "\n}\noutput O"
@@ -102,6 +111,13 @@ static const pair graphs[] = {
   {RAGGED, O("O = log(sum(exp(X), dim=1))"), KERNEL("x=2, z=3", "s = sum(exp(load X {x->0, z->1}), dim=1)\nstore log(accum(s) {z->+}) {x->0}")},
   {RAGGED, O("O = div(X, sqrt(sum(sqr(Y), dim=1)))"), "S = kernel grid=(x=2) threads=32 {\nstore sqrt(sum(sqr(load Y {x->0}), dim=1)) {x->0}\n}\nO = kernel grid=(x=3) threads=32 {\nstore div(load X {x->0}, load S {x->0}) {x->0}\n}\noutput O"},
   {RAGGED, O("O = matmul(div(X, sum(Y, dim=1)), W)"), KERNEL("x=2, z=3", "m = matmul(load X {x->0, z->1}, load W {x->*, z->0})\ns = sum(load Y {x->0, z->1}, dim=1)\nstore div(accum(m) {z->+}, accum(s) {z->+}) {x->0}")},
+  {RAGGED, O("C = concat(X, Y, dim=1)\nO = div(C, sum(C, dim=1))"), "C = concat(X, Y, dim=1)\n" KERNEL("x=2", "for i=4 {\ns = sum(load C {x->0, i->1}, dim=1)\n}\nstore div(load C {x->0}, accum(s) {i->+}) {x->0}")},
+  {RAGGED, O("C = concat(X, Y, dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "c = concat(load X {x->0}, load Y {x->0}, dim=1)\nstore div(c, sum(c, dim=1)) {x->0}")},
+  {RAGGED, O("C = concat(neg(X), exp(Y), dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "c = concat(neg(load X {x->0}), exp(load Y {x->0}), dim=1)\nstore div(c, sum(c, dim=1)) {x->0}")},
+  {RAGGED, O("C = concat(div(X, sum(X, dim=1)), Y, dim=1)\nO = div(C, sum(C, dim=1))"), "N = kernel grid=(x=2) threads=32 {\nx = load X {x->0}\nstore div(x, sum(x, dim=1)) {x->0}\n}\nC = concat(N, Y, dim=1)\n" KERNEL("x=2", "c = load C {x->0}\nstore div(c, sum(c, dim=1)) {x->0}")},
+  {RAGGED, O("C = slice(X, dim=1, from=2, n=4)\nO = div(C, sum(C, dim=1))"), "C = slice(X, dim=1, from=2, n=4)\n" KERNEL("x=2", "c = load C {x->0}\nstore div(c, sum(c, dim=1)) {x->0}")},
+  {RAGGED, O("C = concat(div(X, sum(X, dim=1)), Y, dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "x = load X {x->0}\nc = concat(div(x, sum(x, dim=1)), load Y {x->0}, dim=1)\nstore div(c, sum(c, dim=1)) {x->0}")},
+  {RAGGED, O("C = slice(X, dim=1, from=2, n=4)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "c = slice(load X {x->0}, dim=1, from=2, n=4)\nstore div(c, sum(c, dim=1)) {x->0}")},
 };
 /* EQUAL at the sizes that they have, and not at others: a loop that cuts nothing is a factor, over a chunk of 1 much is alike. */
 static const pair at_their_sizes[] = {
@@ -116,6 +132,10 @@ static const pair at_their_sizes[] = {
 };
 /* The same, with b dividing by more. */
 static const pair refused_graphs[] = {
+  {XY, O("C = concat(X, X, dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=4", "for i=4 {\nz = load X {x->*, i->0}\nf = sum(concat(z, z, dim=1), dim=1)\ng = div(f, f)\n}\nx = load X {x->0}\nc = concat(x, x, dim=1)\nstore mul(div(c, sum(c, dim=1)), scale(accum(g) {i->+}, 1/4)) {x->0}")},
+  {XY, O("C = concat(X, X, dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=4", "for i=4 {\nz = load X {x->*, i->0}\ny = load X {x->0, i->*}\nf = sum(concat(z, y, dim=1), dim=1)\ng = div(f, f)\n}\nx = load X {x->0}\nc = concat(x, x, dim=1)\nstore mul(div(c, sum(c, dim=1)), scale(accum(g) {i->+}, 1/4)) {x->0}")},
+  {RAGGED, O("C = concat(X, Y, dim=1)\nO = div(C, sum(C, dim=1))"), KERNEL("x=2", "x = load X {x->0}\ny = load Y {x->0}\nc = concat(x, y, dim=1)\nd = sum(concat(y, y, dim=1), dim=1)\nstore mul(div(c, sum(c, dim=1)), div(d, d)) {x->0}")},
+  {RAGGED, O("C = concat(X, Y, dim=0)\nO = div(C, sum(C, dim=1))"), KERNEL("x=1", "x = load X {x->*}\nd = concat(x, load Y {x->*}, dim=0)\ne = sum(concat(x, exp(x), dim=0), dim=1)\nstore mul(div(d, sum(d, dim=1)), div(e, e)) {x->*}")},
   {RAGGED, O("O = mul(X, Y)"), KERNEL("x=2", "y = load Y {x->0}\nstore mul(mul(load X {x->0}, y), div(y, y)) {x->0}")},
   {RAGGED, O("O = matmul(X, W)"), KERNEL("x=2", "for i=4 {\nx = load X {x->0, i->1}\nm = matmul(mul(x, div(x, x)), load W {x->*, i->0})\n}\nstore accum(m) {i->+} {x->0}")},
   {RAGGED, O("O = div(X, Y)"), KERNEL("x=2", "y = load Y {x->0}\ns = sum(y, dim=1)\nstore mul(div(load X {x->0}, y), div(s, s)) {x->0}")},
@@ -127,6 +147,15 @@ static const pair refused_graphs[] = {
 
 /* Not EQUAL: b is undefined where a is not, or a is nowhere defined. */
 static const pair refused[] = {
+  {XY, O("S = sum(X, dim=1)\nT = sum(Y, dim=1)\nC = concat(repeat(S, dim=1, n=2), repeat(T, dim=1, n=3), dim=1)\nO = div(S, sum(C, dim=1))"), O("S = sum(X, dim=1)\nT = sum(Y, dim=1)\nC = concat(repeat(S, dim=1, n=2), repeat(T, dim=1, n=3), dim=1)\nD = sum(concat(repeat(S, dim=1, n=3), repeat(T, dim=1, n=2), dim=1), dim=1)\nO = mul(div(S, sum(C, dim=1)), div(D, D))")},
+  {XY, O("S = sum(X, dim=1)\nO = concat(div(X, S), Y, dim=1)"), O("S = sum(X, dim=1)\nO = concat(div(X, S), mul(Y, div(S, S)), dim=1)")},
+  {XY, O("S = sum(X, dim=1)\nO = concat(X, div(Y, S), dim=1)"), O("S = sum(X, dim=1)\nO = concat(mul(X, div(S, S)), div(Y, S), dim=1)")},
+  {XY, O("S = sum(X, dim=1)\nO = concat(X, div(Y, S), dim=1)"), O("S = sum(X, dim=1)\nO = div(concat(mul(X, S), Y, dim=1), S)")},
+  {XY, O("S = sum(X, dim=1)\nO = concat(X, div(Y, S), dim=1)"), O("S = sum(X, dim=1)\nA = slice(X, dim=1, from=0, n=4)\nB = div(mul(slice(X, dim=1, from=4, n=2), S), S)\nO = concat(A, concat(B, div(Y, S), dim=1), dim=1)")},
+  {XY, O("C = concat(X, Y, dim=1)\nO = mul(C, C)"), O("C = concat(X, Y, dim=1)\nS = sum(C, dim=1)\nO = mul(mul(C, C), div(S, S))")},
+  {XY, O("C = concat(X, Y, dim=1)\nO = div(C, sum(C, dim=1))"), O("C = concat(X, Y, dim=1)\nS = sum(concat(Y, X, dim=1), dim=1)\nT = sum(concat(X, Z, dim=1), dim=1)\nO = mul(div(C, S), div(T, T))")},
+  {XY, O("C = slice(X, dim=1, from=2, n=3)\nO = div(C, sum(C, dim=1))"), O("C = slice(X, dim=1, from=2, n=3)\nS = sum(slice(X, dim=1, from=1, n=3), dim=1)\nO = mul(div(C, sum(C, dim=1)), div(S, S))")},
+  {XY, O("C = slice(X, dim=1, from=2, n=3)\nO = div(C, sum(C, dim=1))"), O("C = slice(X, dim=1, from=2, n=3)\nS = sum(slice(neg(Y), dim=1, from=2, n=3), dim=1)\nO = mul(div(C, sum(C, dim=1)), div(S, S))")},
   {XY, O("O = exp(X)"), O("Z2 = add_scalar(sub(sum(X, dim=1), sum(Y, dim=1)), -1)\nO = mul(exp(X), div(Z2, Z2))")},
   {XY, O("O = mul(X, X)"), O("O = mul(mul(X, X), div(Y, Y))")},
   {XY, O("O = add(X, Z)"), O("O = add(mul(X, div(Y, Y)), Z)")},

@@ -320,7 +320,9 @@ static void test_leading_dimensions(void **state) {
       {"program t\ninput A : f16[2, 6, 20, 24]\ninput B : f16[2, 3, 24, 70]\nY = matmul(slice(A, dim=1, from=2, n=3), B)\noutput Y\n", 1},
       {"program t\ninput A : bf16[2, 1, 3, 7, 5]\ninput B : bf16[2, 4, 3, 5, 9]\nY = matmul(A, B)\noutput Y\n", 0},
       {"program t\ninput A : f16[2, 3, 20, 24]\ninput B : f16[2, 1, 24, 70]\ninput C : f16[3, 20, 16]\ninput D : f16[2, 3, 16, 70]\nY = concat_matmul(A, C, B, D)\noutput Y\n", 0},
-      {"program t\nsym n in 1..3\ninput A : f16[2, 8*n, 1, 17, 32] @ [1, 0, 2, 3, 4]\ninput B : f16[8*n, 3, 32, 33]\nY = matmul(A, B)\noutput Y\n", 0}};
+      {"program t\nsym n in 1..3\ninput A : f16[2, 8*n, 1, 17, 32] @ [1, 0, 2, 3, 4]\ninput B : f16[8*n, 3, 32, 33]\nY = matmul(A, B)\noutput Y\n", 0},
+      {"program t\ninput A : f32[2, 20, 24]\ninput B : f16[24, 70]\nY = matmul(A, B)\noutput Y\n", 0}, /* nor does it multiply unlike types */
+      {"program t\ninput A : bf16[2, 20, 24]\ninput B : f32[2, 24, 70]\nY = matmul(A, B)\noutput Y\n", 0}};
   for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++) {
     mg_graph *g = parse(forms[k].text);
     char *cu = emit(g, NULL);

@@ -59,6 +59,7 @@ static void says_what_is_no_family(void **state) {
       {"program f\nsym n in 1..4\ninput X : f16[8, n]\ninput G : f16[n]\nO = sum(rms_norm(X, G, eps=1/1000000), dim=1)\noutput O\n", "a mean over n"},
       {"program f\nsym n in 1..4\ninput X : f16[n, 8]\ninput Y : f16[n, 8]\nO = sum(concat(X, Y, dim=0), dim=0)\noutput O\n", "joined or taken apart"},
       {"program f\nsym n in 2..4\ninput X : f16[n, 8]\nO = sum(slice(X, dim=0, from=0, n=2), dim=0)\noutput O\n", "joined or taken apart"},
+      {"program f\nsym n in 2..4\ninput W : f16[n, 8]\ninput I : i32[3]\nO = gather(W, I)\noutput O\n", "picked from by an index"},
       {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = reshape(matmul(X, transpose(X, [1, 0])), [4, n])\noutput O\n", "expected n there"},
       {"program f\nsym n in 1..4\ninput X : f16[8, n]\ninput W : f16[4, 8]\nO = matmul(X, W)\noutput O\n", "it has to be n too"},
       {"program f\nsym n in 1..64\ninput X : f16[8, n]\nO = kernel grid=(x=ceil(n/32)) threads=32 {\n  for i=4 {\n    a = load X {x->1, i->1}\n    b = sum(a, dim=1)\n  }\n  c = accum(b) {i->+}\n"
