@@ -4113,6 +4113,7 @@ mg_library_product mg_library_takes(const mg_graph *g, uint32_t op) {
   whole = p;
   if (g->level != MG_KERNEL || g->ops[op].code != MG_OP_MATMUL) return whole;
   const mg_dtype type = mgi_wide_type(g, g->ops[op].in[0]);
+  if (mgi_wide_type(g, g->ops[op].in[1]) != type) return whole;
   const mg_shape *made = &mg_tensor_of(g, g->ops[op].out[0])->shape;
   uint32_t q = mgi_only_reader(g, g->ops[op].out[0]);
   mg_tensor t = g->ops[op].out[0];
