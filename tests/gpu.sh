@@ -75,11 +75,11 @@ attention small_norms 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup' "div(q
 printf 'program small_turned\ninput X : f16[4, 1024]\ninput W : f16[1024, 128]\nO = kernel grid=(x=2, y=2) threads=128 {\n  for i=4 {\n    x = load X {x->*, y->1, i->1}\n    w = load W {x->1, y->0, i->0}\n    t1 = matmul(x, w)\n    t2 = sum(sqr(x), dim=1)\n  }\n  t3 = accum(t1) {y->+, i->+}\n  t4 = accum(t2) {y->+, i->+}\n  t5 = div(t3, sqrt(add_scalar(scale(t4, 1/1024), 1/1000000)))\n  store t5 {x->1, y->*}\n  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n}\noutput O\n' >"$dir/small_turned.best.mg"
 # Keys that each step turns once, into a tile that rows of warps share: by copies of each kind, causal, by warpgroups.
 keys() { # NAME ROWS THREADS PLAN
-  printf 'program %s\ninput Q : f16[2, %d, 64]\ninput K : f16[2, 480, 64]\ninput V : f16[2, 480, 64]\ninput C : f16[480, 64]\ninput S : f16[480, 64]\ninput M : f16[%d, 480] = causal\nO = kernel grid=(x=2, y=2) threads=%d {\n  q = load Q {x->0, y->1}\n  for i=8 {\n    k = load K {x->0, i->1}\n    c = load C {i->0}\n    s = load S {i->0}\n    m = load M {y->0, i->1}\n    t = add(mul(k, c), mul(concat(neg(slice(k, dim=2, from=32, n=32)), slice(k, dim=2, from=0, n=32), dim=2), s))\n    p = exp(add(scale(matmul(q, transpose(t, [0, 2, 1])), 1/8), m))\n    v = load V {x->0, i->1}\n    d = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->0, y->1}\n  plan { warps_k=1 %s }\n}\noutput O\n' "$1" "$2" "$2" "$3" "$4" >"$dir/$1.best.mg"
+  printf 'program %s\ninput Q : f16[2, %d, 64]\ninput K : f16[2, 512, 64]\ninput V : f16[2, 512, 64]\ninput C : f16[512, 64]\ninput S : f16[512, 64]\ninput M : f16[%d, 512] = causal\nO = kernel grid=(x=2, y=2) threads=%d {\n  q = load Q {x->0, y->1}\n  for i=8 {\n    k = load K {x->0, i->1}\n    c = load C {i->0}\n    s = load S {i->0}\n    m = load M {y->0, i->1}\n    t = add(mul(k, c), mul(concat(neg(slice(k, dim=2, from=32, n=32)), slice(k, dim=2, from=0, n=32), dim=2), s))\n    p = exp(add(scale(matmul(q, transpose(t, [0, 2, 1])), 1/8), m))\n    v = load V {x->0, i->1}\n    d = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->0, y->1}\n  plan { warps_k=1 %s }\n}\noutput O\n' "$1" "$2" "$2" "$3" "$4" >"$dir/$1.best.mg"
 }
 keys small_keys 64 128 'stages=2 warps_m=2 warps_n=2'
-keys small_keys_tma 126 256 'stages=2 warps_m=4 warps_n=2 copy=tma'
-keys small_keys_group 128 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup'
+keys small_keys_tma 128 256 'stages=2 warps_m=4 warps_n=2 copy=tma'
+keys small_keys_wide 126 256 'stages=3 warps_m=4 warps_n=2'
 
 prepare() { # NAME: search, unless its µGraph is there; link 2; compilation, into the cache
   local name=$1
