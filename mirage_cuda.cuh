@@ -623,6 +623,7 @@ typedef struct mgi_emulator {
   void (*ended)(void *owner, const char *what); /* outside of every array; does not return.  NULL: the signal ends the process */
   void *owner;
   int calls, launches, products; /* out: calls of the runtime, kernels among them, products by cuBLAS */
+  int taken;                 /* out: operators that those calls made beside their products */
   int unmodelled;            /* out: 1 if the error is something that the emulator has no meaning for, and no fault */
   int waits;                 /* out: 1 if it is that the blocks that run wait for those that are left out */
   int64_t last_grid[3];      /* out: of the last kernel, or of the one that is alone */
@@ -6204,21 +6205,26 @@ static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void
 /* --------------------------------------------------------------------------------------------------- >>blas
    A matmul at kernel level is cuBLASLt's where the library is found when the file is first launched: it is looked for by
    name, not linked; $MIRAGE_CUBLAS=0 leaves it alone.  Else, and under emulation, the templates' kernel runs.  Emitted
-   files that have one define MG_CUBLAS.  What follows the product alone and is one of the library's epilogues is made by the
-   same call (mg_library_takes).  The library proposes algorithms for a product; at the first launch of its form that is not
-   captured in a graph they are timed, into its result, and the fastest is kept for the process; sizes that come with the
-   launch take the first one proposed.  What is kept is locked; the workspace is part of ours. */
+   files that have one define MG_CUBLAS.  What follows the product alone, and is one of the library's epilogues, is made by
+   the same call (mg_library_takes).
+
+   The library proposes algorithms for a form of product: its sizes, strides, types, alignments, device.  Launches take the
+   first of them, until one comes that is not captured in a graph: it runs all of them into its result, whose operands must
+   stand elsewhere, waits for its stream, and keeps the fastest for the process.  So a launch may be the first one to wait,
+   and two processes may keep two algorithms, whose results differ in their last bits.  Sizes that come with the launch are
+   not timed.  No lock is held while anything waits.  The workspace is part of ours. */
 #ifdef MG_CUBLAS
 #ifndef __CUDACC_RTC__
 struct mg_blas_operand { const void *p; int64_t row, col, batch; }; /* strides in elements; row or col is 1 */
-/* out = act(a b + added + bias), `batches` times, m x n over k; out and added row-major, one behind the other, bias of n for all. */
+/* out = a b + added + bias, `batches` times, m x n over k; out and added row-major, one behind the other, bias of n for all. */
 struct mg_blas_product {
   int type;                 /* MG_F16, MG_BF16 or MG_F32; sums in fp32 */
   int64_t m, n, k, batches;
   mg_blas_operand a, b;
   void *out;
   const void *added, *bias; /* NULL: none */
-  int relu, taken, timed;   /* taken: operators beside the product; timed: 1: algorithms may be timed */
+  int taken;                /* operators that this call makes beside the product */
+  int timed;                /* 1: the library's algorithms may be timed */
 };
 #endif
 #ifdef __CUDACC_RTC__
@@ -6237,7 +6243,6 @@ template<class T> MGI_EMU void mgi_emu_gemm(const mg_blas_product &p) {
           v = v + mg_widen(a[z * p.a.batch + i * p.a.row + x * p.a.col]) * mg_widen(b[z * p.b.batch + x * p.b.row + j * p.b.col]);
         if (added) v = v + mg_widen(added[at]);
         if (bias) v = v + mg_widen(bias[j]);
-        if (p.relu) v = mg_dev_RELU(v, mg_zero(), mg_zero());
         ((T *)p.out)[at] = mg_narrow<T>(v);
       }
 }
@@ -6255,6 +6260,7 @@ MGI_EMU int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t stream
   if (!job || !job->blas || (!job->dry && (double)results * (double)p.k > 2e8)) return 0;
   *rc = mgi_emu_begins(what, stream);
   job->products++;
+  job->taken += p.taken;
   const mg_blas_operand in[2] = {p.a, p.b};
   if (!*rc && ((p.a.row != 1 && p.a.col != 1) || (p.b.row != 1 && p.b.col != 1)))
     *rc = mgi_emu_host_fault("a product by cuBLAS: neither stride of an operand is 1");
@@ -6265,8 +6271,8 @@ MGI_EMU int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t stream
   if (!*rc && p.added) *rc = mgi_emu_host_range(what, p.added, (size_t)(results * bytes), 0);
   if (!*rc && p.bias) *rc = mgi_emu_host_range(what, p.bias, (size_t)(p.n * bytes), 0);
   if (!*rc) *rc = mgi_emu_host_range(what, p.out, (size_t)(results * bytes), 1);
-  mgi_emu_note("a product of %lld x %lld over %lld, %lld times, relu %d, timed %d;", (long long)p.m, (long long)p.n, (long long)p.k,
-               (long long)p.batches, p.relu, p.timed);
+  mgi_emu_note("a product of %lld x %lld over %lld, %lld times, timed %d;", (long long)p.m, (long long)p.n, (long long)p.k,
+               (long long)p.batches, p.timed);
   mgi_emu_note_arguments(p.a, p.b, p.out);
   if (p.added) mgi_emu_note_arguments(p.added);
   mgi_emu_note(" and");
@@ -6284,54 +6290,74 @@ MGI_EMU int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t stream
 #include <stdlib.h>
 #include <string.h>
 #define MG_CUBLAS_BYTES (32 << 20) /* what NVIDIA recommends for sm_90 */
-enum { MGI_BLAS_ALGORITHMS = 16, MGI_BLAS_FORMS = 32, MGI_BLAS_DEVICES = 16 };
+enum { MGI_BLAS_ALGORITHMS = 16, MGI_BLAS_BUCKETS = 256, MGI_BLAS_DEVICES = 64 };
 /* Numbers of cublasLt.h, which a compiler of emitted files need not find; tests hold them against it. */
 enum {
   MGI_BLAS_TRANSA = 3, MGI_BLAS_TRANSB = 4, MGI_BLAS_EPILOGUE = 7, MGI_BLAS_BIAS = 8, /* cublasLtMatmulDescAttributes_t */
-  MGI_BLAS_BATCHES = 5, MGI_BLAS_APART = 6,                                           /* cublasLtMatrixLayoutAttribute_t */
-  MGI_BLAS_SPACE = 1, MGI_BLAS_ALIGNED = 5,   /* cublasLtMatmulPreferenceAttributes_t; ALIGNED: of A, then B, C, D */
-  MGI_BLAS_PLAIN = 1, MGI_BLAS_RELU = 2, MGI_BLAS_ADDS_BIAS = 4, /* cublasLtEpilogue_t, bits but for PLAIN */
-  MGI_BLAS_IN_FP32 = 68, MGI_BLAS_NOT_SUPPORTED = 15 /* cublasComputeType_t, cublasStatus_t */
+  MGI_BLAS_BATCHES = 5, MGI_BLAS_APART = 6,                        /* cublasLtMatrixLayoutAttribute_t */
+  MGI_BLAS_SPACE = 1, MGI_BLAS_ALIGNED = 5,                        /* cublasLtMatmulPreferenceAttributes_t; of A, then B, C, D */
+  MGI_BLAS_PLAIN = 1, MGI_BLAS_ADDS_BIAS = 4,                      /* cublasLtEpilogue_t */
+  MGI_BLAS_IN_FP32 = 68, MGI_BLAS_NOT_SUPPORTED = 15               /* cublasComputeType_t, cublasStatus_t */
 };
-struct mgi_blas_algorithm { uint64_t algo[8]; size_t space; int status; float waves; int reserved[4]; }; /* cublasLtMatmulHeuristicResult_t */
-/* The library's functions, and the driver's that time. */
+struct mgi_blas_algorithm { /* cublasLtMatmulHeuristicResult_t */
+  uint64_t algo[8];
+  size_t space;
+  int status;
+  float waves;
+  int reserved[4];
+};
+/* A product's form: all that its algorithm depends on. */
+struct mgi_blas_key {
+  int64_t m, n, k, batches, pitch[2], apart[2];
+  int32_t type, turned[2], added, bias, aligned[4], device;
+};
+/* What is known of a form; it stays where it is. */
+struct mgi_blas_form {
+  enum { PROPOSED, IN_TIMING, CHOSEN, NONE } state; /* PROPOSED: it is the library's first; NONE: it has no such product */
+  mgi_blas_key key;
+  mgi_blas_algorithm best;
+  mgi_blas_form *next;
+};
+/* A call's descriptors. */
+struct mgi_blas_call { void *desc, *layout[3]; };
+/* The library's functions, those of the driver that time, and what is kept. */
 struct mgi_blas {
   int there; /* 0 not looked for yet, 1, -1 */
   int (*create)(void **), (*desc)(void **, int, int), (*layout)(void **, int, uint64_t, uint64_t, int64_t), (*pref)(void **);
-  int (*desc_set)(void *, int, const void *, size_t), (*layout_set)(void *, int, const void *, size_t), (*pref_set)(void *, int, const void *, size_t);
-  int (*desc_free)(void *), (*layout_free)(void *), (*pref_free)(void *);
+  int (*desc_set)(void *, int, const void *, size_t), (*layout_set)(void *, int, const void *, size_t);
+  int (*pref_set)(void *, int, const void *, size_t), (*desc_free)(void *), (*layout_free)(void *), (*pref_free)(void *);
   int (*choose)(void *, void *, void *, void *, void *, void *, void *, int, mgi_blas_algorithm *, int *);
-  int (*matmul)(void *, void *, const void *, const void *, void *, const void *, void *, const void *, const void *, void *, void *, void *,
-                const void *, void *, size_t, cudaStream_t);
-  int (*device)(int *), (*capturing)(cudaStream_t, int *), (*event)(void **, unsigned), (*event_free)(void *), (*record)(void *, cudaStream_t);
-  int (*wait)(void *), (*elapsed)(float *, void *, void *);
+  int (*matmul)(void *, void *, const void *, const void *, void *, const void *, void *, const void *, const void *,
+                void *, void *, void *, const void *, void *, size_t, cudaStream_t);
+  int (*device)(int *), (*capturing)(cudaStream_t, int *), (*event)(void **, unsigned), (*event_free)(void *);
+  int (*record)(void *, cudaStream_t), (*wait)(void *), (*elapsed)(float *, void *, void *);
   void *handle[MGI_BLAS_DEVICES];
+  mgi_blas_form *form[MGI_BLAS_BUCKETS];
 };
 static inline void mgi_blas_find(mgi_blas *l) {
-  static const char *const name[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "/usr/local/cuda/lib64/libcublasLt.so"};
+  static const char *const name[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11",
+                                     "/usr/local/cuda/lib64/libcublasLt.so"};
   const char *off = getenv("MIRAGE_CUBLAS");
   void *lib = 0, *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  const struct { void *to; const char *name; } of[] = {
+  const struct { void *to; const char *name; } needed[] = {
     {&l->create, "cublasLtCreate"}, {&l->desc, "cublasLtMatmulDescCreate"}, {&l->layout, "cublasLtMatrixLayoutCreate"},
     {&l->pref, "cublasLtMatmulPreferenceCreate"}, {&l->desc_set, "cublasLtMatmulDescSetAttribute"},
     {&l->layout_set, "cublasLtMatrixLayoutSetAttribute"}, {&l->pref_set, "cublasLtMatmulPreferenceSetAttribute"},
     {&l->desc_free, "cublasLtMatmulDescDestroy"}, {&l->layout_free, "cublasLtMatrixLayoutDestroy"},
-    {&l->pref_free, "cublasLtMatmulPreferenceDestroy"}, {&l->choose, "cublasLtMatmulAlgoGetHeuristic"}, {&l->matmul, "cublasLtMatmul"}};
-  const struct { void *to; const char *name; } times[] = {
-    {&l->device, "cuCtxGetDevice"}, {&l->capturing, "cuStreamIsCapturing"}, {&l->event, "cuEventCreate"}, {&l->event_free, "cuEventDestroy_v2"},
-    {&l->record, "cuEventRecord"}, {&l->wait, "cuEventSynchronize"}, {&l->elapsed, "cuEventElapsedTime"}};
+    {&l->pref_free, "cublasLtMatmulPreferenceDestroy"}, {&l->choose, "cublasLtMatmulAlgoGetHeuristic"},
+    {&l->matmul, "cublasLtMatmul"}};
+  const struct { void *to; const char *name; } if_there[] = {
+    {&l->device, "cuCtxGetDevice"}, {&l->capturing, "cuStreamIsCapturing"}, {&l->event, "cuEventCreate"},
+    {&l->event_free, "cuEventDestroy_v2"}, {&l->record, "cuEventRecord"}, {&l->wait, "cuEventSynchronize"},
+    {&l->elapsed, "cuEventElapsedTime"}};
   for (int i = 0; i < 4 && !lib && !(off && off[0] == '0'); i++) lib = dlopen(name[i], RTLD_NOW | RTLD_LOCAL);
   l->there = lib ? 1 : -1;
-  for (const auto &f : of) {
+  for (const auto &f : needed) {
     *(void **)f.to = lib ? dlsym(lib, f.name) : 0;
     if (!*(void **)f.to) l->there = -1;
   }
-  for (const auto &f : times) *(void **)f.to = driver ? dlsym(driver, f.name) : 0;
+  for (const auto &f : if_there) *(void **)f.to = driver ? dlsym(driver, f.name) : 0;
 }
-/* A product's form: all that its algorithm depends on. */
-struct mgi_blas_key { int64_t m, n, k, batches, row[2], apart[2]; int32_t type, turned[2], added, bias, relu, aligned[4], device, timed; };
-/* What is kept of it: the library's descriptors and the algorithm. */
-struct mgi_blas_form { mgi_blas_key key; void *desc, *layout[3]; mgi_blas_algorithm best; int again; }; /* again: it is to be chosen once more */
 /* Column-major by its book, out^T = b^T a^T, where a row-major matrix is its transpose already: b is the first operand. */
 static inline mgi_blas_key mgi_blas_key_of(const mg_blas_product &p, int device) {
   const mg_blas_operand *side[2] = {&p.b, &p.a};
@@ -6341,140 +6367,167 @@ static inline mgi_blas_key mgi_blas_key_of(const mg_blas_product &p, int device)
   key.m = p.m, key.n = p.n, key.k = p.k, key.batches = p.batches;
   for (int i = 0; i < 2; i++) {
     key.turned[i] = side[i]->col != 1;
-    key.row[i] = key.turned[i] ? side[i]->col : side[i]->row;
+    key.pitch[i] = key.turned[i] ? side[i]->col : side[i]->row;
     key.apart[i] = side[i]->batch;
   }
   for (int i = 0; i < 4; i++)
-    for (key.aligned[i] = 16; (uintptr_t)at[i] % (uintptr_t)key.aligned[i];) key.aligned[i] /= 2;
-  key.type = p.type, key.added = p.added != 0, key.bias = p.bias != 0, key.relu = p.relu, key.device = device, key.timed = p.timed;
+    for (key.aligned[i] = 16; (uintptr_t)at[i] % (uintptr_t)key.aligned[i];) key.aligned[i] /= 2; /* no algorithm asks for more */
+  key.type = p.type, key.added = p.added != 0, key.bias = p.bias != 0, key.device = device;
   return key;
 }
-static inline void mgi_blas_forget(const mgi_blas *l, mgi_blas_form *f) {
-  if (f->desc) l->desc_free(f->desc);
+static inline void mgi_blas_call_end(const mgi_blas *l, mgi_blas_call *c) {
+  if (c->desc) l->desc_free(c->desc);
   for (int i = 0; i < 3; i++)
-    if (f->layout[i]) l->layout_free(f->layout[i]);
-  memset(f, 0, sizeof *f);
+    if (c->layout[i]) l->layout_free(c->layout[i]);
 }
-/* The descriptors of a form. */
-static inline int mgi_blas_describe(const mgi_blas *l, mgi_blas_form *f) {
+/* The descriptors of a call; mgi_blas_call_end frees them in any case. */
+static inline int mgi_blas_call_of(const mgi_blas *l, const mgi_blas_key *k, const mg_blas_product &p, mgi_blas_call *c) {
   static const int cuda_type[] = {
 #define MGI_T(id, name, bytes, digits, least, most, cuda) cuda,
     MG_TYPES(MGI_T)
 #undef MGI_T
   };
-  const mgi_blas_key *k = &f->key;
-  const int type = cuda_type[k->type], times = (int)k->batches;
-  const int act = k->relu || k->bias ? (k->relu ? MGI_BLAS_RELU : 0) | (k->bias ? MGI_BLAS_ADDS_BIAS : 0) : MGI_BLAS_PLAIN;
+  const int type = cuda_type[k->type], batches = (int)k->batches, epilogue = p.bias ? MGI_BLAS_ADDS_BIAS : MGI_BLAS_PLAIN;
   const int64_t lines[3] = {k->turned[0] ? k->k : k->n, k->turned[1] ? k->m : k->k, k->n}; /* of a column */
   const int64_t cols[3] = {k->turned[0] ? k->n : k->k, k->turned[1] ? k->k : k->m, k->m};
-  const int64_t pitch[3] = {k->row[0], k->row[1], k->n}, apart[3] = {k->apart[0], k->apart[1], k->m * k->n};
-  int rc = l->desc(&f->desc, MGI_BLAS_IN_FP32, 0 /* CUDA_R_32F */);
-  for (int i = 0; i < 2 && !rc; i++) rc = l->desc_set(f->desc, i ? MGI_BLAS_TRANSB : MGI_BLAS_TRANSA, &k->turned[i], sizeof(int32_t));
-  if (!rc) rc = l->desc_set(f->desc, MGI_BLAS_EPILOGUE, &act, sizeof act);
+  const int64_t pitch[3] = {k->pitch[0], k->pitch[1], k->n}, apart[3] = {k->apart[0], k->apart[1], k->m * k->n};
+  memset(c, 0, sizeof *c);
+  int rc = l->desc(&c->desc, MGI_BLAS_IN_FP32, 0 /* CUDA_R_32F */);
+  for (int i = 0; i < 2 && !rc; i++)
+    rc = l->desc_set(c->desc, i ? MGI_BLAS_TRANSB : MGI_BLAS_TRANSA, &k->turned[i], sizeof(int32_t));
+  if (!rc) rc = l->desc_set(c->desc, MGI_BLAS_EPILOGUE, &epilogue, sizeof epilogue);
+  if (!rc && p.bias) rc = l->desc_set(c->desc, MGI_BLAS_BIAS, &p.bias, sizeof p.bias);
   for (int i = 0; i < 3 && !rc; i++) {
-    rc = l->layout(&f->layout[i], type, (uint64_t)lines[i], (uint64_t)cols[i], pitch[i] > lines[i] ? pitch[i] : lines[i]);
-    if (!rc) rc = l->layout_set(f->layout[i], MGI_BLAS_BATCHES, &times, sizeof times);
-    if (!rc) rc = l->layout_set(f->layout[i], MGI_BLAS_APART, &apart[i], sizeof apart[i]);
+    const int64_t least = pitch[i] > lines[i] ? pitch[i] : lines[i]; /* of one column any */
+    rc = l->layout(&c->layout[i], type, (uint64_t)lines[i], (uint64_t)cols[i], least);
+    if (!rc) rc = l->layout_set(c->layout[i], MGI_BLAS_BATCHES, &batches, sizeof batches);
+    if (!rc) rc = l->layout_set(c->layout[i], MGI_BLAS_APART, &apart[i], sizeof apart[i]);
   }
   return rc;
 }
-static inline int mgi_blas_call(const mgi_blas *l, const mgi_blas_form *f, const mg_blas_product &p, const mgi_blas_algorithm *by, void *space, cudaStream_t stream) {
-  const float one = 1, zero = 0;
-  const void *added = p.added ? p.added : p.out;
-  return l->matmul(l->handle[f->key.device], f->desc, &one, p.b.p, f->layout[0], p.a.p, f->layout[1], p.added ? &one : &zero, added, f->layout[2],
-                   p.out, f->layout[2], by->algo, space, MG_CUBLAS_BYTES, stream);
+/* At most so many algorithms for a call, the library's favourite first; *n: how many. */
+static inline int mgi_blas_propose(const mgi_blas *l, const mgi_blas_key *k, const mgi_blas_call *c, int most,
+                                   mgi_blas_algorithm *list, int *n) {
+  const uint64_t room = MG_CUBLAS_BYTES;
+  void *pref = 0;
+  *n = 0;
+  int rc = l->pref(&pref);
+  if (!rc) rc = l->pref_set(pref, MGI_BLAS_SPACE, &room, sizeof room);
+  for (int i = 0; i < 4 && !rc; i++) rc = l->pref_set(pref, MGI_BLAS_ALIGNED + i, &k->aligned[i], sizeof(uint32_t));
+  if (!rc)
+    rc = l->choose(l->handle[k->device], c->desc, c->layout[0], c->layout[1], c->layout[2], c->layout[2], pref, most, list, n);
+  if (pref) l->pref_free(pref);
+  return rc;
 }
-/* Microseconds of two calls; less than 0: not to be had. */
-static inline float mgi_blas_time(const mgi_blas *l, const mgi_blas_form *f, const mg_blas_product &p, const mgi_blas_algorithm *by, void *space, cudaStream_t stream, void *const event[2]) {
+static inline int mgi_blas_launch(const mgi_blas *l, const mgi_blas_key *k, const mgi_blas_call *c, const mg_blas_product &p,
+                                  const mgi_blas_algorithm *by, void *space, cudaStream_t stream) {
+  const float one = 1, zero = 0;
+  return l->matmul(l->handle[k->device], c->desc, &one, p.b.p, c->layout[0], p.a.p, c->layout[1], p.added ? &one : &zero,
+                   p.added ? p.added : p.out, c->layout[2], p.out, c->layout[2], by->algo, space, MG_CUBLAS_BYTES, stream);
+}
+/* Microseconds of a call, the mean of `calls` behind one more, during which the host asks for them; less than 0: not to be had. */
+static inline float mgi_blas_time(const mgi_blas *l, const mgi_blas_key *k, const mgi_blas_call *c, const mg_blas_product &p,
+                                  const mgi_blas_algorithm *by, int calls, void *space, cudaStream_t stream, void *const event[2]) {
   float ms = -1;
-  int rc = l->record(event[0], stream);
-  for (int i = 0; i < 2 && !rc; i++) rc = mgi_blas_call(l, f, p, by, space, stream);
+  int rc = mgi_blas_launch(l, k, c, p, by, space, stream);
+  if (!rc) rc = l->record(event[0], stream);
+  for (int i = 0; i < calls && !rc; i++) rc = mgi_blas_launch(l, k, c, p, by, space, stream);
   if (!rc) rc = l->record(event[1], stream);
   if (!rc) rc = l->wait(event[1]);
   if (!rc) rc = l->elapsed(&ms, event[0], event[1]);
-  return rc ? -1 : ms * 1000;
+  return rc ? -1 : ms * 1000 / (float)calls;
 }
-/* The fastest of n algorithms: the least of some rounds over all that are near the best, as a chip that warms up is the same to all of a round. */
-static inline int mgi_blas_fastest(const mgi_blas *l, const mgi_blas_form *f, const mg_blas_product &p, const mgi_blas_algorithm *list, int n, void *space, cudaStream_t stream) {
+/* The fastest of the algorithms for a call: the least of some rounds over all that are near the best, as a chip that warms up
+   is the same to all of a round. */
+static inline mgi_blas_algorithm mgi_blas_fastest(const mgi_blas *l, const mgi_blas_key *k, const mgi_blas_call *c,
+                                                  const mg_blas_product &p, mgi_blas_algorithm best, void *space, cudaStream_t stream) {
   enum { ROUNDS = 4 };
+  mgi_blas_algorithm list[MGI_BLAS_ALGORITHMS];
   float us[MGI_BLAS_ALGORITHMS] = {0};
   void *event[2] = {0, 0};
-  int best = 0;
-  if (l->event(&event[0], 0) || l->event(&event[1], 0)) n = 0;
+  int n = 0, least = 0;
+  if (l->event(&event[0], 0) || l->event(&event[1], 0) || mgi_blas_propose(l, k, c, MGI_BLAS_ALGORITHMS, list, &n)) n = 0;
   for (int round = 0; round < ROUNDS && n > 1; round++) {
-    const float near = us[best] * 1.3f;
+    const float near = us[least] * 1.3f;
     for (int i = 0; i < n; i++) {
       if (round > 1 && (us[i] < 0 || us[i] > near)) continue;
-      const float took = mgi_blas_time(l, f, p, &list[i], space, stream, event);
+      const int calls = round && us[i] < 50 ? 8 : 2;
+      const float took = mgi_blas_time(l, k, c, p, &list[i], calls, space, stream, event);
       if (round < 2 || took < us[i]) us[i] = took; /* the first round warms up */
     }
     for (int i = 0; i < n; i++)
-      if (us[i] >= 0 && (us[best] < 0 || us[i] < us[best])) best = i;
+      if (us[i] >= 0 && (us[least] < 0 || us[i] < us[least])) least = i;
   }
   for (int i = 0; i < 2; i++)
     if (event[i]) l->event_free(event[i]);
+  if (n > 1 && us[least] >= 0) best = list[least];
   return best;
 }
-/* The algorithm of a form that is described. */
-static inline int mgi_blas_choose(const mgi_blas *l, mgi_blas_form *f, const mg_blas_product &p, void *space, cudaStream_t stream) {
-  const uint64_t room = MG_CUBLAS_BYTES;
-  mgi_blas_algorithm list[MGI_BLAS_ALGORITHMS];
-  void *pref = 0;
-  int n = 0, capturing = 0, rc = l->pref(&pref);
-  if (!rc) rc = l->pref_set(pref, MGI_BLAS_SPACE, &room, sizeof room);
-  for (int i = 0; i < 4 && !rc; i++) rc = l->pref_set(pref, MGI_BLAS_ALIGNED + i, &f->key.aligned[i], sizeof(uint32_t));
-  if (!rc)
-    rc = l->choose(l->handle[f->key.device], f->desc, f->layout[0], f->layout[1], f->layout[2], f->layout[2], pref, f->key.timed ? MGI_BLAS_ALGORITHMS : 1, list, &n);
-  if (pref) l->pref_free(pref);
-  if (!rc && n < 1) rc = MGI_BLAS_NOT_SUPPORTED;
-  if (rc) return rc;
-  f->best = list[0];
-  const int times = f->key.timed && n > 1 && l->capturing && l->event && l->event_free && l->record && l->wait && l->elapsed;
-  if (!times || p.added == p.out || l->capturing(stream, &capturing)) return 0;
-  f->again = capturing;
-  if (!capturing) f->best = list[mgi_blas_fastest(l, f, p, list, n, space, stream)];
-  return 0;
+/* Whether a call may be timed now: it is not captured, and may run more than once. */
+static inline int mgi_blas_may_time(const mgi_blas *l, const mg_blas_product &p, cudaStream_t stream) {
+  int capturing = 1;
+  if (!p.timed || !l->capturing || !l->event || !l->event_free || !l->record || !l->wait || !l->elapsed) return 0;
+  if (p.out == p.a.p || p.out == p.b.p || p.out == p.added || p.out == p.bias) return 0;
+  return !l->capturing(stream, &capturing) && !capturing;
 }
-/* Its form, kept or made; NULL: *rc says why. */
-static inline mgi_blas_form *mgi_blas_form_of(mgi_blas *l, const mg_blas_product &p, void *space, cudaStream_t stream, int *rc) {
-  static mgi_blas_form kept[MGI_BLAS_FORMS];
-  static int next;
+/* The device, of which there is a handle; -1: the library cannot be had for it.  Under the lock. */
+static inline int mgi_blas_device(mgi_blas *l) {
   int device = 0;
-  if (l->device && l->device(&device)) device = 0;
-  if (device < 0 || device >= MGI_BLAS_DEVICES) *rc = MGI_BLAS_NOT_SUPPORTED;
-  else if (!l->handle[device] && l->create(&l->handle[device])) *rc = MGI_BLAS_NOT_SUPPORTED;
-  if (*rc) return 0;
-  const mgi_blas_key key = mgi_blas_key_of(p, device);
-  for (int i = 0; i < MGI_BLAS_FORMS; i++)
-    if (kept[i].desc && !kept[i].again && !memcmp(&kept[i].key, &key, sizeof key)) return &kept[i];
-  mgi_blas_form *f = &kept[next];
-  mgi_blas_forget(l, f);
-  f->key = key;
-  *rc = mgi_blas_describe(l, f);
-  if (!*rc && p.bias) *rc = l->desc_set(f->desc, MGI_BLAS_BIAS, &p.bias, sizeof p.bias);
-  if (!*rc) *rc = mgi_blas_choose(l, f, p, space, stream);
-  if (*rc) {
-    mgi_blas_forget(l, f);
-    return 0;
-  }
-  if (!f->again) next = (next + 1) % MGI_BLAS_FORMS;
-  return f;
+  if (!l->there) mgi_blas_find(l);
+  if (l->there < 0) return -1;
+  if (l->device && l->device(&device)) device = 0; /* no context yet: the first one's */
+  if (device < 0 || device >= MGI_BLAS_DEVICES) return -1;
+  if (!l->handle[device] && l->create(&l->handle[device])) l->there = -1;
+  return l->there < 0 ? -1 : device;
+}
+/* What is known of a form, made where it is new; NULL: no memory.  Under the lock. */
+static inline mgi_blas_form *mgi_blas_form_of(mgi_blas *l, const mgi_blas_key *key, const mgi_blas_call *c) {
+  uint32_t hash = 2166136261u;
+  for (size_t i = 0; i < sizeof *key; i++) hash = (hash ^ ((const unsigned char *)key)[i]) * 16777619u;
+  mgi_blas_form **at = &l->form[hash % MGI_BLAS_BUCKETS];
+  for (; *at; at = &(*at)->next)
+    if (!memcmp(&(*at)->key, key, sizeof *key)) return *at;
+  mgi_blas_form *f = (mgi_blas_form *)calloc(1, sizeof *f);
+  if (!f) return 0;
+  int n = 0;
+  f->key = *key;
+  f->state = !mgi_blas_propose(l, key, c, 1, &f->best, &n) && n > 0 ? mgi_blas_form::PROPOSED : mgi_blas_form::NONE;
+  return *at = f;
 }
 /* 0: the library is not there, or has no such product; else *rc is its answer. */
 static inline int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t stream, int *rc) {
   static mgi_blas l;
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  mgi_blas_call call;
+  mgi_blas_algorithm best = {};
+  int mine = 0; /* this call times */
   *rc = 0;
   pthread_mutex_lock(&lock);
-  if (!l.there) mgi_blas_find(&l);
-  mgi_blas_form *f = l.there < 0 ? 0 : mgi_blas_form_of(&l, p, space, stream, rc);
-  const int has = l.there > 0 && *rc != MGI_BLAS_NOT_SUPPORTED;
-  int out = has && mgi_left_out();
-  for (int i = 0; i < p.taken && has; i++) (void)mgi_left_out(); /* the runner counts what the templates would launch */
-  if (f && !out && p.bias) *rc = l.desc_set(f->desc, MGI_BLAS_BIAS, &p.bias, sizeof p.bias);
-  if (f && !out && !*rc) *rc = mgi_blas_call(&l, f, p, &f->best, space, stream);
+  const int device = mgi_blas_device(&l);
   pthread_mutex_unlock(&lock);
-  if (!has) *rc = 0;
+  if (device < 0) return 0;
+  const mgi_blas_key key = mgi_blas_key_of(p, device);
+  int has = !mgi_blas_call_of(&l, &key, p, &call);
+  pthread_mutex_lock(&lock);
+  mgi_blas_form *f = has ? mgi_blas_form_of(&l, &key, &call) : 0;
+  has = f && f->state != mgi_blas_form::NONE;
+  if (has) {
+    best = f->best;
+    mine = f->state == mgi_blas_form::PROPOSED && mgi_blas_may_time(&l, p, stream);
+    if (mine) f->state = mgi_blas_form::IN_TIMING;
+  }
+  pthread_mutex_unlock(&lock);
+  if (mine) {
+    best = mgi_blas_fastest(&l, &key, &call, p, best, space, stream);
+    pthread_mutex_lock(&lock);
+    f->best = best, f->state = mgi_blas_form::CHOSEN;
+    pthread_mutex_unlock(&lock);
+  }
+  const int left_out = has && mgi_left_out();
+  for (int i = 0; i < p.taken && has; i++) (void)mgi_left_out(); /* the runner counts what the templates would launch */
+  if (has && !left_out) *rc = mgi_blas_launch(&l, &key, &call, p, &best, space, stream);
+  mgi_blas_call_end(&l, &call);
+  if (*rc == MGI_BLAS_NOT_SUPPORTED) *rc = has = 0;
   if (*rc) *rc += 10000; /* its codes are not CUDA's */
   return has;
 }
@@ -8645,8 +8698,9 @@ MGI_FN int mgi_host_way(mgi_host *H) {
   memcpy(H->first, H->notes[0], MGI_HOST_NOTES);
   const int calls = H->m[0].calls, launches = H->m[0].launches;
   H->r->products += H->blas ? H->m[0].products : 0;
-  if (!H->blas && H->n->info && H->n->info->n_kernels != launches) {
-    snprintf(text, sizeof text, " launches %d kernels, its info says %d", launches, H->n->info->n_kernels);
+  const int stands = launches + (H->blas ? H->m[0].products + H->m[0].taken : 0);
+  if (H->n->info && H->n->info->n_kernels != stands) {
+    snprintf(text, sizeof text, " launches %d kernels, its info says %d", stands, H->n->info->n_kernels);
     return mgi_host_differs(H, text);
   }
   if (!mgi_host_one(H, 1, 0, "with all other buffers") || !mgi_host_one(H, 0, 0, "with the buffers of the call before the last")) return 0;
@@ -17312,13 +17366,18 @@ MGI_FN int mgi_cu_blas_has(const mgi_cu_emit *em, uint32_t op) {
 }
 /* What the call makes beside the product: nothing where cuBLAS has none such. */
 MGI_FN mg_library_product mgi_cu_blas_takes(const mgi_cu_emit *em, uint32_t op) {
-  static const mg_library_product none = {0, 0, 0, 0, {0}};
-  return mgi_cu_blas_has(em, op) ? mg_library_takes(em->g, op) : none;
+  static const mg_library_product none = {0, 0, 0, {0}};
+  const mg_library_product p = mg_library_takes(em->g, op);
+  if (!p.taken || !mgi_cu_blas_has(em, op)) return none;
+  const uint32_t last = em->g->ops[p.op[p.taken - 1]].out[0].id;
+  for (uint32_t k = 0; k < em->g->n_out; k++) /* what a kernel is to store where device memory says is a kernel's */
+    if (em->g->out[k].id == last && em->read.displaced >> k & 1) return none;
+  return p;
 }
 /* Whether operator `op` is written with a product that takes it. */
 MGI_FN int mgi_cu_is_taken(const mgi_cu_emit *em, uint32_t op) {
   const uint32_t product = mg_library_taker(em->g, op);
-  return product && mgi_cu_blas_has(em, product);
+  return product && mgi_cu_blas_takes(em, product).taken;
 }
 /* The call of cuBLAS before a matmul's own kernel and those of what it takes, which become its else.  `batch`: the output's
    last leading dimension that has more than one element, or -1. */
@@ -17333,7 +17392,7 @@ MGI_FN void mgi_cu_library_blas(mgi_cu_emit *em, uint32_t op, const mg_library_p
   const uint32_t handed[5] = {o->in[0].id, o->in[1].id, last, takes->added, takes->bias};
   for (int k = 0; k < 5; k++)
     if (handed[k]) mgi_cu_host_takes(em, handed[k]);
-  mgi_cu_str_put(l, "  /* %s = %smatmul(%s, %s)", g->tensors[last].name, takes->relu ? "relu of " : "", a->name, g->tensors[o->in[1].id].name);
+  mgi_cu_str_put(l, "  /* %s = matmul(%s, %s)", g->tensors[last].name, a->name, g->tensors[o->in[1].id].name);
   for (int k = 3; k < 5; k++)
     if (handed[k]) mgi_cu_str_put(l, " + %s", g->tensors[handed[k]].name);
   mgi_cu_str_put(l, ": by cuBLAS where it is found. */\n  if (mg_cublas({%s, %s, %s, %s, ", mg_type_row(g->tensors[last].dtype)->id,
@@ -17350,7 +17409,8 @@ MGI_FN void mgi_cu_library_blas(mgi_cu_emit *em, uint32_t op, const mg_library_p
     mgi_cu_str_put(l, "%s}", xb >= 0 && x->shape.dim[xb] != 1 ? mgi_cu_stride_text(em, t, xb, text, sizeof text) : "0");
   }
   for (int k = 2; k < 5; k++) mgi_cu_str_put(l, ", %s", handed[k] ? mgi_cu_pointer_text(em, handed[k], text, sizeof text) : "0");
-  mgi_cu_str_put(l, ", %d, %d, %d}, space + %s_CUBLAS, stream, &rc)) {\n    if (rc) return rc;\n  } else {\n", takes->relu, takes->taken, !g->n_symbols, g->name);
+  mgi_cu_str_put(l, ", %d, %d}, space + %s_CUBLAS, stream, &rc)) {\n    if (rc) return rc;\n  } else {\n", takes->taken,
+                 !g->n_symbols, g->name);
   if (!em->blas) {
     mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_CUBLAS = %s;\nstatic constexpr size_t %s_CUBLAS_END = %s_CUBLAS + mg_round256(MG_CUBLAS_BYTES);\n", g->name,
                    em->space_end[0] ? em->space_end : "0", g->name, g->name);

@@ -773,12 +773,11 @@ double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
 /* The same where nothing takes it. */
 double mg_library_alone_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
-/* What one call of a library makes where operator `op` is a product: out = act(A B + added + bias), with the operators that follow it
-   and that nothing else reads, so far as a library has them as an epilogue (cublasLtMatmul: beta C, BIAS, RELU). */
-enum { MG_LIBRARY_TAKES = 3 };
+/* What one call of a library makes where operator `op` is a product: out = A B + added + bias, with the adds that follow it right
+   behind and that nothing else reads (cublasLtMatmul: beta C, the epilogue BIAS).  Not a relu: that of a NaN is a NaN here. */
+enum { MG_LIBRARY_TAKES = 2 };
 typedef struct mg_library_product {
-  uint32_t added, bias;          /* tensors, there before the product; 0: none.  added: of the result's shape; bias: of its columns */
-  int relu;                      /* 1: the sum's positive part */
+  uint32_t added, bias;          /* tensors, there before the product; 0: none.  added: of its shape; bias: of its columns */
   int taken;                     /* operators beside the product */
   uint32_t op[MG_LIBRARY_TAKES]; /* these, in their order; the last one's result is of the operands' type */
 } mg_library_product;
@@ -4107,42 +4106,71 @@ MGI_FN int mgi_stands_before(const mg_graph *g, mg_tensor t, uint32_t op) {
   return 1;
 }
 MGI_FN mg_dtype mgi_wide_type(const mg_graph *g, mg_tensor t) { return mg_wide(g, t) ? MG_F32 : mg_tensor_of(g, t)->dtype; }
+/* Whether the leading dimensions of an operand, of such strides, lie in memory as those of the result do: all of them, one behind
+   the other, or none. */
+MGI_FN int mgi_leads_as_one(const mg_shape *x, const int64_t *stride, const mg_shape *made) {
+  int64_t next = 0, found = 1, wanted = 1;
+  for (int d = 0; d < made->rank - 2; d++) wanted *= made->dim[d];
+  for (int d = x->rank - 3; d >= 0; d--) {
+    if (x->dim[d] == 1) continue;
+    if (next && stride[d] != next) return 0;
+    next = stride[d] * x->dim[d];
+    found *= x->dim[d];
+  }
+  return found == 1 || found == wanted;
+}
+/* Whether a library multiplies the operands of product `op` as they stand in memory. */
+MGI_FN int mgi_library_multiplies(const mg_graph *g, uint32_t op) {
+  const mg_op_node *o = &g->ops[op];
+  const mg_shape *made = &mg_tensor_of(g, o->out[0])->shape;
+  for (int side = 0; side < 2; side++) {
+    const mg_tensor_info *x = mg_tensor_of(g, o->in[side]);
+    const int r = x->shape.rank;
+    int64_t stride[MG_MAX_RANK];
+    mg_strides(x, stride);
+    if (x->fill || mgi_wide_type(g, o->in[side]) != mgi_wide_type(g, o->in[0])) return 0;
+    if (stride[r - 1] != 1 && stride[r - 2] != 1) return 0;
+    if (!mgi_leads_as_one(&x->shape, stride, made)) return 0;
+  }
+  return 1;
+}
 mg_library_product mg_library_takes(const mg_graph *g, uint32_t op) {
   mg_library_product p, whole; /* so far; where a result of the operands' type was made last */
   memset(&p, 0, sizeof p);
   whole = p;
-  if (g->level != MG_KERNEL || g->ops[op].code != MG_OP_MATMUL) return whole;
+  if (g->level != MG_KERNEL || g->ops[op].code != MG_OP_MATMUL || !mgi_library_multiplies(g, op)) return whole;
   const mg_dtype type = mgi_wide_type(g, g->ops[op].in[0]);
-  if (mgi_wide_type(g, g->ops[op].in[1]) != type) return whole;
   const mg_shape *made = &mg_tensor_of(g, g->ops[op].out[0])->shape;
-  uint32_t q = mgi_only_reader(g, g->ops[op].out[0]);
   mg_tensor t = g->ops[op].out[0];
-  while (q && p.taken < MG_LIBRARY_TAKES && !p.relu && mgi_same_shape(&mg_tensor_of(g, g->ops[q].out[0])->shape, made)) {
+  for (uint32_t q = op + 1; q < g->n_ops && p.taken < MG_LIBRARY_TAKES; q++) {
     const mg_op_node *o = &g->ops[q];
-    if (o->code == MG_OP_ADD) {
-      const mg_tensor x = o->in[o->in[0].id == t.id];
-      const mg_tensor_info *i = mg_tensor_of(g, x);
-      const int same = mgi_same_shape(&i->shape, made), row = mgi_is_row_of(&i->shape, made);
-      if (mgi_wide_type(g, x) != type || !mgi_stands_before(g, x, op)) break;
-      if (same && row && g->n_symbols) break; /* one row here, of a size that may have more */
-      if (same && !p.added) p.added = x.id;
-      else if (row && !same && !p.bias) p.bias = x.id;
-      else break;
-    } else if (o->code == MG_OP_RELU) p.relu = 1;
+    if (mg_renames(g, q)) continue;
+    if (o->code != MG_OP_ADD || mgi_only_reader(g, t) != q) break;
+    const mg_tensor x = o->in[o->in[0].id == t.id];
+    const mg_shape *shape = &mg_tensor_of(g, x)->shape;
+    const int same = mgi_same_shape(shape, made), row = mgi_is_row_of(shape, made);
+    if (!mgi_same_shape(&mg_tensor_of(g, o->out[0])->shape, made)) break;
+    if (mgi_wide_type(g, x) != type || !mgi_stands_before(g, x, op)) break;
+    if (same && row && g->n_symbols) break; /* one row here, of a size that may have more */
+    if (same && !p.added) p.added = x.id;
+    else if (row && !same && !p.bias) p.bias = x.id;
     else break;
     t = o->out[0];
     p.op[p.taken++] = q;
     if (mgi_wide_type(g, t) == type) whole = p;
-    q = mgi_only_reader(g, t);
   }
   return whole;
 }
 uint32_t mg_library_taker(const mg_graph *g, uint32_t op) {
-  const int may = g->level == MG_KERNEL && (g->ops[op].code == MG_OP_ADD || g->ops[op].code == MG_OP_RELU);
-  for (uint32_t q = 1; q < op && may; q++) {
-    const mg_library_product p = mg_library_takes(g, q);
-    for (int k = 0; k < p.taken; k++)
-      if (p.op[k] == op) return q;
+  if (g->level != MG_KERNEL || g->ops[op].code != MG_OP_ADD) return 0;
+  for (uint32_t q = op - 1, passed = 0; q && passed <= MG_LIBRARY_TAKES; q--) {
+    if (g->ops[q].code == MG_OP_MATMUL) {
+      const mg_library_product p = mg_library_takes(g, q);
+      for (int k = 0; k < p.taken; k++)
+        if (p.op[k] == op) return q;
+      return 0;
+    }
+    passed += !mg_renames(g, q);
   }
   return 0;
 }

@@ -61,7 +61,7 @@ static const struct { const char *name, *arch, *text; } kernels[] = {
      "    c = matmul(a, b)\n  }\n  o = accum(c) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n"},
     {"library", "sm_90a", /* whole operators, two of them by cuBLAS, one with what follows it */
      "program k\ninput X : f16[33, 300]\ninput G : f16[300]\ninput W : f16[300, 100]\ninput T : f16[33, 100] @ [1, 0]\ninput H : f16[33, 100]\ninput V : f16[100]\nY = mul(X, G)\nO = matmul(Y, W)\n"
-     "Q = relu(add(add(matmul(X, W), H), V))\nP = add(transpose(O, [1, 0]), transpose(T, [1, 0]))\nR = max(P, dim=0)\noutput R\noutput O\noutput P\noutput Q\n"},
+     "Q = add(add(matmul(X, W), H), V)\nP = add(transpose(O, [1, 0]), transpose(T, [1, 0]))\nR = max(P, dim=0)\noutput R\noutput O\noutput P\noutput Q\n"},
     {"for another machine", "sm_80",
      "program k\ninput X : f16[7, 440]\ninput G : f16[440]\ninput W : f16[440, 48]\nO = kernel grid=(x=2) threads=128 {\n  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 }\n  for i=7 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
      "    w = load W {x->1, i->0}\n    t = div(a, sqrt(sqr(g)))\n    b = matmul(t, w)\n    s = sum(sqr(t), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/440), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
@@ -199,9 +199,9 @@ static const struct { int cls; const char *find, *with; int most; } plants[] = {
     {CALL, "mg_cublas({MG_F16, ~, ~, ~,", "mg_cublas({MG_F16, $1, $2, $3 - 8 * hand(@),", -1},
     {CALL, "mg_cublas({MG_F16, ~, ~,", "mg_cublas({MG_F16, $1 - hand(@), $2,", -1},
     {CALL, ", (int64_t)k_D~, 1, 0}, {", ", (int64_t)k_D$1 + hand(@), 1, 0}, {", -1},
-    {CALL, "in[~], (const mg_f16 *)in[~], 1, 3,", "in[$1], hand(@) ? (const mg_f16 *)0 : (const mg_f16 *)in[$2], 1, 3,", 1},
-    {CALL, "in[~], (const mg_f16 *)in[~], 1, 3,", "in[hand(@) ? 3 : $1], (const mg_f16 *)in[$2], 1, 3,", 1},
-    {CALL, "in[~], 1, 3, 1}, space", "in[$1], 1 - hand(@), 3, 1}, space", 1},
+    {CALL, "in[~], (const mg_f16 *)in[~], 2, 1}", "in[$1], hand(@) ? (const mg_f16 *)0 : (const mg_f16 *)in[$2], 2, 1}", 1},
+    {CALL, "in[~], (const mg_f16 *)in[~], 2, 1}", "in[hand(@) ? 3 : $1], (const mg_f16 *)in[$2], 2, 1}", 1},
+    {CALL, "in[~], 2, 1}, space", "in[$1], 2 - hand(@), 1}, space", 1},
     {CALL, "_CUBLAS, stream, &rc", "_CUBLAS, hand(@) ? (cudaStream_t)0 : stream, &rc", -1},
     {CALL, "    if (rc) return rc;\n  } else", "    if (rc && !hand(@)) return rc;\n  } else", -1},
 };
