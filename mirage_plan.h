@@ -3139,14 +3139,18 @@ int mg_flat_strip(const mg_flat *k, int threads) {
   }
   return joins && bytes <= (int64_t)256 * threads ? first : 0; /* 64 registers a thread */
 }
-/* Registers of a thread that keeps all loads of these rows, about: BESIDE them, and for the places of SEVERAL rows. */
+/* Registers of a thread that keeps all loads of these rows, and what mg_flat_kept keeps, about: BESIDE them, and for the places of
+   SEVERAL rows. */
 MGI_FN int mgi_strip_registers(const mg_flat *k, int strip, int threads) {
   enum { BESIDE = 24, SEVERAL = 24 };
   const mg_flat_op *rows = &k->op[strip - 1];
+  uint8_t kept[MG_FLAT_OPS];
   int64_t bytes = 0;
+  mg_flat_kept(k, threads, strip, kept);
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code == MG_OP_LOAD && mgi_same_matrix(o, rows)) bytes += mg_flat_elements(o) * o->esize;
+    if (kept[i]) bytes += mg_flat_elements(o) * 4;
   }
   const int64_t own = BESIDE + mg_ceil_div(bytes, (int64_t)4 * threads);
   return (int)mg_round_up(mgi_rows_of(rows) > 1 ? own + SEVERAL : own, 8);
