@@ -6203,20 +6203,21 @@ static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void
 #endif
 
 /* --------------------------------------------------------------------------------------------------- >>blas
-   A matmul at kernel level is cuBLASLt's where the library is found when the file is first launched: it is looked for by
-   name, not linked; $MIRAGE_CUBLAS=0 leaves it alone.  Else, and under emulation, the templates' kernel runs.  Emitted
-   files that have one define MG_CUBLAS.  What follows the product alone, and is one of the library's epilogues, is made by
-   the same call (mg_library_takes).
+   A matmul at kernel level is cuBLASLt's where the library is found when the file is first launched: it is looked
+   for by name, not linked; $MIRAGE_CUBLAS=0 leaves it alone.  Else, and under emulation, the templates' kernel runs.
+   Emitted files that have one define MG_CUBLAS.  What follows the product alone, and is one of the library's
+   epilogues, is made by the same call (mg_library_takes).
 
-   The library proposes algorithms for a form of product: its sizes, strides, types, alignments, device.  Launches take the
-   first of them, until one comes that is not captured in a graph: it runs all of them into its result, whose operands must
-   stand elsewhere, waits for its stream, and keeps the fastest for the process.  So a launch may be the first one to wait,
-   and two processes may keep two algorithms, whose results differ in their last bits.  Sizes that come with the launch are
-   not timed.  No lock is held while anything waits.  The workspace is part of ours. */
+   The library proposes algorithms for a form of product: its sizes, strides, types, alignments, device.  Launches
+   take the first of them, until one comes that is not captured in a graph: it runs all of them into its result, whose
+   operands must stand elsewhere, waits for its stream, and keeps the fastest for the process.  So the first launch of
+   a form waits, and two processes may keep two algorithms, whose results differ in their last bits.  Sizes that come
+   with the launch are not timed.  No lock is held while anything waits.  The workspace is part of ours. */
 #ifdef MG_CUBLAS
 #ifndef __CUDACC_RTC__
 struct mg_blas_operand { const void *p; int64_t row, col, batch; }; /* strides in elements; row or col is 1 */
-/* out = a b + added + bias, `batches` times, m x n over k; out and added row-major, one behind the other, bias of n for all. */
+/* out = a b + added + bias, `batches` times, m x n over k; out and added row-major, one behind the other, bias of n
+   for all. */
 struct mg_blas_product {
   int type;                 /* MG_F16, MG_BF16 or MG_F32; sums in fp32 */
   int64_t m, n, k, batches;
@@ -6240,7 +6241,8 @@ template<class T> MGI_EMU void mgi_emu_gemm(const mg_blas_product &p) {
         const int64_t at = (z * p.m + i) * p.n + j;
         mg_num v = mg_zero();
         for (int64_t x = 0; x < p.k; x++)
-          v = v + mg_widen(a[z * p.a.batch + i * p.a.row + x * p.a.col]) * mg_widen(b[z * p.b.batch + x * p.b.row + j * p.b.col]);
+          v = v + mg_widen(a[z * p.a.batch + i * p.a.row + x * p.a.col]) *
+                      mg_widen(b[z * p.b.batch + x * p.b.row + j * p.b.col]);
         if (added) v = v + mg_widen(added[at]);
         if (bias) v = v + mg_widen(bias[j]);
         ((T *)p.out)[at] = mg_narrow<T>(v);
@@ -6265,14 +6267,15 @@ MGI_EMU int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t stream
   if (!*rc && ((p.a.row != 1 && p.a.col != 1) || (p.b.row != 1 && p.b.col != 1)))
     *rc = mgi_emu_host_fault("a product by cuBLAS: neither stride of an operand is 1");
   for (int x = 0; x < 2 && !*rc; x++) {
-    const int64_t last = ((x ? p.k : p.m) - 1) * in[x].row + ((x ? p.n : p.k) - 1) * in[x].col + (p.batches - 1) * in[x].batch;
+    const int64_t rows = x ? p.k : p.m, cols = x ? p.n : p.k;
+    const int64_t last = (rows - 1) * in[x].row + (cols - 1) * in[x].col + (p.batches - 1) * in[x].batch;
     *rc = mgi_emu_host_range(what, in[x].p, (size_t)((last + 1) * bytes), 0);
   }
   if (!*rc && p.added) *rc = mgi_emu_host_range(what, p.added, (size_t)(results * bytes), 0);
   if (!*rc && p.bias) *rc = mgi_emu_host_range(what, p.bias, (size_t)(p.n * bytes), 0);
   if (!*rc) *rc = mgi_emu_host_range(what, p.out, (size_t)(results * bytes), 1);
-  mgi_emu_note("a product of %lld x %lld over %lld, %lld times, timed %d;", (long long)p.m, (long long)p.n, (long long)p.k,
-               (long long)p.batches, p.timed);
+  mgi_emu_note("a product of %lld x %lld over %lld, %lld times, timed %d;", (long long)p.m, (long long)p.n,
+               (long long)p.k, (long long)p.batches, p.timed);
   mgi_emu_note_arguments(p.a, p.b, p.out);
   if (p.added) mgi_emu_note_arguments(p.added);
   mgi_emu_note(" and");
@@ -6293,9 +6296,10 @@ MGI_EMU int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t stream
 enum { MGI_BLAS_ALGORITHMS = 16, MGI_BLAS_BUCKETS = 256, MGI_BLAS_DEVICES = 64 };
 /* Numbers of cublasLt.h, which a compiler of emitted files need not find; tests hold them against it. */
 enum {
-  MGI_BLAS_TRANSA = 3, MGI_BLAS_TRANSB = 4, MGI_BLAS_EPILOGUE = 7, MGI_BLAS_BIAS = 8, /* cublasLtMatmulDescAttributes_t */
+  MGI_BLAS_TRANSA = 3, MGI_BLAS_TRANSB = 4, MGI_BLAS_EPILOGUE = 7, /* cublasLtMatmulDescAttributes_t */
+  MGI_BLAS_BIAS = 8,
   MGI_BLAS_BATCHES = 5, MGI_BLAS_APART = 6,                        /* cublasLtMatrixLayoutAttribute_t */
-  MGI_BLAS_SPACE = 1, MGI_BLAS_ALIGNED = 5,                        /* cublasLtMatmulPreferenceAttributes_t; of A, then B, C, D */
+  MGI_BLAS_SPACE = 1, MGI_BLAS_ALIGNED = 5,                        /* cublasLtMatmulPreferenceAttributes_t; of A .. D */
   MGI_BLAS_PLAIN = 1, MGI_BLAS_ADDS_BIAS = 4,                      /* cublasLtEpilogue_t */
   MGI_BLAS_IN_FP32 = 68, MGI_BLAS_NOT_SUPPORTED = 15               /* cublasComputeType_t, cublasStatus_t */
 };
@@ -6313,7 +6317,7 @@ struct mgi_blas_key {
 };
 /* What is known of a form; it stays where it is. */
 struct mgi_blas_form {
-  enum { PROPOSED, IN_TIMING, CHOSEN, NONE } state; /* PROPOSED: it is the library's first; NONE: it has no such product */
+  enum { PROPOSED, IN_TIMING, CHOSEN, NONE } state; /* PROPOSED: the library's first; NONE: it has no such product */
   mgi_blas_key key;
   mgi_blas_algorithm best;
   mgi_blas_form *next;
@@ -6323,9 +6327,11 @@ struct mgi_blas_call { void *desc, *layout[3]; };
 /* The library's functions, those of the driver that time, and what is kept. */
 struct mgi_blas {
   int there; /* 0 not looked for yet, 1, -1 */
-  int (*create)(void **), (*desc)(void **, int, int), (*layout)(void **, int, uint64_t, uint64_t, int64_t), (*pref)(void **);
+  int (*create)(void **), (*pref)(void **);
+  int (*desc)(void **, int, int), (*layout)(void **, int, uint64_t, uint64_t, int64_t);
   int (*desc_set)(void *, int, const void *, size_t), (*layout_set)(void *, int, const void *, size_t);
-  int (*pref_set)(void *, int, const void *, size_t), (*desc_free)(void *), (*layout_free)(void *), (*pref_free)(void *);
+  int (*pref_set)(void *, int, const void *, size_t);
+  int (*desc_free)(void *), (*layout_free)(void *), (*pref_free)(void *);
   int (*choose)(void *, void *, void *, void *, void *, void *, void *, int, mgi_blas_algorithm *, int *);
   int (*matmul)(void *, void *, const void *, const void *, void *, const void *, void *, const void *, const void *,
                 void *, void *, void *, const void *, void *, size_t, cudaStream_t);
@@ -6358,7 +6364,7 @@ static inline void mgi_blas_find(mgi_blas *l) {
   }
   for (const auto &f : if_there) *(void **)f.to = driver ? dlsym(driver, f.name) : 0;
 }
-/* Column-major by its book, out^T = b^T a^T, where a row-major matrix is its transpose already: b is the first operand. */
+/* Column-major by its book, out^T = b^T a^T, where a row-major matrix is its transpose already: b is the first one. */
 static inline mgi_blas_key mgi_blas_key_of(const mg_blas_product &p, int device) {
   const mg_blas_operand *side[2] = {&p.b, &p.a};
   const void *at[4] = {p.b.p, p.a.p, p.added ? p.added : p.out, p.out};
@@ -6371,7 +6377,7 @@ static inline mgi_blas_key mgi_blas_key_of(const mg_blas_product &p, int device)
     key.apart[i] = side[i]->batch;
   }
   for (int i = 0; i < 4; i++)
-    for (key.aligned[i] = 16; (uintptr_t)at[i] % (uintptr_t)key.aligned[i];) key.aligned[i] /= 2; /* no algorithm asks for more */
+    for (key.aligned[i] = 16; (uintptr_t)at[i] % (uintptr_t)key.aligned[i];) key.aligned[i] /= 2; /* nobody asks more */
   key.type = p.type, key.added = p.added != 0, key.bias = p.bias != 0, key.device = device;
   return key;
 }
@@ -6381,13 +6387,15 @@ static inline void mgi_blas_call_end(const mgi_blas *l, mgi_blas_call *c) {
     if (c->layout[i]) l->layout_free(c->layout[i]);
 }
 /* The descriptors of a call; mgi_blas_call_end frees them in any case. */
-static inline int mgi_blas_call_of(const mgi_blas *l, const mgi_blas_key *k, const mg_blas_product &p, mgi_blas_call *c) {
+static inline int mgi_blas_call_of(const mgi_blas *l, const mgi_blas_key *k, const mg_blas_product &p,
+                                   mgi_blas_call *c) {
   static const int cuda_type[] = {
 #define MGI_T(id, name, bytes, digits, least, most, cuda) cuda,
     MG_TYPES(MGI_T)
 #undef MGI_T
   };
-  const int type = cuda_type[k->type], batches = (int)k->batches, epilogue = p.bias ? MGI_BLAS_ADDS_BIAS : MGI_BLAS_PLAIN;
+  const int type = cuda_type[k->type], batches = (int)k->batches;
+  const int epilogue = p.bias ? MGI_BLAS_ADDS_BIAS : MGI_BLAS_PLAIN;
   const int64_t lines[3] = {k->turned[0] ? k->k : k->n, k->turned[1] ? k->m : k->k, k->n}; /* of a column */
   const int64_t cols[3] = {k->turned[0] ? k->n : k->k, k->turned[1] ? k->k : k->m, k->m};
   const int64_t pitch[3] = {k->pitch[0], k->pitch[1], k->n}, apart[3] = {k->apart[0], k->apart[1], k->m * k->n};
@@ -6415,19 +6423,25 @@ static inline int mgi_blas_propose(const mgi_blas *l, const mgi_blas_key *k, con
   if (!rc) rc = l->pref_set(pref, MGI_BLAS_SPACE, &room, sizeof room);
   for (int i = 0; i < 4 && !rc; i++) rc = l->pref_set(pref, MGI_BLAS_ALIGNED + i, &k->aligned[i], sizeof(uint32_t));
   if (!rc)
-    rc = l->choose(l->handle[k->device], c->desc, c->layout[0], c->layout[1], c->layout[2], c->layout[2], pref, most, list, n);
+    rc = l->choose(l->handle[k->device], c->desc, c->layout[0], c->layout[1], c->layout[2], c->layout[2], pref, most,
+                   list, n);
   if (pref) l->pref_free(pref);
   return rc;
 }
-static inline int mgi_blas_launch(const mgi_blas *l, const mgi_blas_key *k, const mgi_blas_call *c, const mg_blas_product &p,
-                                  const mgi_blas_algorithm *by, void *space, cudaStream_t stream) {
+static inline int mgi_blas_launch(const mgi_blas *l, const mgi_blas_key *k, const mgi_blas_call *c,
+                                  const mg_blas_product &p, const mgi_blas_algorithm *by, void *space,
+                                  cudaStream_t stream) {
   const float one = 1, zero = 0;
-  return l->matmul(l->handle[k->device], c->desc, &one, p.b.p, c->layout[0], p.a.p, c->layout[1], p.added ? &one : &zero,
-                   p.added ? p.added : p.out, c->layout[2], p.out, c->layout[2], by->algo, space, MG_CUBLAS_BYTES, stream);
+  const void *added = p.added ? p.added : p.out; /* times 0: not read */
+  return l->matmul(l->handle[k->device], c->desc, &one, p.b.p, c->layout[0], p.a.p, c->layout[1],
+                   p.added ? &one : &zero, added, c->layout[2], p.out, c->layout[2], by->algo, space, MG_CUBLAS_BYTES,
+                   stream);
 }
-/* Microseconds of a call, the mean of `calls` behind one more, during which the host asks for them; less than 0: not to be had. */
-static inline float mgi_blas_time(const mgi_blas *l, const mgi_blas_key *k, const mgi_blas_call *c, const mg_blas_product &p,
-                                  const mgi_blas_algorithm *by, int calls, void *space, cudaStream_t stream, void *const event[2]) {
+/* Microseconds of a call, the mean of `calls` behind one more, during which the host asks for them; less than 0: they
+   are not to be had. */
+static inline float mgi_blas_time(const mgi_blas *l, const mgi_blas_key *k, const mgi_blas_call *c,
+                                  const mg_blas_product &p, const mgi_blas_algorithm *by, int calls, void *space,
+                                  cudaStream_t stream, void *const event[2]) {
   float ms = -1;
   int rc = mgi_blas_launch(l, k, c, p, by, space, stream);
   if (!rc) rc = l->record(event[0], stream);
@@ -6437,16 +6451,18 @@ static inline float mgi_blas_time(const mgi_blas *l, const mgi_blas_key *k, cons
   if (!rc) rc = l->elapsed(&ms, event[0], event[1]);
   return rc ? -1 : ms * 1000 / (float)calls;
 }
-/* The fastest of the algorithms for a call: the least of some rounds over all that are near the best, as a chip that warms up
-   is the same to all of a round. */
+/* The fastest of the algorithms for a call: the least of some rounds over all that are near the best, as a chip that
+   warms up is the same to all of a round. */
 static inline mgi_blas_algorithm mgi_blas_fastest(const mgi_blas *l, const mgi_blas_key *k, const mgi_blas_call *c,
-                                                  const mg_blas_product &p, mgi_blas_algorithm best, void *space, cudaStream_t stream) {
+                                                  const mg_blas_product &p, mgi_blas_algorithm best, void *space,
+                                                  cudaStream_t stream) {
   enum { ROUNDS = 4 };
   mgi_blas_algorithm list[MGI_BLAS_ALGORITHMS];
   float us[MGI_BLAS_ALGORITHMS] = {0};
   void *event[2] = {0, 0};
   int n = 0, least = 0;
-  if (l->event(&event[0], 0) || l->event(&event[1], 0) || mgi_blas_propose(l, k, c, MGI_BLAS_ALGORITHMS, list, &n)) n = 0;
+  const int events = !l->event(&event[0], 0) && !l->event(&event[1], 0);
+  if (!events || mgi_blas_propose(l, k, c, MGI_BLAS_ALGORITHMS, list, &n)) n = 0;
   for (int round = 0; round < ROUNDS && n > 1; round++) {
     const float near = us[least] * 1.3f;
     for (int i = 0; i < n; i++) {
@@ -17379,8 +17395,8 @@ MGI_FN int mgi_cu_is_taken(const mgi_cu_emit *em, uint32_t op) {
   const uint32_t product = mg_library_taker(em->g, op);
   return product && mgi_cu_blas_takes(em, product).taken;
 }
-/* The call of cuBLAS before a matmul's own kernel and those of what it takes, which become its else.  `batch`: the output's
-   last leading dimension that has more than one element, or -1. */
+/* The call of cuBLAS before a matmul's own kernel and those of what it takes, which become its else.  `batch`: the
+   output's last leading dimension that has more than one element, or -1. */
 MGI_FN void mgi_cu_library_blas(mgi_cu_emit *em, uint32_t op, const mg_library_product *takes, int batch) {
   const mg_graph *g = em->g;
   const mg_op_node *o = &g->ops[op];

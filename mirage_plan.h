@@ -768,13 +768,14 @@ int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, 
 /* The plan with the least cost, its microseconds, and (may be NULL) the rates there. */
 mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates);
 double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
-/* Of operator o of a program as a library kernel: one operator over whole tensors; 0 of what is none (mg_renames).  Where the
-   call for a product before it takes it (mg_library_takes), what it adds to that. */
+/* Of operator o of a program as a library kernel: one operator over whole tensors; 0 of what is none (mg_renames).
+   Where the call for a product before it takes it (mg_library_takes), what it adds to that. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
 /* The same where nothing takes it. */
 double mg_library_alone_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
-/* What one call of a library makes where operator `op` is a product: out = A B + added + bias, with the adds that follow it right
-   behind and that nothing else reads (cublasLtMatmul: beta C, the epilogue BIAS).  Not a relu: that of a NaN is a NaN here. */
+/* What one call of a library makes where operator `op` is a product: out = A B + added + bias, with the adds right behind
+   it whose operand nothing else reads (cublasLtMatmul: beta C, the epilogue BIAS).  Not a relu: that of a NaN is a NaN
+   here. */
 enum { MG_LIBRARY_TAKES = 2 };
 typedef struct mg_library_product {
   uint32_t added, bias;          /* tensors, there before the product; 0: none.  added: of its shape; bias: of its columns */

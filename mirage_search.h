@@ -10566,8 +10566,8 @@ MGI_FN int mgi_se_piece_takes(const mgi_se_cuts *C, const mgi_se_piece *x) {
   }
   return 0;
 }
-/* The fastest program if pieces that are `wanted` took nothing, by library kernels where by_library, priced as it is, among the
-   results: of those the model knows too little. */
+/* Among the results the fastest program of those that have the pieces which are `wanted`, by library kernels where
+   by_library, at its own price: of such pieces the model knows too little, so they cost nothing while it is found. */
 MGI_FN void mgi_se_cuts_wanted(mgi_se_search *S, mgi_se_cutting *X, int (*wanted)(const mgi_se_cuts *, const mgi_se_piece *),
                                int by_library, mg_search_result *out, mg_error *why) {
   const mgi_se_chains *H = &X->H;
