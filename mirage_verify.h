@@ -6955,9 +6955,11 @@ MGI_FN uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
    Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables, as
    far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
-/* A digit takes no more values than its variable leaves it: an uneven cut's last block is short. */
+/* A digit takes no more values than its variable leaves it: an uneven cut's last block is short.  Not of a bound name: its
+   extent is that of whichever binding was closed last, and a digit that is stored fits its own already. */
 MGI_FN void mgi_pv_fit(const mgi_prover *P, mgi_pv_digit *d) {
-  if (d->var >= MGI_PV_VARS || P->extent[d->var] <= 0 || (uint64_t)d->div * d->mod <= (uint64_t)P->extent[d->var]) return;
+  const int bound = d->var >= MGI_PV_FREE && d->var < MGI_PV_TEMP;
+  if (bound || d->var >= MGI_PV_VARS || P->extent[d->var] <= 0 || (uint64_t)d->div * d->mod <= (uint64_t)P->extent[d->var]) return;
   d->mod = (uint32_t)mg_ceil_div(P->extent[d->var], d->div);
 }
 /* Adds a digit on the right. */
@@ -7295,13 +7297,23 @@ MGI_FN uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t
   return best;
 }
 
-/* A bound on all of one of the variables makes its range the shorter: p without such factors, over other variables. */
-MGI_FN uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var) {
+MGI_FN int mgi_pv_has_power(const mgi_prover *P, uint32_t mono, uint32_t atom) {
+  for (uint32_t k = 0; k < mgi_pv_powers(P, mono); k++)
+    if (mgi_pv_word(P, mono, 1 + 2 * k) == atom) return 1;
+  return 0;
+}
+/* A bound on all of one of the variables makes its range the shorter: p without such factors, over other variables.  The bounds
+   are the factors of p's one term, or of the one that has `mark`: a factor of one of several terms bounds that term alone. */
+MGI_FN uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var, uint32_t mark) {
+  uint32_t terms = 0;
+  for (uint32_t i = 0; i < mgi_pv_count(P, p); i++) terms += !mark || mgi_pv_has_power(P, mgi_pv_at(P, p, i).mono, mark);
+  if (terms != 1) return p;
   for (uint32_t i = 0; i < mgi_pv_count(P, p) && !P->bad; i++) {
     uint32_t m = mgi_pv_at(P, p, i).mono;
+    if (mark && !mgi_pv_has_power(P, m, mark)) continue;
     for (uint32_t k = 0; k < mgi_pv_powers(P, m); k++) {
       uint32_t a = mgi_pv_word(P, m, 1 + 2 * k), v;
-      if (mgi_pv_kind(P, a) != MGI_PV_LESS || mgi_pv_word(P, a, 2) != 1 || mgi_pv_word(P, a, 4) != 1) continue;
+      if (a == mark || mgi_pv_kind(P, a) != MGI_PV_LESS || mgi_pv_word(P, a, 2) != 1 || mgi_pv_word(P, a, 4) != 1) continue;
       v = mgi_pv_word(P, a, 3);
       for (int j = 0; j < n; j++) {
         if (var[j] != v || mgi_pv_word(P, a, 5) < P->extent[v]) continue;
@@ -7310,7 +7322,7 @@ MGI_FN uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var) 
         s.var = v, s.lo = mgi_pv_temp(P, mgi_pv_word(P, a, 1)), s.lo_scale = 1;
         if (P->bad) return MGI_PV_ZERO;
         var[j] = s.lo;
-        return mgi_pv_shorten(P, mgi_pv_map(P, p, 1, &s), n, var);
+        return mgi_pv_shorten(P, mgi_pv_map(P, p, 1, &s), n, var, mark);
       }
     }
   }
@@ -7322,14 +7334,12 @@ MGI_FN uint32_t mgi_pv_regroup_in(mgi_prover *P, uint32_t p, uint32_t *where, in
   const uint32_t w[3] = {MGI_PV_LESS, 0, 0}, mark = mgi_pv_intern(P, w, 3); /* what marks the bounds' term */
   uint32_t both = mgi_pv_add(P, p, mgi_pv_mul(P, *where, mgi_pv_atom(P, mark, 1)));
   both = mgi_pv_regroup(P, both, n, var, MGI_PV_BOUND);
-  both = mgi_pv_shorten(P, both, *n, var);
+  both = mgi_pv_shorten(P, both, *n, var, mark);
   p = MGI_PV_ZERO, *where = mgi_pv_number(P, 1, 1);
   for (uint32_t k = 0; k < mgi_pv_count(P, both) && !P->bad; k++) {
     mgi_pv_term t = mgi_pv_at(P, both, k);
     uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
-    int marked = 0;
-    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) marked |= mgi_pv_word(P, t.mono, 1 + 2 * j) == mark;
-    if (marked) *where = mgi_pv_mul(P, one, mgi_pv_atom(P, mark, -1));
+    if (mgi_pv_has_power(P, t.mono, mark)) *where = mgi_pv_mul(P, one, mgi_pv_atom(P, mark, -1));
     else p = mgi_pv_add(P, p, one);
   }
   return p;
@@ -7350,7 +7360,7 @@ MGI_FN uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
     return mgi_pv_bind(P, MGI_PV_SUM, m, var, mgi_pv_mul(P, rest, body));
   }
   p = mgi_pv_regroup(P, p, &m, var, MGI_PV_BOUND);
-  p = mgi_pv_shorten(P, p, m, var);
+  p = mgi_pv_shorten(P, p, m, var, 0);
   if (P->bad) return MGI_PV_ZERO;
   if (mgi_pv_count(P, p) != 1) return mgi_pv_bind(P, MGI_PV_SUM, m, var, p);
   mono = mgi_pv_at(P, p, 0).mono;
@@ -9005,6 +9015,7 @@ MGI_FN uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const
 /* Of the second program, what is found needs no choice either where the first has it without one. */
 MGI_FN uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen) {
   uint32_t set = 0;
+  if (chosen == MGI_PV_ZERO) return 0; /* nowhere: nobody reads it */
   for (uint32_t k = 1; found && k < P->node[found].n && !P->bad; k++) {
     const uint32_t duty = mgi_pv_word(P, found, k), own = P->node[duty].n;
     uint32_t w[MGI_DUTY_WORDS], one[2], words = own;
