@@ -155,6 +155,9 @@ extern "C" {
                                   tensor by name and type: half, __nv_bfloat16 or float
      size_t NAME_workspace_bytes(void);
      extern const mg_emitted_info NAME_info;
+   A launch uses its stream only, waits for nothing and allocates nothing, but one: of a file that has library products, the
+   first that is not captured in a graph times their algorithms, and waits for that (>>blas).  Outputs stand elsewhere than
+   inputs, and the workspace apart.
    Where the program has symbols, every launch takes their values before the stream, `const int64_t *sym` in the order of
    NAME_info.symbol: tensors are dense at these sizes, grids in NAME_info are those of the greatest, the workspace is enough for all.
    Extents computed of them (8*n) stand behind them there, and are no arguments.
