@@ -6955,12 +6955,16 @@ MGI_FN uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
    Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables, as
    far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
-/* A digit takes no more values than its variable leaves it: an uneven cut's last block is short.  Not of a bound name: its
-   extent is that of whichever binding was closed last, and a digit that is stored fits its own already. */
+/* How many values a variable takes; 0: it is not known.  It is not of a bound name, whose extent is that of whichever binding
+   was closed last. */
+MGI_FN uint64_t mgi_pv_range(const mgi_prover *P, uint32_t var) {
+  const int bound = var >= MGI_PV_FREE && var < MGI_PV_TEMP;
+  return bound || var >= MGI_PV_VARS || P->extent[var] <= 0 ? 0 : (uint64_t)P->extent[var];
+}
+/* A digit takes no more values than its variable leaves it: an uneven cut's last block is short.  One that is stored fits already. */
 MGI_FN void mgi_pv_fit(const mgi_prover *P, mgi_pv_digit *d) {
-  const int bound = d->var >= MGI_PV_FREE && d->var < MGI_PV_TEMP;
-  if (bound || d->var >= MGI_PV_VARS || P->extent[d->var] <= 0 || (uint64_t)d->div * d->mod <= (uint64_t)P->extent[d->var]) return;
-  d->mod = (uint32_t)mg_ceil_div(P->extent[d->var], d->div);
+  const uint64_t range = mgi_pv_range(P, d->var);
+  if (range && (uint64_t)d->div * d->mod > range) d->mod = (uint32_t)mg_ceil_div((int64_t)range, d->div);
 }
 /* Adds a digit on the right. */
 MGI_FN void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
@@ -7004,7 +7008,8 @@ MGI_FN void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
   memset(&h, 0, sizeof h), memset(&l, 0, sizeof l);
   while (k && low > 1) {
     mgi_pv_digit d = x->d[k - 1];
-    int leading = k == 1, whole = leading && d.var < MGI_PV_VARS && P->extent[d.var] > 0 && (uint64_t)d.div * d.mod >= (uint64_t)P->extent[d.var];
+    const uint64_t range = mgi_pv_range(P, d.var);
+    const int leading = k == 1, whole = leading && range && (uint64_t)d.div * d.mod >= range;
     if (low % d.mod == 0) low /= d.mod, back[m++] = d, k--;
     else if (leading && d.mod < low) back[m++] = d, k = 0, low = 1;
     else if (d.mod % low && whole) { /* an uneven cut of a whole variable */
