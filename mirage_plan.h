@@ -783,6 +783,8 @@ typedef struct mg_library_product {
   uint32_t op[MG_LIBRARY_TAKES]; /* these, in their order; the last one's result is of the operands' type */
 } mg_library_product;
 mg_library_product mg_library_takes(const mg_graph *g, uint32_t op);
+/* 1 if both have the same extents. */
+int mg_same_shape(const mg_shape *a, const mg_shape *b);
 /* The product that takes operator `op`; 0: none does. */
 uint32_t mg_library_taker(const mg_graph *g, uint32_t op);
 /* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
@@ -4093,7 +4095,7 @@ MGI_FN uint32_t mgi_only_reader(const mg_graph *g, mg_tensor t) {
     }
   return reader;
 }
-MGI_FN int mgi_same_shape(const mg_shape *a, const mg_shape *b) {
+int mg_same_shape(const mg_shape *a, const mg_shape *b) {
   return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
 /* Whether x is one row of as many columns as t has. */
@@ -4153,8 +4155,8 @@ mg_library_product mg_library_takes(const mg_graph *g, uint32_t op) {
     if (o->code != MG_OP_ADD || mgi_only_reader(g, t) != q) break;
     const mg_tensor x = o->in[o->in[0].id == t.id];
     const mg_shape *shape = &mg_tensor_of(g, x)->shape;
-    const int same = mgi_same_shape(shape, made), row = mgi_is_row_of(shape, made);
-    if (!mgi_same_shape(&mg_tensor_of(g, o->out[0])->shape, made)) break;
+    const int same = mg_same_shape(shape, made), row = mgi_is_row_of(shape, made);
+    if (!mg_same_shape(&mg_tensor_of(g, o->out[0])->shape, made)) break;
     if (mgi_wide_type(g, x) != type || !mgi_stands_before(g, x, op)) break;
     if (same && row && g->n_symbols) break; /* one row here, of a size that may have more */
     if (same && !p.added) p.added = x.id;

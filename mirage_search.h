@@ -9805,7 +9805,7 @@ MGI_FN mg_tensor mgi_se_edge_moved(mgi_se_edging *E, mg_opcode code, const mg_at
   char room[32];
   for (uint32_t k = 1; k < E->core->n_ops; k++) {
     const mg_op_node *o = &E->core->ops[k];
-    if (o->code != code || o->in[0].id != in.id || !mgi_same_shape(&o->attr.shape, &A->shape)) continue;
+    if (o->code != code || o->in[0].id != in.id || !mg_same_shape(&o->attr.shape, &A->shape)) continue;
     if (o->attr.dim == A->dim && o->attr.from == A->from && o->attr.n == A->n) return o->out[0];
   }
   return mg_named(E->core, mg_apply(E->core, code, A, 1, &in), mgi_se_edge_name(E, room));
@@ -9836,7 +9836,7 @@ MGI_FN mg_tensor mgi_se_edge_reshaped(mgi_se_edging *E, mg_tensor as, const mg_s
 MGI_FN mg_tensor mgi_se_edge_whole(mgi_se_edging *E, mg_tensor t) {
   const mg_shape *want = &E->p->tensors[t.id].shape;
   const mg_tensor as = E->as[t.id];
-  if (mgi_same_shape(&mg_tensor_of(E->core, as)->shape, want)) return as;
+  if (mg_same_shape(&mg_tensor_of(E->core, as)->shape, want)) return as;
   if (!E->whole[t.id].id) E->whole[t.id] = mgi_se_edge_reshaped(E, as, want);
   return E->whole[t.id];
 }
@@ -9851,7 +9851,7 @@ MGI_FN int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_a
   if (row->user || (!along && !(row->elementwise && (row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_RAT)))) return 0;
   for (int k = 0; k < o->n_in && !own; k++) {
     to = &E->p->tensors[o->in[k].id].shape;
-    if (!mgi_same_shape(&mg_tensor_of(E->core, E->as[o->in[k].id])->shape, to)) own = &mg_tensor_of(E->core, E->as[o->in[k].id])->shape;
+    if (!mg_same_shape(&mg_tensor_of(E->core, E->as[o->in[k].id])->shape, to)) own = &mg_tensor_of(E->core, E->as[o->in[k].id])->shape;
   }
   if (!own || to->rank != out->rank) return 0;
   const int n = mgi_se_regroups(own, to, r);
@@ -9925,7 +9925,7 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
       for (int j = 0; j < p->ops[i].n_in; j++) {
         if (p->ops[i].in[j].id != p->in[k].id) continue;
         if (!first[k]) first[k] = &p->ops[i];
-        other |= p->ops[i].code != MG_OP_RESHAPE || !mgi_same_shape(&p->ops[i].attr.shape, &first[k]->attr.shape);
+        other |= p->ops[i].code != MG_OP_RESHAPE || !mg_same_shape(&p->ops[i].attr.shape, &first[k]->attr.shape);
       }
     other |= mg_is_output(p, p->in[k]);
     if (other || !first[k]) first[k] = NULL, E.as[p->in[k].id] = mg_input_like(E.core, t, NULL);
@@ -9943,7 +9943,7 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
     E.as[t.id] = mg_apply(E.core, o->code, &A, o->n_in, in);
     good = E.as[t.id].id && mg_shape_elements(&mg_tensor_of(E.core, E.as[t.id])->shape) == mg_shape_elements(&p->tensors[t.id].shape);
     /* Whether the name is that of what an edge makes of it. */
-    const int ends = mg_is_output(p, t) && good && !mgi_same_shape(&mg_tensor_of(E.core, E.as[t.id])->shape, &p->tensors[t.id].shape);
+    const int ends = mg_is_output(p, t) && good && !mg_same_shape(&mg_tensor_of(E.core, E.as[t.id])->shape, &p->tensors[t.id].shape);
     if (good) mg_named(E.core, E.as[t.id], ends ? mgi_se_edge_name(&E, room) : p->tensors[t.id].name);
     if (good && !ends) E.core->tensors[E.as[t.id].id].inner = p->tensors[t.id].inner;
   }
@@ -9966,7 +9966,7 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
     mg_attr A;
     memset(&A, 0, sizeof A);
     A.shape = t->shape, outer[q] = made[q];
-    if (!mgi_same_shape(&mg_tensor_of(out->p, made[q])->shape, &t->shape)) outer[q] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &A, 1, &made[q]), t->name);
+    if (!mg_same_shape(&mg_tensor_of(out->p, made[q])->shape, &t->shape)) outer[q] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &A, 1, &made[q]), t->name);
     mg_output(out->p, outer[q]);
   }
   good = good && mg_check(out->p, &e) == MG_OK;
@@ -10458,7 +10458,7 @@ MGI_FN mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, cons
   if (g) mg_insert(g, found, in, made);
   for (uint32_t q = 0; q < p->n_out && g; q++) {
     const mg_tensor_info *t = &p->tensors[p->out[q].id];
-    const int edge = !mgi_same_shape(&mg_tensor_of(g, made[q])->shape, &t->shape);
+    const int edge = !mg_same_shape(&mg_tensor_of(g, made[q])->shape, &t->shape);
     mg_output(g, edge ? mg_named(g, mg_apply(g, MG_OP_RESHAPE, &p->ops[t->op].attr, 1, &made[q]), t->name) : made[q]);
   }
   if (!g || mg_check(g, &e) != MG_OK) { mgi_se_step(S, g ? e.status : MG_NO_MEMORY); mg_graph_free(g); return NULL; }
