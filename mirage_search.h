@@ -4755,7 +4755,8 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
   int16_t at[MGI_SE_SOPS];
   mg_flat *k = &h->k;
   mgi_se_joined(t, joined);
-  k->n = 0, k->nests = 0, h->n_cut = 0, h->again = 0, h->group = t->group, h->loops = (t->loop[0] >= 0) + (t->loop[1] >= 0);
+  memset(&k->blocks, 0, sizeof *k - offsetof(mg_flat, blocks));
+  k->n = 0, h->n_cut = 0, h->again = 0, h->group = t->group, h->loops = (t->loop[0] >= 0) + (t->loop[1] >= 0);
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
