@@ -783,6 +783,9 @@ typedef struct mg_library_product {
   uint32_t op[MG_LIBRARY_TAKES]; /* these, in their order; the last one's result is of the operands' type */
 } mg_library_product;
 mg_library_product mg_library_takes(const mg_graph *g, uint32_t op);
+/* 1 if a product of µGraph g is an operator of its own, which a library makes where there is one: by an algorithm that it
+   picks for the sizes, so a row's bits may depend on these. */
+int mg_library_multiplies(const mg_graph *g);
 /* 1 if both have the same extents. */
 int mg_same_shape(const mg_shape *a, const mg_shape *b);
 /* The product that takes operator `op`; 0: none does. */
@@ -4140,6 +4143,11 @@ MGI_FN int mgi_library_multiplies(const mg_graph *g, uint32_t op) {
     if (!mgi_leads_as_one(&x->shape, stride, made)) return 0;
   }
   return 1;
+}
+int mg_library_multiplies(const mg_graph *g) {
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].code == MG_OP_MATMUL || g->ops[k].code == MG_OP_CONCAT_MATMUL) return 1;
+  return 0;
 }
 mg_library_product mg_library_takes(const mg_graph *g, uint32_t op) {
   mg_library_product p, whole; /* so far; where a result of the operands' type was made last */

@@ -272,6 +272,8 @@ typedef struct mg_search_config {
   int unsafe;                        /* 1: results that are not as safe as written (>>safety-api) are neither repaired nor ranked behind.  0: one
                                         is repaired by its plan where that makes it safe or leaves it open: f32 between kernels, wide
                                         products; else it is ranked behind all others, as one that `wary` names */
+  int batch_invariant;               /* 1: no library makes a product of a result (mg_library_multiplies), and mg_search_family has one range
+                                        along every symbol that nothing sums over: a row's bits depend on no size and on no other row */
   void *settle_user;
   int (*settle)(void *user, const mg_graph *program, const mg_graph *g); /* may be NULL; in mg_search_certify, of a result that >>safety-api
                                         leaves open: 1 if g is not as safe as written, 2 if the time ended before that was known, else
@@ -7276,7 +7278,7 @@ MGI_FN int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   const mg_machine *g = c->machine;
   char row[MG_MACHINE_TEXT];
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
-                       c->emittable != NULL, c->wary != NULL, c->unsafe != 0, c->egraph.nodes, c->egraph.no_copies, c->allow_sampled };
+                       c->emittable != NULL, c->wary != NULL, c->unsafe != 0, c->egraph.nodes, c->egraph.no_copies, c->allow_sampled, c->batch_invariant != 0 };
   int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_FRAME_BYTES, MGI_SE_FRAME_WORK, MGI_SE_VALUE_WORK, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL,
                       MGI_SE_RW_UNDER, MGI_SE_RW_SMALL, MGI_SE_RW_MORE, MGI_SE_RW_SETS, MGI_SE_RW_PIECES, MGI_SE_RW_EDGES, MGI_SE_RW_DEPTH };
   double seconds = c->egraph.seconds;
@@ -8798,6 +8800,7 @@ typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; 
 /* What library kernel k of a piece of these operators takes, with what slices take that it alone keeps from being addresses. */
 MGI_FN double mgi_se_library_us(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_set *ops, int k) {
   const mg_op_node *o = &S->p->ops[C->op[k]];
+  if (S->cfg.batch_invariant && (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL)) return 1e18;
   const int with = C->taker[k] >= 0 && mgi_se_set_has(ops, C->taker[k]);
   double us = C->address[k] ? 0 : with ? mg_library_us(S->p, o, S->cfg.machine) : mg_library_alone_us(S->p, o, S->cfg.machine);
   for (int x = 0; x < C->n && !C->address[k]; x++)
@@ -9068,6 +9071,7 @@ MGI_FN int mgi_se_like_better(mgi_se_search *S, mg_search_result *r, const mg_gr
 /* Puts g in at its rank; takes it over.  Of one that `wary` names a form with maxima of its own is put in beside it, if that is none. */
 MGI_FN void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
   uint64_t h = mg_hash(g);
+  if (S->cfg.batch_invariant && mg_library_multiplies(g)) { mg_graph_free(g); return; }
   if (!mgi_se_full(S, r, us)) us += mgi_se_repair(S, &g);
   const int wary = mgi_se_judges(S) && !mgi_se_full(S, r, us) && mgi_se_behind(S, g);
   mg_graph *steady = wary ? mgi_se_steady(S, g) : NULL;
@@ -10885,7 +10889,7 @@ MGI_FN void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
       memset(x, 0, sizeof *x);
       x->inputs = inputs;
       x->from = queue[at], x->to = to, x->ops = ops, x->at = x->had = -1, x->hash = mg_hash(g);
-      x->bound = R->launch + (out + bytes) * us, x->library = ops == 1 ? mg_library_us(g, &g->ops[1], R->cfg.machine) : 1e18, x->us = x->library;
+      x->bound = R->launch + (out + bytes) * us, x->library = ops == 1 && !(R->S->cfg.batch_invariant && mg_library_multiplies(g)) ? mg_library_us(g, &g->ops[1], R->cfg.machine) : 1e18, x->us = x->library;
     }
     mg_graph_free(g);
     for (int v = 0; v < R->n && from.n < MGI_SE_RW_UNDER; v++) {
@@ -11844,6 +11848,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   pthread_mutex_destroy(&S.lock), pthread_mutex_destroy(&S.hook);
   out->stats = S.st;
   if (S.cfg.progress) S.cfg.progress(S.cfg.user, &S.st);
+  if (st == MG_OK && !out->n && S.cfg.batch_invariant && mg_library_multiplies(program) && !why.msg[0])
+    mg_fail(&why, MG_NOT_FOUND, "mg_search", "a library makes products of it, and a row's bits are to depend on none");
   if (st == MG_OK && !out->n) st = mg_fail(e, MG_NOT_FOUND, "mg_search", "no µGraph is left%s%.200s", why.msg[0] ? "; the last was refused: " : "", why.msg);
   if (st != MG_OK) { mg_search_stats keep = out->stats; mg_search_result_free(out); out->stats = keep; }
   return st;
@@ -12005,6 +12011,7 @@ typedef struct mgi_ranges {
   int64_t least[MG_MAX_SYMBOLS];     /* the program's: a size may be none below */
   uint8_t contracted[MG_MAX_SYMBOLS];
   int contracts;                     /* any symbol is */
+  int whole[2];                      /* by axis: one range along it, batch_invariant */
   int n_size[2], n, points;
   int64_t *size[2];
   double *top;                       /* by cell, the best of what was not dropped */
@@ -12513,8 +12520,8 @@ MGI_FN int mgi_range_slice(const mgi_ranges *R, const uint8_t *out, double loss,
     if (n == MG_MAX_RANGES) return n + 1;
     box[n].lo[0] = lo, box[n].hi[0] = hi, box[n].lo[1] = from;
     mgi_range_next(R, out, loss, &box[n]);
-    if (box[n].family < 0) return MG_MAX_RANGES + 1;
     from = box[n].hi[1] + 1;
+    if (box[n].family < 0 || (R->whole[1] && from < R->n_size[1])) return MG_MAX_RANGES + 1;
   }
   return n;
 }
@@ -12525,7 +12532,8 @@ MGI_FN int mgi_range_choose(const mgi_ranges *R, const uint8_t *out, double loss
   few[0] = 0;
   for (int hi = 1; hi <= R->n_size[0]; hi++) {
     few[hi] = MG_MAX_RANGES + 1, begin[hi] = 0;
-    for (int lo = 0; lo < hi; lo++) {
+    if (R->whole[0] && hi < R->n_size[0]) continue;
+    for (int lo = 0; lo < (R->whole[0] ? 1 : hi); lo++) {
       const int n = few[lo] + (few[lo] < few[hi] ? mgi_range_slice(R, out, loss, lo, hi - 1, ignored) : 1);
       if (n < few[hi]) few[hi] = n, begin[hi] = lo;
     }
@@ -12661,6 +12669,8 @@ MGI_FN mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
   own.own = 1, own.point = own.like = -1;
   mg_status s = mg_contracted(program, R->contracted, e);
   for (uint32_t v = 0; v < program->n_symbols; v++) R->contracts |= R->contracted[v];
+  for (uint32_t v = 0; v < program->n_symbols; v++)
+    R->whole[mgi_range_axis(R, v)] = R->cfg->batch_invariant && !R->contracted[v];
   if (s == MG_OK) s = mg_within(program, R->least, most, &own.graph, e);
   return s == MG_OK ? mgi_range_add(R, &own, e) : s;
 }
@@ -12684,6 +12694,7 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   if (s == MG_OK) s = mgi_range_search_all(R, end, out, e);
   for (int k = 0; k < R->points && s == MG_OK; k++) s = mgi_range_vary(R, k, e);
   out->families = R->n;
+  const char *const invariant = c.batch_invariant ? " that make a row's bits depend on none of them" : "";
   mg_error why;
   const double asked = mgi_se_seconds();
   if (c.measure && R->n > 1 && s == MG_OK) {
@@ -12694,6 +12705,7 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
     if (!out->timed) snprintf(out->unmeasured, sizeof out->unmeasured, "%.250s", why.msg);
   }
   memset(dropped, 0, sizeof dropped);
+  for (int k = 0; k < R->n; k++) dropped[k] = c.batch_invariant && mg_library_multiplies(R->family[k].graph);
   const double until = vc.time_limit_s <= 0 ? 0 : vc.time_limit_s + (end > 0 ? end + mgi_se_seconds() - asked : mgi_se_seconds());
   vc.tier = MG_TIER_FULL;
   for (int again = s == MG_OK; again && s == MG_OK;) {
@@ -12705,7 +12717,7 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
     while (n > MG_MAX_RANGES && loss < 100) loss *= 1.25, n = mgi_range_choose(R, dropped, loss, box);
     out->few_lose = n > MG_FEW_RANGES ? mgi_range_few_lose(R, dropped, loss) : 0;
     again = 0, out->loss = 0;
-    if (n > MG_MAX_RANGES) s = mg_fail(e, MG_NOT_FOUND, "mg_search_family", "no kernels are for all sizes");
+    if (n > MG_MAX_RANGES) s = mg_fail(e, MG_NOT_FOUND, "mg_search_family", "no kernels are for all sizes%s", invariant);
     for (int k = 0; k < n && !again && s == MG_OK; k++) {
       mg_range *r = &out->range[k];
       const int f = box[k].family;

@@ -41,6 +41,8 @@ static const char usage[] =
     "                                               seed 1, the 8 best, 2^-64, 1 loop after another\n"
     "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
     "              [--unsafe]                       what is not as safe as written in floating point may come first, unrepaired\n"
+    "              [--batch-invariant]              a row's bits depend on no size and no other row: no library's products, and\n"
+    "                                               of a program with a symbol one range\n"
     "              [--checkpoint FILE]              finished parts are kept there; the same search goes on from it\n"
     "              [--cache DIR]                    finished results are kept there; the same search verifies and takes them\n"
     "              [--allow-sampled]                also what agrees in tests of a maximum without a proof, behind all that is\n"
@@ -109,7 +111,7 @@ typedef struct options {
   mg_machine_file row;
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program, *tokens, *svg;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps, steps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random, gpu, emulated, timed, link2, fold;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit, random, gpu, emulated, timed, link2, fold, batch_invariant;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_syms;
@@ -210,7 +212,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_FOLD, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_GPU, O_EMULATED, O_TIMED, O_SVG, O_LINK2, O_HELP };
+enum { O_ARCH = 256, O_FOLD, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_BATCH_INVARIANT, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_WEIGHTS, O_RANDOM, O_TOKENS, O_GPU, O_EMULATED, O_TIMED, O_SVG, O_LINK2, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -221,7 +223,7 @@ static const struct option long_options[] = {
     {"max-loops", required_argument, NULL, O_LOOPS}, {"checkpoint", required_argument, NULL, O_CHECKPOINT}, {"cache", required_argument, NULL, O_CACHE},
     {"no-check", no_argument, NULL, O_NO_CHECK}, {"no-time", no_argument, NULL, O_NO_TIME},
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
-    {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
+    {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"batch-invariant", no_argument, NULL, O_BATCH_INVARIANT}, {"program", required_argument, NULL, O_PROGRAM},
     {"machine", required_argument, NULL, O_MACHINE}, {"json", no_argument, NULL, O_JSON},
     {"sym", required_argument, NULL, O_SYM}, {"steps", required_argument, NULL, O_STEPS}, {"weights", required_argument, NULL, O_WEIGHTS}, {"random", required_argument, NULL, O_RANDOM}, {"tokens", required_argument, NULL, O_TOKENS},
     {"gpu", no_argument, NULL, O_GPU}, {"emulated", no_argument, NULL, O_EMULATED}, {"time", no_argument, NULL, O_TIMED}, {"svg", required_argument, NULL, O_SVG}, {"fold", no_argument, NULL, O_FOLD}, {"link2", no_argument, NULL, O_LINK2}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
@@ -327,6 +329,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_NUMERICS: o->numerics = 1; break;
       case O_PROGRAM: o->program = optarg, o->numerics = 1; break;
       case O_UNSAFE: o->unsafe = 1; break;
+      case O_BATCH_INVARIANT: o->batch_invariant = 1; break;
       case O_JSON: o->json = 1; break;
       case O_FULL: o->full = 1; break;
       case O_SYM: {
@@ -1091,12 +1094,6 @@ static void remove_earlier(const char *directory, const char *name) {
   }
 }
 
-/* 1 if a product of g is a whole operator, which cuBLAS computes where it is found: by an algorithm that it picks anew at each size. */
-static int library_multiplies(const mg_graph *g) {
-  for (uint32_t k = 1; k < g->n_ops; k++)
-    if (g->ops[k].code == MG_OP_MATMUL) return 1;
-  return 0;
-}
 /* A program with a symbol: ranges of it with a µGraph each, in one text, and their certificates. */
 static int search_family(const options *o, const mg_graph *program, const mg_search_config *c, const mg_verify_config *vc) {
   mg_error e;
@@ -1125,8 +1122,8 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
       char few[80] = "", cut[240];
       cut_short(cut, sizeof cut, o, &r.cut, c, interrupted);
       if (r.n > MG_FEW_RANGES) snprintf(few, sizeof few, ", as %d would lose %.1f %%", MG_FEW_RANGES, 100 * r.few_lose);
-      n += (size_t)snprintf(lines, sizeof lines, "# ranges: %d of %.300s, by %s on %s within %.1f %% of the best found at each size priced%s; ",
-                            r.n, said.s ? said.s : "", r.timed ? "cold times" : "the model", c->machine->name, 100 * r.loss, few);
+      n += (size_t)snprintf(lines, sizeof lines, "# ranges: %d of %.300s%s, by %s on %s within %.1f %% of the best found at each size priced%s; ",
+                            r.n, said.s ? said.s : "", c->batch_invariant ? ", which a row's bits do not depend on" : "", r.timed ? "cold times" : "the model", c->machine->name, 100 * r.loss, few);
       n += (size_t)snprintf(lines + n, sizeof lines - n, "%d sizes searched, %d families%s%s%.200s; %.1f s\n", r.searches, r.families, cut,
                             r.unmeasured[0] ? "; not timed: " : "", r.unmeasured, r.seconds);
     }
@@ -1140,7 +1137,7 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
       n += (size_t)snprintf(lines + n, sizeof lines - n, "%.300s", said.s ? said.s : "");
     }
     if (range->timed_us[0] > 0) n += (size_t)snprintf(lines + n, sizeof lines - n, "; timed: %.2f us, %.2f us", range->timed_us[0], range->timed_us[1]);
-    if (library_multiplies(range->graph)) n += (size_t)snprintf(lines + n, sizeof lines - n, "; a row's bits may differ from size to size, by cuBLAS");
+    if (mg_library_multiplies(range->graph)) n += (size_t)snprintf(lines + n, sizeof lines - n, "; a row's bits may differ from size to size, by cuBLAS");
     n += (size_t)snprintf(lines + n, sizeof lines - n, "\n");
     mg_graph *p = NULL;
     if (s == MG_OK) s = mg_within_of(program, range->graph, &p, &e);
@@ -1218,7 +1215,7 @@ static int do_search(const options *o) {
   times.arch = c.machine->arch, times.quiet = !isatty(2);
   times.until = &safety.until;
   safety.o = o, safety.arch = c.machine->arch, safety.seconds = limit;
-  c.wary = on_wary, c.unsafe = o->unsafe, c.settle = on_settle, c.settle_user = &safety;
+  c.wary = on_wary, c.unsafe = o->unsafe, c.batch_invariant = o->batch_invariant, c.settle = on_settle, c.settle_user = &safety;
   if (!o->no_measure) c.measure = on_measure, c.measure_all = on_measure_all, c.measure_user = &times;
   c.stop = &interrupted;
   double started_all = now();
@@ -2741,7 +2738,7 @@ int main(int argc, char **argv) {
   static const command commands[] = {
       {"print", 1, 1, 0, "sym", do_print},
       {"dot", 1, 1, 0, "sym", do_dot},
-      {"search", 1, 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe sym", do_search},
+      {"search", 1, 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe batch-invariant sym", do_search},
       {"verify", 1, 3, 0, "delta seed certificate threads time-limit prove no-prove allow-sampled full", do_verify},
       {"emit", 1, 1, 0, "o arch machine sym", do_emit},
       {"explain", 1, 1, 1, "arch machine json no-measure sym svg program", do_explain},

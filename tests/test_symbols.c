@@ -1167,6 +1167,39 @@ static void ranges_of_two_symbols(void **state) {
   mg_string_free(cu), mg_family_result_free(&r), mg_graph_free(p);
 }
 
+/* Asked that a row's bits depend on no size: one range of what is not summed over, and no library's products. */
+static void one_range_where_bits_are_to_stay(void **state) {
+  static const char *const programs[] = {
+      "program linear\nsym n in 1..4096\ninput X : f16[n, 512]\ninput W : f16[512, 1024]\nO = matmul(X, W)\noutput O\n",
+      "program chain\nsym n in 1..600\nsym p in 1..300\ninput Q : f16[n, 32]\ninput K : f16[32, p]\ninput V : f16[p, 32]\n"
+      "O = matmul(matmul(Q, K), V)\noutput O\n"};
+  int several = 0, by_library = 0, summed = 0;
+  (void)state;
+  for (size_t k = 0; k < 2; k++)
+    for (int invariant = k == 1; invariant < 2; invariant++) {
+      mg_graph *p = parse(programs[k]);
+      mg_search_config c = mg_search_config_default();
+      mg_family_result r;
+      mg_error e;
+      c.emittable = emittable, c.batch_invariant = invariant, c.time_limit_s = 30;
+      if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+      several += !invariant && r.n > 1;
+      for (int i = 0; i < r.n; i++) {
+        const mg_range *a = &r.range[i];
+        by_library += !invariant && mg_library_multiplies(a->graph);
+        if (!invariant) continue;
+        assert_false(mg_library_multiplies(a->graph));
+        assert_int_equal(a->report.verdict, MG_EQUAL);
+        assert_true(a->least[0] == 1 && a->most[0] == p->symbol[0].last);
+        assert_true(i == 0 || a->least[1] == r.range[i - 1].most[1] + 1);
+        summed += k == 1;
+      }
+      if (invariant && k == 0) assert_int_equal(r.n, 1);
+      mg_family_result_free(&r), mg_graph_free(p);
+    }
+  assert_true(several > 0 && by_library > 0 && summed > 0); /* without it these were not so */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(a_launch_takes_its_bounds), cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
                                      cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size),
@@ -1182,7 +1215,7 @@ int main(void) {
                                      cmocka_unit_test(a_contraction_ends_at_its_edge),
                                      cmocka_unit_test(a_file_of_boxes_runs_at_every_size),
                                      cmocka_unit_test(maxima_are_of_one_range),
-                                     cmocka_unit_test(ranges_of_two_symbols),
+                                     cmocka_unit_test(ranges_of_two_symbols), cmocka_unit_test(one_range_where_bits_are_to_stay),
                                      cmocka_unit_test(masks_follow_their_sizes), cmocka_unit_test(masks_of_families_are_verified),
                                      cmocka_unit_test(masks_of_families_are_emitted),
                                      cmocka_unit_test(self_attention_is_equal_at_values), cmocka_unit_test(chunks_of_all_axes_are_tested), cmocka_unit_test(chunks_of_two_dimensions), cmocka_unit_test(self_attention_is_emitted)};
