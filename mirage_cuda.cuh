@@ -6510,7 +6510,8 @@ static inline mgi_blas_form *mgi_blas_form_of(mgi_blas *l, const mgi_blas_key *k
   if (!f) return 0;
   int n = 0;
   f->key = *key;
-  f->state = !mgi_blas_propose(l, key, c, 1, &f->best, &n) && n > 0 ? mgi_blas_form::PROPOSED : mgi_blas_form::NONE;
+  const int has = !mgi_blas_propose(l, key, c, 1, &f->best, &n) && n > 0 && !f->best.status;
+  f->state = has ? mgi_blas_form::PROPOSED : mgi_blas_form::NONE;
   return *at = f;
 }
 /* 0: the library is not there, or has no such product; else *rc is its answer. */
