@@ -24,7 +24,7 @@ mapfile -t before < <(sed -n -e '/^#include/q' -e 's/^#define  *\([A-Za-z_0-9]*\
 of_header+=("${before[@]}")
 parsed=$CXX_KEPT/$({ echo "$headers"; printf '%s\n' "${of_header[@]}"; } | hash)
 if mkdir -p "$parsed" && [[ $CXX_REAL != *clang* && ! -f $parsed/mirage_cuda.cuh.gch ]]; then
-  "$CXX_REAL" "${of_header[@]}" -I"$include" -x c++-header "$include/mirage_cuda.cuh" -o "$parsed/$$" 2>"$parsed/$$.log" &&
+  "$CXX_REAL" "${of_header[@]}" -I"$include" -x c++-header "$include/mirage_cuda.cuh" -o "$parsed/$$" 2>/dev/null &&
     mv "$parsed/$$" "$parsed/mirage_cuda.cuh.gch"
 fi
 "$CXX_REAL" -I"$parsed" "$@" || exit
