@@ -62,7 +62,7 @@ enum { PROGRAMS = sizeof programs / sizeof *programs };
 /* Any order of the text: the same predicted times, the same µGraphs looked at, the same `complete`. */
 static void any_order_is_the_same_search(void **state) {
   (void)state;
-  for (int k = 0; k < PROGRAMS; k++) {
+  for (int k = 0; k < PROGRAMS; k += SPARSER) {
     mg_graph *p = parse(programs[k]);
     mg_search_result a;
     search_of(p, 3, &a);
