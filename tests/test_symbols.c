@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "sanitized.h"
 #include "sums.h"
 
 #define HEAD "program f\nsym n in 1..40\ninput X : f16[n, 64]\ninput W : f16[64, 32]\n"
@@ -528,7 +529,7 @@ static void ranges_are_whole(void **state) {
       "program big\nsym n in 3..300\ninput X : f16[n, 512]\ninput G : f16[512]\ninput W : f16[512, 32]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n",
       "program att\nsym n in 1..64\ninput Q : f16[n, 64]\ninput K : f16[64, 256]\ninput V : f16[256, 32]\nO = matmul(softmax(scale(matmul(Q, K), 1/8), dim=1), V)\noutput O\n"};
   (void)state;
-  for (size_t k = 0; k < 2; k++) {
+  for (size_t k = SANITIZED; k < 2; k++) {
     mg_graph *p = parse(programs[k]), *back;
     mg_search_config c = mg_search_config_default();
     mg_family_result r;
@@ -649,9 +650,7 @@ static void ranges_lose_little_by_the_model(void **state) {
   static const int64_t every[] = {1, 2, 7, 16, 33, 64, 100, 128}, some[] = {33, 100, 127};
   const int all = getenv("SOAK_S") != NULL;
   (void)state;
-#ifdef __SANITIZE_ADDRESS__
-  skip(); /* the other tests of ranges run all of this code */
-#endif
+  if (SANITIZED) skip(); /* the other tests of ranges run all of this code */
   for (size_t k = 0; k < (all ? 3 : 1); k++) {
     mg_search_config c = mg_search_config_default();
     ranges_against_one_size(k, all ? every : some, all ? 8 : 3, &c, MG_RANGE_LOSS);
@@ -665,7 +664,7 @@ static void a_grid_has_an_end(void **state) {
   mg_family_result r;
   mg_error e;
   (void)state;
-  c.emittable = emittable, c.time_limit_s = 60;
+  c.emittable = emittable, c.time_limit_s = 60 * SPARSER;
   if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   assert_int_equal(r.n, 1);
   assert_false(mg_is_program(r.range[0].graph));
@@ -677,6 +676,7 @@ static void a_grid_has_an_end(void **state) {
 static void ranges_lose_little_by_times(void **state) {
   static const int64_t searched[] = {1, 8, 16, 48, 64, 128};
   (void)state;
+  if (SANITIZED) skip();
   for (size_t k = 0; k < 3; k++) {
     mg_search_config c = mg_search_config_default();
     c.measure = odd_times;
@@ -692,9 +692,7 @@ static void chunks_of_other_sizes_are_timed(void **state) {
   mg_family_result f;
   mg_error e;
   (void)state;
-#ifdef __SANITIZE_ADDRESS__
-  skip(); /* the other tests of ranges run all of this code */
-#endif
+  if (SANITIZED) skip(); /* the other tests of ranges run all of this code */
   mg_graph *p = parse(families[0]);
   c.measure = each_once, c.measure_user = &t, c.emittable = emittable;
   if (mg_search_family(p, &c, NULL, &f, &e) != MG_OK) fail_msg("%s", e.msg);
@@ -720,7 +718,7 @@ static void what_ended_it_is_said(void **state) {
     mg_search_config c = mg_search_config_default();
     mg_family_result r;
     mg_error e;
-    c.emittable = cases[k].refuses ? refuses_kernels : emittable, c.time_limit_s = cases[k].limit;
+    c.emittable = cases[k].refuses ? refuses_kernels : emittable, c.time_limit_s = cases[k].limit * SPARSER;
     if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", cases[k].what, e.msg);
     if (r.complete != !k || r.cut.late != cases[k].late || (k && !r.cut.egraph_stop)) fail_msg("%s: complete %d, late %d", cases[k].what, r.complete, r.cut.late);
     mg_family_result_free(&r);
@@ -974,7 +972,7 @@ static void ranges_of_what_is_contracted(void **state) {
       "program att\nsym p in 1..200\ninput Q : f16[2, 16, 32]\ninput K : f16[2, 32, p]\ninput V : f16[2, p, 32]\nO = matmul(softmax(matmul(Q, K), dim=2), V)\noutput O\n"};
   int loops = 0;
   (void)state;
-  for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
+  for (size_t k = SANITIZED; k < sizeof programs / sizeof *programs; k++) {
     mg_graph *p = parse(programs[k]);
     const mg_graph *range[MG_MAX_RANGES];
     mg_search_config c = mg_search_config_default();
@@ -982,7 +980,7 @@ static void ranges_of_what_is_contracted(void **state) {
     mg_error e;
     char *cu;
     int64_t next = 1;
-    c.emittable = emittable, c.time_limit_s = 10;
+    c.emittable = emittable, c.time_limit_s = 10 * SPARSER;
     if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
     for (int i = 0; i < r.n; i++) {
       const mg_range *a = &r.range[i];
@@ -1138,7 +1136,7 @@ static void ranges_of_two_symbols(void **state) {
   mg_error e;
   char *cu;
   (void)state;
-  c.emittable = emittable, c.time_limit_s = 30, c.wary = two_kernels_are_wary;
+  c.emittable = emittable, c.time_limit_s = 30 * SPARSER, c.wary = two_kernels_are_wary;
   if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   assert_in_range(r.n, 1, MG_MAX_RANGES);
   int both = 0;

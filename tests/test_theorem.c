@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "sanitized.h"
 #include "splitmix.h"
 
 static uint64_t seed = 1;
@@ -165,7 +166,7 @@ static void search_side(side *S, const bounds *w, mg_search_stats *stats) {
   mg_search_result r;
   mg_error e;
   c.threads = 1, c.bound = 0, c.max_kernel_ops = 1, c.max_block_ops = w->n_ops, c.structure = search_found, c.user = S, c.top_k = 1;
-  c.max_structures = 1000000, c.max_steps = 100000000, c.max_states = 100000, c.time_limit_s = everything ? 60 : 5;
+  c.max_structures = 1000000, c.max_steps = 100000000, c.max_states = 100000, c.time_limit_s = (everything ? 60 : 5) * SPARSER;
   mg_status st = mg_search(S->p, &c, &r, &e);
   if (st != MG_OK) fail_msg("mg_search: %s", e.msg);
   *stats = r.stats;
@@ -265,7 +266,7 @@ enum { N_PROGRAMS = sizeof programs / sizeof *programs };
 static void search_equals_brute_force(void **state) {
   (void)state;
   int wrong = 0;
-  for (int k = 0; k < N_PROGRAMS; k++)
+  for (int k = 0; k < N_PROGRAMS; k += SPARSER)
     if (getenv("ONLY") ? !strcmp(getenv("ONLY"), programs[k].name) : everything || !programs[k].w.slow) wrong += compare(programs[k].name, programs[k].text, &programs[k].w) != 0;
   assert_int_equal(wrong, 0);
   assert_int_equal(incomplete, 0);
@@ -322,7 +323,7 @@ static void random_programs(void **state) {
   (void)state;
   uint64_t r = seed;
   incomplete = 0;
-  int wrong = 0, done = 0, want = everything ? 24 : 5;
+  int wrong = 0, done = 0, want = (everything ? 24 : 5) / (1 + SANITIZED);
   for (int k = 0; done < want && k < 200; k++) {
     char text[1024], name[32];
     bounds w = { 0, 1, 1, 0, everything ? 1000000 : 50000 };
@@ -517,7 +518,7 @@ static void pruning_agrees(void **state) {
   z3 Z;
   int z = z3_open(&Z), kept = 0, pruned = 0, proved = 0, asked = 0, wrong = 0, programs_done = 0, each = 60, budget = everything ? 240 : 24;
   if (!z) printf("  no libz3: the normal form alone\n");
-  for (int p = 0; programs_done < (everything ? 24 : 8) && p < 200; p++) {
+  for (int p = 0; programs_done < (everything ? 24 : 8) / SPARSER && p < 200; p++) {
     tree T;
     memset(&T, 0, sizeof T);
     int root = random_tree(&T, 5 + (int)(next(&r) % 5), &r);
@@ -560,7 +561,7 @@ static void pruning_agrees(void **state) {
   printf("  %d programs: %d kept, %d pruned; Z3 proved %d of %d asked\n", programs_done, kept, pruned, proved, asked);
   if (z) dlclose(Z.lib);
   assert_int_equal(wrong, 0);
-  assert_true(kept > 50 && pruned > 50);
+  assert_true(kept > 50 / SPARSER && pruned > 50 / SPARSER);
   assert_true(!z || proved * 10 > asked);
 }
 
@@ -733,7 +734,7 @@ static void walk_goes_nowhere_twice(void **state) {
     "program at\ninput Q : f16[64, 64]\ninput K : f16[64, 512]\ninput V : f16[512, 64]\nO = matmul(softmax(scale(matmul(Q, K), 1/8), dim=1), V)\noutput O\n",
     "program ab\ninput X : f16[16, 64]\ninput W : f16[64, 256]\ninput A : f16[64, 8]\ninput B : f16[8, 256]\nO = add(matmul(X, W), matmul(matmul(X, A), B))\noutput O\n",
   };
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 4; k += SPARSER) {
     mg_search_config c = mg_search_config_default();
     uint64_t all = 0;
     c.top_k = 96, c.max_block_ops = k < 2 ? 9 : 8;
@@ -787,7 +788,7 @@ static void no_segment_is_missed(void **state) {
     { "program c\ninput X : f16[64, 512]\nC = sub(X, mean(X, dim=1))\nO = mul(C, silu(C))\noutput O\n", 2 },
     { "program d\ninput X : f16[64, 512]\ninput Y : f16[64, 512]\nA = mul(X, Y)\nB = exp(sum(A, dim=1))\nC = div(A, B)\nD = sum(C, dim=0)\noutput B, D\n", 2 },
   };
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 4; k += SPARSER) {
     mg_graph *p = NULL;
     mg_error e;
     if (mg_parse(t[k].text, strlen(t[k].text), "prog", NULL, &p, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
