@@ -664,7 +664,7 @@ static void a_grid_has_an_end(void **state) {
   mg_family_result r;
   mg_error e;
   (void)state;
-  c.emittable = emittable, c.time_limit_s = 60 * SPARSER;
+  c.emittable = emittable, c.time_limit_s = 60;
   if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   assert_int_equal(r.n, 1);
   assert_false(mg_is_program(r.range[0].graph));
@@ -714,11 +714,11 @@ static void what_ended_it_is_said(void **state) {
       {"nothing", 60, 0, 0}, {"the emitter", 60, 1, 0}, {"time", 0.02, 0, 1}};
   mg_graph *p = parse("program p\nsym n in 1..64\ninput X : f16[n, 256]\ninput W : f16[256, 64]\nO = matmul(rms_norm(X), W)\noutput O\n");
   (void)state;
-  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+  for (size_t k = 2 * SANITIZED; k < sizeof cases / sizeof *cases; k++) { /* a busy machine, under one, completes none in time */
     mg_search_config c = mg_search_config_default();
     mg_family_result r;
     mg_error e;
-    c.emittable = cases[k].refuses ? refuses_kernels : emittable, c.time_limit_s = cases[k].limit * SPARSER;
+    c.emittable = cases[k].refuses ? refuses_kernels : emittable, c.time_limit_s = cases[k].limit;
     if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", cases[k].what, e.msg);
     if (r.complete != !k || r.cut.late != cases[k].late || (k && !r.cut.egraph_stop)) fail_msg("%s: complete %d, late %d", cases[k].what, r.complete, r.cut.late);
     mg_family_result_free(&r);
@@ -1136,7 +1136,7 @@ static void ranges_of_two_symbols(void **state) {
   mg_error e;
   char *cu;
   (void)state;
-  c.emittable = emittable, c.time_limit_s = 30 * SPARSER, c.wary = two_kernels_are_wary;
+  c.emittable = emittable, c.time_limit_s = 30, c.wary = two_kernels_are_wary;
   if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   assert_in_range(r.n, 1, MG_MAX_RANGES);
   int both = 0;
