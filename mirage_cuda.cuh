@@ -13323,8 +13323,8 @@ MGI_FN const char *mgi_cu_axis_text(const mgi_cu_kernel *K, uint32_t a, char *ou
 }
 /* Part `at` of a valid extent that is cut into parts of so many. */
 MGI_FN void mgi_cu_cut(mgi_cu_size *valid, const char *at, int64_t part) {
-  char all[700];
-  snprintf(all, sizeof all, "%.690s", valid->text);
+  char all[600];
+  snprintf(all, sizeof all, "%.590s", valid->text);
   valid->known = 0;
   snprintf(valid->text, sizeof valid->text, "mg_cut(%s, %s, %lld)", all, at, (long long)part);
 }
