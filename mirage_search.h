@@ -7448,7 +7448,8 @@ typedef struct mgi_se_found { /* of one segment */
   int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those of the most promising that it ended; effort: the next one */
   int none;                                  /* 1: there was no kernel for it, as far as the effort went */
   int lost;                                  /* 1: of the last effort: structures that no result could be made of */
-  mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or with maxima of its own */
+  mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or with maxima of its own, or
+                                                kernels by parts of rows */
   double tiled_us;
   mg_verify_report tiled_report;
   mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
@@ -7687,7 +7688,7 @@ typedef struct mgi_se_search {
   mg_search_config cfg;
   mg_search_stats st;
   double t0, end, shown;
-  const mg_graph *rows;                  /* NULL, or the program as one kernel by rows, and what that takes */
+  const mg_graph *rows;                  /* NULL, or the program as one kernel by rows or as kernels by parts of them, and what that takes */
   double rows_us;
   pthread_mutex_t lock, hook;
   int cut, late, timed;                 /* cut: something was left out; late: the time limit or `stop` did it; timed: a check's own limit, as on a busy machine */
@@ -9515,9 +9516,10 @@ MGI_FN int mgi_se_parts_raw(const mgi_se_parts *X) {
   }
   return 0;
 }
-/* The fastest of these that is equal to p, and what it takes; NULL: there is none.  Exponentials that may be of anything are taken under
-   maxima of their own first. */
+/* The fastest of these that is equal to p, if it takes less than *us, which is then what it takes; else NULL.  Exponentials that may be
+   of anything are taken under maxima of their own first. */
 MGI_FN mg_graph *mgi_se_search_parts(mgi_se_search *S, const mg_graph *p, double *us, mg_verify_report *rep) {
+  const double most = *us;
   mg_graph *best = NULL;
   for (int steady = 1; steady >= 0 && !best && !S->cfg.structure && !mgi_se_over(S); steady--) {
     mgi_se_parts X;
@@ -9530,13 +9532,16 @@ MGI_FN mg_graph *mgi_se_search_parts(mgi_se_search *S, const mg_graph *p, double
       takes = mgi_se_parts_of(S, form, &X);
     }
     if (takes && (form || !steady)) best = mgi_se_parts_best(S, &X, us);
-    if (best && (mgi_se_emittable(S, best, &e) != MG_OK || !mgi_se_check_small(S, p, best, rep))) {
+    int good = best && *us < most && mgi_se_emittable(S, best, &e) == MG_OK && mgi_se_check_small(S, p, best, rep);
+    good = good && !(p == S->p && mgi_se_judges(S) && mgi_se_behind(S, best));
+    if (!good) {
       mg_graph_free(best);
       best = NULL;
     }
     mgi_se_parts_free(&X);
     mg_graph_free(form);
   }
+  if (!best) *us = most;
   return best;
 }
 
@@ -9743,7 +9748,7 @@ MGI_FN void mgi_se_cuts_pick(mgi_se_search *S, mgi_se_found *f) {
 }
 
 /* Piece x as a segment of its own, not searched yet; those of one program (mg_hash) are one. */
-MGI_FN void mgi_se_cuts_add(mgi_se_cutting *X, mgi_se_piece *x) {
+MGI_FN void mgi_se_cuts_add(mgi_se_search *S, mgi_se_cutting *X, mgi_se_piece *x) {
   mgi_se_found f;
   mg_error local;
   memset(&f, 0, sizeof f);
@@ -9753,6 +9758,8 @@ MGI_FN void mgi_se_cuts_add(mgi_se_cutting *X, mgi_se_piece *x) {
     if (X->C->raw[i] && !X->C->given[i] && mgi_se_set_has(&x->ops, i)) f.want = MGI_SE_PICKS;
   f.shared = 1 + mgi_se_cuts_twin(X, X->n, &f);
   if (f.shared) mg_graph_free(f.own), f.own = NULL;
+  f.tiled_us = x->library;
+  if (f.own && S->cfg.max_kernel_ops == MGI_SE_MOST_OPS) f.tiled = mgi_se_search_parts(S, f.own, &f.tiled_us, &f.tiled_report);
   x->at = X->n, X->seg[X->n++] = f;
 }
 /* What was found for a segment, between the tensors of those that share it. */
@@ -9783,7 +9790,7 @@ MGI_FN mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, 
   if (!seg || !list) { free(list); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments"); }
   for (int k = 0; k < m; k++) {
     mgi_se_piece *x = &X->piece[X->todo[k]];
-    if (x->at < 0) mgi_se_cuts_add(X, x);
+    if (x->at < 0) mgi_se_cuts_add(S, X, x);
     mgi_se_found *f = &seg[seg[x->at].shared ? seg[x->at].shared - 1 : x->at];
     int there = 0;
     for (int i = 0; i < n; i++) there |= list[i] == f;
@@ -12100,10 +12107,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   out->report = (mg_verify_report *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->report);
   mgi_se_cuts *cuts = (mgi_se_cuts *)calloc(1, sizeof *cuts);
   mgi_se_found whole;
-  mg_graph *rows = NULL; /* the program as one kernel by rows */
-  mg_graph *parts = NULL; /* and as kernels by parts of rows */
-  double parts_us = 0;
-  mg_verify_report rows_report, parts_report;
+  mg_graph *rows = NULL; /* the program as one kernel by rows, or as kernels by parts of them */
+  mg_verify_report rows_report, report;
   memset(&whole, 0, sizeof whole);
   if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || !cuts) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
   S.root = &S;
@@ -12123,7 +12128,12 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     const int is_long = g && S.cfg.max_kernel_ops > 1 && !S.cfg.structure && mgi_se_long(cuts, &S.cfg);
     S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
     S.rows = rows = mgi_se_search_rows(&S, &S.rows_us, &rows_report);
-    parts = mgi_se_search_parts(&S, program, &parts_us, &parts_report);
+    double us = rows ? S.rows_us : MG_NO_TIME;
+    mg_graph *parts = mgi_se_search_parts(&S, program, &us, &report);
+    if (parts) {
+      mg_graph_free(rows);
+      S.rows = rows = parts, S.rows_us = us, rows_report = report;
+    }
     if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
     if (is_long) st = mgi_se_search_cuts(&S, cuts, NULL, out, e, &why), S.more = 0;
     if (g && st == MG_OK && !mgi_se_short(program) && S.cfg.max_kernel_ops > 1 && !mgi_se_over(&S)) mgi_se_search_regions(&S, out);
@@ -12150,11 +12160,6 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     mgi_se_result_add(&S, out, rows, S.rows_us, &rows_report), rows = NULL;
   }
   mg_graph_free(rows);
-  if (st == MG_OK && parts && (!out->n || parts_us < out->predicted_us[0])) {
-    S.st.candidates++, S.st.verified++;
-    mgi_se_result_add(&S, out, parts, parts_us, &parts_report), parts = NULL;
-  }
-  mg_graph_free(parts);
   if (st == MG_OK && others && out->n) mgi_se_fold(&S, out->graph[0], out); /* by whatever way it came about */
   if (st == MG_OK && !hit) { /* the program itself, a library kernel an operator */
     mg_graph *g = NULL;
