@@ -65,6 +65,8 @@
                   Reshapes and transposes between kernels are addresses of their loads and stores where axes say them,
                   slices that kernels alone read are addresses of their loads (mg_slice_is_address); reshapes of what
                   lies row by row are other names of it (mg_renames), and are moved to a program's edges first where they can be.
+     parts        of a row too long for a block, or of few rows: one kernel makes what each part gives to a reduction, the next puts that
+                  together (>>search, rows in parts): a softmax over a vocabulary.
      piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
      tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
      thread graph operators of one scope that pass values in registers: by rule, after the search (mg_fuse_threads).
@@ -9204,27 +9206,32 @@ MGI_FN mg_graph *mgi_se_search_rows(mgi_se_search *S, double *us, mg_verify_repo
 }
 
 /* ---- rows in parts
-   The program as it is written, in kernels whose blocks have a part of one row each: for rows that are too long, or too few, to have
-   a block each.  A reduction along them is two: over a part, in one kernel, and over the parts, in the kernels that follow, which
-   compute again what else they need of the row.  What it is of may take other reductions: these are of kernels before it then.  But a
-   sum of exponentials under their rows' maximum, of which one factor exp(-max) is in each of its terms, is of the maximum's own
-   kernel: under the part's maximum, which the parts are weighted by.
+   The program as it is written, in kernels whose blocks have a part of one row each: for rows that are too long, or too
+   few, to have a block each.  A reduction along them is two: over a part, in one kernel, and over the parts, in the
+   kernels that follow, which compute again what else they need of the row.  Where a reduction is of what others make,
+   these are of earlier kernels.  But a sum of exponentials under their rows' maximum, each term of which has the factor
+   exp(-max) once, is of the maximum's own kernel: it is under the part's maximum there, which weights the parts.
 
        E = exp(X - max X)        kernel 0, of a part:   m = max x                    s = sum exp(x - m)
        O = E / sum E             kernel 1, of a part:   M = max over parts m         S = sum over parts s exp(m - M)
                                                         o = exp(x - M) / S                                            */
-enum { MGI_SE_PART = 128, MGI_SE_PART_OF = 8, MGI_SE_PARTS = 24, MGI_SE_PASSES = 8 }; /* elements of a part at least, and by how many it is even; numbers of parts tried; kernels at most */
-enum { MGI_SE_SHIFTED = 64, MGI_SE_NO_DEGREE };                   /* x - max x; what depends on the maximum in another way, or is it */
+enum { MGI_SE_PART = 128, MGI_SE_PART_OF = 8 };  /* elements of a part at least, and of whole loads */
+enum { MGI_SE_PARTS = 24, MGI_SE_PASSES = 8 };   /* numbers of parts that are tried; kernels at most */
+enum { MGI_SE_SHIFTED = 64, MGI_SE_NO_DEGREE };  /* x - max x; the maximum, or what depends on it in another way */
 typedef struct mgi_se_parts {
   const mg_graph *p;
-  int row, n_other, other[2];  /* dimensions, counted from the last one: that of all reductions; others that grid axes cut */
+  int row, n_other, other[2];  /* dimensions, counted from the last: that of reductions; others of the grid */
   int64_t extent, others[2];   /* of these */
   int passes;                  /* kernels before the last one */
   int wide;                    /* 1: an output has rows */
-  int *pass, *by;              /* by tensor: the first kernel that can compute it, a reduction from its parts; that which takes these, or -1 */
-  uint32_t *under;             /* by tensor: of a sum, the maximum that its exponentials are under; 0: none */
-  int8_t *degree;              /* of tensor t under maximum m, at m * n_tensors + t: see mg_degree; 0: it does not depend on m */
-  uint8_t *used;               /* by tensor: outputs are made of it */
+  /* by tensor: */
+  uint32_t *same;              /* the first that is computed alike, in whose place it is */
+  int *pass;                   /* the first kernel that can compute it, a reduction of all parts */
+  int *local;                  /* the same, with a maximum's parts in the place of the maximum */
+  int *by;                     /* of a reduction: the kernel that makes its parts; else -1 */
+  uint32_t *under;             /* of a sum: the maximum that its exponentials are under; 0: none */
+  uint8_t *used;               /* outputs are made of it */
+  int8_t *degree;              /* under maximum m, at m * n_tensors + t, see mg_degree; 0: t does not depend on m */
 } mgi_se_parts;
 
 MGI_FN int64_t mgi_se_parts_extent(const mg_graph *p, uint32_t t, int from_last) {
@@ -9236,47 +9243,79 @@ MGI_FN int mgi_se_parts_along(const mg_graph *p, const mg_op_node *o) {
   if (o->code != MG_OP_SUM && o->code != MG_OP_MAX) return -1;
   return p->tensors[o->in[0].id].shape.rank - 1 - o->attr.dim;
 }
+/* What o takes as its operand j. */
+MGI_FN uint32_t mgi_se_parts_in(const mgi_se_parts *X, const mg_op_node *o, int j) { return X->same[o->in[j].id]; }
+/* 1 if none before it computes what o does. */
+MGI_FN int mgi_se_parts_first(const mgi_se_parts *X, const mg_op_node *o) {
+  return X->same[o->out[0].id] == o->out[0].id;
+}
+MGI_FN void mgi_se_parts_alike(mgi_se_parts *X) {
+  const mg_graph *p = X->p;
+  for (uint32_t t = 1; t < p->n_tensors; t++) X->same[t] = t;
+  for (uint32_t k = 1; k < p->n_ops; k++)
+    for (uint32_t i = k; i-- > 1;) {
+      const mg_op_node *o = &p->ops[k], *like = &p->ops[i];
+      const mg_tensor_info *made = mg_tensor_of(p, o->out[0]), *was = mg_tensor_of(p, like->out[0]);
+      int alike = o->code == like->code && made->dtype == was->dtype && o->attr.dim == like->attr.dim;
+      alike &= o->attr.c.num == like->attr.c.num && o->attr.c.den == like->attr.c.den;
+      for (int j = 0; j < o->n_in && alike; j++) alike = mgi_se_parts_in(X, o, j) == mgi_se_parts_in(X, like, j);
+      if (alike) X->same[o->out[0].id] = X->same[like->out[0].id];
+    }
+}
 /* The degree of all tensors under maximum m. */
 MGI_FN void mgi_se_parts_degrees(mgi_se_parts *X, uint32_t m) {
   const mg_graph *p = X->p;
-  const uint32_t of = p->ops[p->tensors[m].op].in[0].id;
+  const uint32_t of = mgi_se_parts_in(X, &p->ops[p->tensors[m].op], 0);
   int8_t *degree = X->degree + (size_t)m * p->n_tensors;
   degree[m] = MGI_SE_NO_DEGREE;
   for (uint32_t k = p->tensors[m].op + 1; k < p->n_ops; k++) {
     const mg_op_node *o = &p->ops[k];
-    const int a = degree[o->in[0].id], b = o->n_in > 1 ? degree[o->in[1].id] : 0;
-    int d = MGI_SE_NO_DEGREE;
+    const uint32_t first = mgi_se_parts_in(X, o, 0), second = o->n_in > 1 ? mgi_se_parts_in(X, o, 1) : 0;
+    const int a = degree[first], b = second ? degree[second] : 0;
+    const int other = a >= MGI_SE_SHIFTED || b >= MGI_SE_SHIFTED;
+    int d = 0;
     if (!a && !b) d = 0;
-    else if (o->code == MG_OP_SUB && o->in[0].id == of && o->in[1].id == m) d = MGI_SE_SHIFTED;
+    else if (o->code == MG_OP_SUB && first == of && second == m) d = MGI_SE_SHIFTED;
     else if (o->code == MG_OP_EXP && a == MGI_SE_SHIFTED) d = 1;
-    else if (a >= MGI_SE_SHIFTED || b >= MGI_SE_SHIFTED || !mg_degree((int)o->code, a, b, &d) || !d) d = MGI_SE_NO_DEGREE;
+    else if (other || !mg_degree((int)o->code, a, b, &d) || !d) d = MGI_SE_NO_DEGREE;
     degree[o->out[0].id] = (int8_t)d;
   }
 }
-/* The first kernel that can compute t where the parts of maximum m are taken, with the part's own in the place of m. */
-MGI_FN int mgi_se_parts_local(const mgi_se_parts *X, uint32_t t, uint32_t m) {
+/* 1 if the terms of sum t, which are under maximum m once each, can be summed in the kernel that makes m's parts. */
+MGI_FN int mgi_se_parts_at_once(mgi_se_parts *X, uint32_t t, uint32_t m) {
   const mg_graph *p = X->p;
-  const mg_op_node *o = &p->ops[p->tensors[t].op];
-  int pass = 0;
-  if (t == m) return X->by[m];
-  if (!X->degree[(size_t)m * p->n_tensors + t]) return X->pass[t];
-  for (int j = 0; j < o->n_in; j++) {
-    const int of = mgi_se_parts_local(X, o->in[j].id, m);
-    if (of > pass) pass = of;
+  const int8_t *degree = X->degree + (size_t)m * p->n_tensors;
+  const uint32_t end = p->tensors[t].op, of = mgi_se_parts_in(X, &p->ops[end], 0);
+  if (degree[of] != 1) return 0;
+  memcpy(X->local, X->pass, p->n_tensors * sizeof *X->local);
+  X->local[m] = X->by[m];
+  for (uint32_t k = p->tensors[m].op + 1; k < end; k++) {
+    const mg_op_node *o = &p->ops[k];
+    int *first = &X->local[o->out[0].id];
+    if (!degree[o->out[0].id]) continue;
+    *first = 0;
+    for (int j = 0; j < o->n_in; j++) {
+      const int then = X->local[mgi_se_parts_in(X, o, j)];
+      if (then > *first) *first = then;
+    }
   }
-  return pass;
+  return X->local[of] == X->by[m];
 }
-/* The maximum that the terms of sum t are under, all by one factor, where they can be summed in the maximum's own kernel; else 0. */
-MGI_FN uint32_t mgi_se_parts_under(const mgi_se_parts *X, uint32_t t) {
-  const mg_graph *p = X->p;
-  const uint32_t of = p->ops[p->tensors[t].op].in[0].id;
-  for (uint32_t m = 1; m < t; m++) {
-    if (X->by[m] < 0 || X->degree[(size_t)m * p->n_tensors + of] != 1) continue;
-    if (mgi_se_parts_local(X, of, m) == X->by[m]) return m;
-  }
+/* The maximum that sum t may be under so; 0: there is none. */
+MGI_FN uint32_t mgi_se_parts_under(mgi_se_parts *X, uint32_t t) {
+  for (uint32_t m = 1; m < t; m++)
+    if (X->by[m] >= 0 && mgi_se_parts_at_once(X, t, m)) return m;
   return 0;
 }
-MGI_FN void mgi_se_parts_free(mgi_se_parts *X) { free(X->pass), free(X->by), free(X->under), free(X->degree), free(X->used); }
+MGI_FN void mgi_se_parts_free(mgi_se_parts *X) {
+  free(X->same);
+  free(X->pass);
+  free(X->local);
+  free(X->by);
+  free(X->under);
+  free(X->used);
+  free(X->degree);
+}
 /* The axes beside that of parts: of the most extents that an output has, two at most. */
 MGI_FN void mgi_se_parts_others(mgi_se_parts *X) {
   int64_t most[MG_MAX_RANK] = { 0 };
@@ -9318,15 +9357,25 @@ MGI_FN int mgi_se_parts_of(mgi_se_search *S, const mg_graph *p, mgi_se_parts *X)
     if (extent > 1) X->extent = extent;
   }
   if (!takes || X->extent < 2 * MGI_SE_PART) return 0;
-  X->pass = (int *)calloc(n, sizeof *X->pass), X->by = (int *)calloc(n, sizeof *X->by), X->under = (uint32_t *)calloc(n, sizeof *X->under);
-  X->degree = (int8_t *)calloc(n * n, 1), X->used = (uint8_t *)calloc(n, 1);
-  if (!X->pass || !X->by || !X->under || !X->degree || !X->used) return mgi_se_step(S, MG_NO_MEMORY), 0;
+  X->same = (uint32_t *)calloc(n, sizeof *X->same);
+  X->pass = (int *)calloc(n, sizeof *X->pass);
+  X->local = (int *)calloc(n, sizeof *X->local);
+  X->by = (int *)calloc(n, sizeof *X->by);
+  X->under = (uint32_t *)calloc(n, sizeof *X->under);
+  X->used = (uint8_t *)calloc(n, sizeof *X->used);
+  X->degree = (int8_t *)calloc(n * n, sizeof *X->degree);
+  if (!X->same || !X->pass || !X->local || !X->by || !X->under || !X->used || !X->degree) {
+    mgi_se_step(S, MG_NO_MEMORY);
+    return 0;
+  }
   for (uint32_t t = 1; t < n; t++) X->by[t] = -1;
+  mgi_se_parts_alike(X);
   for (uint32_t k = 1; k < p->n_ops && takes; k++) {
     const mg_op_node *o = &p->ops[k];
     const uint32_t t = o->out[0].id;
+    if (!mgi_se_parts_first(X, o)) continue;
     for (int j = 0; j < o->n_in; j++)
-      if (X->pass[o->in[j].id] > X->pass[t]) X->pass[t] = X->pass[o->in[j].id];
+      if (X->pass[mgi_se_parts_in(X, o, j)] > X->pass[t]) X->pass[t] = X->pass[mgi_se_parts_in(X, o, j)];
     if (mgi_se_parts_along(p, o) < 0) continue;
     takes = mgi_se_parts_extent(p, o->in[0].id, X->row) > 1; /* else it reduces nothing */
     X->under[t] = o->code == MG_OP_SUM ? mgi_se_parts_under(X, t) : 0;
@@ -9335,14 +9384,16 @@ MGI_FN int mgi_se_parts_of(mgi_se_search *S, const mg_graph *p, mgi_se_parts *X)
     if (o->code == MG_OP_MAX) mgi_se_parts_degrees(X, t);
   }
   for (uint32_t k = 0; k < p->n_out; k++) {
-    const uint32_t t = p->out[k].id;
+    const uint32_t t = X->same[p->out[k].id];
     takes &= p->tensors[t].op > 0;
     X->used[t] = 1;
     X->wide |= mgi_se_parts_extent(p, t, X->row) > 1;
     if (X->pass[t] > X->passes) X->passes = X->pass[t];
   }
-  for (uint32_t k = p->n_ops; k-- > 1;)
-    for (int j = 0; j < p->ops[k].n_in; j++) X->used[p->ops[k].in[j].id] |= X->used[p->ops[k].out[0].id];
+  for (uint32_t k = p->n_ops; k-- > 1;) {
+    const mg_op_node *o = &p->ops[k];
+    for (int j = 0; j < o->n_in; j++) X->used[mgi_se_parts_in(X, o, j)] |= X->used[o->out[0].id];
+  }
   mgi_se_parts_others(X);
   return takes && X->passes > 0 && X->passes < MGI_SE_PASSES && X->passes < S->cfg.max_kernel_ops;
 }
@@ -9360,8 +9411,10 @@ MGI_FN mg_map mgi_se_parts_map(const mgi_se_parting *W, uint32_t t, int rows) {
   const int last = X->p->tensors[t].shape.rank - 1;
   mg_map map = mg_map_none();
   if (rows) map = mg_map_set(map, mg_grid_axis(W->b, 0), last - X->row);
-  for (int a = 0; a < X->n_other; a++)
-    if (mgi_se_parts_extent(X->p, t, X->other[a]) > 1) map = mg_map_set(map, mg_grid_axis(W->b, 1 + a), last - X->other[a]);
+  for (int a = 0; a < X->n_other; a++) {
+    const int d = X->other[a];
+    if (mgi_se_parts_extent(X->p, t, d) > 1) map = mg_map_set(map, mg_grid_axis(W->b, 1 + a), last - d);
+  }
   return map;
 }
 MGI_FN mg_tensor mgi_se_parts_load(mgi_se_parting *W, uint32_t t) {
@@ -9391,7 +9444,7 @@ MGI_FN mg_tensor mgi_se_parts_value(mgi_se_parting *W, uint32_t t, uint32_t m) {
     *v = mg_with_dim(W->b, o->code, parts, o->attr.dim);
     return *v;
   }
-  for (int j = 0; j < o->n_in; j++) arg[j] = mgi_se_parts_value(W, o->in[j].id, m);
+  for (int j = 0; j < o->n_in; j++) arg[j] = mgi_se_parts_value(W, mgi_se_parts_in(X, o, j), m);
   *v = mg_apply(W->b, o->code, &o->attr, o->n_in, arg);
   return *v;
 }
@@ -9415,18 +9468,21 @@ MGI_FN int mgi_se_parts_kernel(mgi_se_parting *W, int at, int64_t count) {
     if (X->by[t] != at || !X->used[t]) continue;
     if (n == MG_MAX_OUT) return 0;
     made[n++] = t;
-    const mg_tensor of = mgi_se_parts_value(W, o->code == MG_OP_MAX ? t : o->in[0].id, o->code == MG_OP_MAX ? t : X->under[t]);
-    mg_store(W->b, o->code == MG_OP_MAX ? of : mg_sum(W->b, of, o->attr.dim), mgi_se_parts_map(W, t, 1));
+    mg_tensor part;
+    if (o->code == MG_OP_MAX) part = mgi_se_parts_value(W, t, t);
+    else part = mg_sum(W->b, mgi_se_parts_value(W, mgi_se_parts_in(X, o, 0), X->under[t]), o->attr.dim);
+    mg_store(W->b, part, mgi_se_parts_map(W, t, 1));
   }
   for (uint32_t k = 0; k < p->n_out && last; k++) {
     const uint32_t t = p->out[k].id;
     const int rows = mgi_se_parts_extent(p, t, X->row) > 1;
-    mg_store(W->b, mgi_se_parts_value(W, t, 0), mgi_se_parts_map(W, t, rows));
+    mg_store(W->b, mgi_se_parts_value(W, X->same[t], 0), mgi_se_parts_map(W, t, rows));
   }
   memset(out, 0, sizeof out);
   mg_graph_end(W->b, out);
   for (int k = 0; k < n; k++) W->part[made[k]] = out[k];
-  for (uint32_t k = 0; k < p->n_out && last; k++) mg_output(W->g, mg_named(W->g, out[k], mg_tensor_of(p, p->out[k])->name));
+  for (uint32_t k = 0; k < p->n_out && last; k++)
+    mg_output(W->g, mg_named(W->g, out[k], mg_tensor_of(p, p->out[k])->name));
   return 1;
 }
 /* Plans g's kernels; parts are handed on in f32: they are accumulators. */
@@ -9465,18 +9521,16 @@ MGI_FN mg_graph *mgi_se_parts_graph(mgi_se_search *S, const mgi_se_parts *X, con
   mg_graph_free(W.g);
   return NULL;
 }
-/* Numbers of parts to try: powers of two, and below each the largest whose parts begin where whole loads do. */
+/* Numbers of parts to try, none of them empty: powers of two, and below each the largest whose parts begin where whole
+   loads do. */
 MGI_FN int mgi_se_parts_counts(int64_t extent, int64_t *list) {
   int n = 0;
-  for (int64_t most = 2; n + 2 <= MGI_SE_PARTS && mg_ceil_div(extent, most) >= MGI_SE_PART; most *= 2)
-    for (int64_t parts = most, even = 0; parts > most / 2 && even < 2; parts--) {
-      const int64_t chunk = mg_ceil_div(extent, parts);
-      const int is_even = chunk % MGI_SE_PART_OF == 0;
-      if ((parts < most && !is_even) || (parts - 1) * chunk >= extent) continue;
-      list[n++] = parts;
-      even = is_even ? 2 : even + 1;
-      if (parts < most) break;
-    }
+  for (int64_t most = 2; n + 2 <= MGI_SE_PARTS && mg_ceil_div(extent, most) >= MGI_SE_PART; most *= 2) {
+    int64_t even = most, chunk = mg_ceil_div(extent, most);
+    if ((most - 1) * chunk < extent) list[n++] = most;
+    while (even > most / 2 && chunk % MGI_SE_PART_OF) chunk = mg_ceil_div(extent, --even);
+    if (even > most / 2 && even < most && (even - 1) * chunk < extent) list[n++] = even;
+  }
   return n;
 }
 /* The fastest numbers of parts of X's kernels: all alike first, then of one after the other. */
@@ -9504,20 +9558,20 @@ MGI_FN mg_graph *mgi_se_parts_best(mgi_se_search *S, const mgi_se_parts *X, doub
     }
   return best;
 }
-/* 1: an exponential of p, which a sum adds up, may be of anything: of no difference to a maximum that it has a degree under. */
+/* 1: an exponential of p is under no maximum. */
 MGI_FN int mgi_se_parts_raw(const mgi_se_parts *X) {
   const mg_graph *p = X->p;
   for (uint32_t k = 1; k < p->n_ops; k++) {
     const uint32_t t = p->ops[k].out[0].id;
     int under = 0;
-    if (p->ops[k].code != MG_OP_EXP) continue;
+    if (p->ops[k].code != MG_OP_EXP || !mgi_se_parts_first(X, &p->ops[k])) continue;
     for (uint32_t m = 1; m < t; m++) under |= X->degree[(size_t)m * p->n_tensors + t] == 1;
     if (!under) return 1;
   }
   return 0;
 }
-/* The fastest of these that is equal to p, if it takes less than *us, which is then what it takes; else NULL.  Exponentials that may be
-   of anything are taken under maxima of their own first. */
+/* The fastest of these that is equal to p, if it takes less than *us, which is then what it takes; else NULL.
+   Exponentials under no maximum are taken under maxima of their own first. */
 MGI_FN mg_graph *mgi_se_search_parts(mgi_se_search *S, const mg_graph *p, double *us, mg_verify_report *rep) {
   const double most = *us;
   mg_graph *best = NULL;
@@ -9531,7 +9585,8 @@ MGI_FN mg_graph *mgi_se_search_parts(mgi_se_search *S, const mg_graph *p, double
       mgi_se_parts_free(&X);
       takes = mgi_se_parts_of(S, form, &X);
     }
-    if (takes && (form || !steady)) best = mgi_se_parts_best(S, &X, us);
+    takes = takes && (form || !steady) && (X.passes + 1) * mgi_se_launch_least(S->cfg.machine) < most;
+    if (takes) best = mgi_se_parts_best(S, &X, us);
     int good = best && *us < most && mgi_se_emittable(S, best, &e) == MG_OK && mgi_se_check_small(S, p, best, rep);
     good = good && !(p == S->p && mgi_se_judges(S) && mgi_se_behind(S, best));
     if (!good) {
