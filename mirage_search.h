@@ -9588,7 +9588,7 @@ MGI_FN mg_graph *mgi_se_search_parts(mgi_se_search *S, const mg_graph *p, double
     takes = takes && (form || !steady) && (X.passes + 1) * mgi_se_launch_least(S->cfg.machine) < most;
     if (takes) best = mgi_se_parts_best(S, &X, us);
     int good = best && *us < most && mgi_se_emittable(S, best, &e) == MG_OK && mgi_se_check_small(S, p, best, rep);
-    good = good && !(p == S->p && mgi_se_judges(S) && mgi_se_behind(S, best));
+    good = good && !(steady && p == S->p && mgi_se_behind(S, best)); /* the other form is ranked so as well, if it is */
     if (!good) {
       mg_graph_free(best);
       best = NULL;
@@ -12185,7 +12185,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     S.rows = rows = mgi_se_search_rows(&S, &S.rows_us, &rows_report);
     double us = rows ? S.rows_us : MG_NO_TIME;
     mg_graph *parts = mgi_se_search_parts(&S, program, &us, &report);
-    if (parts) {
+    if (rows && parts && mgi_se_behind(&S, parts)) mg_graph_free(parts);
+    else if (parts) {
       mg_graph_free(rows);
       S.rows = rows = parts, S.rows_us = us, rows_report = report;
     }
