@@ -65,6 +65,8 @@
                   Reshapes and transposes between kernels are addresses of their loads and stores where axes say them,
                   slices that kernels alone read are addresses of their loads (mg_slice_is_address); reshapes of what
                   lies row by row are other names of it (mg_renames), and are moved to a program's edges first where they can be.
+     parts        of a row too long for a block, or of few rows: one kernel makes what each part gives to a reduction, the next puts that
+                  together (>>search, rows in parts): a softmax over a vocabulary.
      piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
      tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
      thread graph operators of one scope that pass values in registers: by rule, after the search (mg_fuse_threads).
@@ -7450,7 +7452,8 @@ typedef struct mgi_se_found { /* of one segment */
   int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those of the most promising that it ended; effort: the next one */
   int none;                                  /* 1: there was no kernel for it, as far as the effort went */
   int lost;                                  /* 1: of the last effort: structures that no result could be made of */
-  mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or with maxima of its own */
+  mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or with maxima of its own, or
+                                                kernels by parts of rows */
   double tiled_us;
   mg_verify_report tiled_report;
   mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
@@ -7689,7 +7692,7 @@ typedef struct mgi_se_search {
   mg_search_config cfg;
   mg_search_stats st;
   double t0, end, shown;
-  const mg_graph *rows;                  /* NULL, or the program as one kernel by rows, and what that takes */
+  const mg_graph *rows;                  /* NULL, or the program as one kernel by rows or as kernels by parts of them, and what that takes */
   double rows_us;
   pthread_mutex_t lock, hook;
   int cut, late, timed;                 /* cut: something was left out; late: the time limit or `stop` did it; timed: a check's own limit, as on a busy machine */
@@ -9206,6 +9209,401 @@ MGI_FN mg_graph *mgi_se_search_rows(mgi_se_search *S, double *us, mg_verify_repo
   return NULL;
 }
 
+/* ---- rows in parts
+   The program as it is written, in kernels whose blocks have a part of one row each: for rows that are too long, or too
+   few, to have a block each.  A reduction along them is two: over a part, in one kernel, and over the parts, in the
+   kernels that follow, which compute again what else they need of the row.  Where a reduction is of what others make,
+   these are of earlier kernels.  But a sum of exponentials under their rows' maximum, each term of which has the factor
+   exp(-max) once, is of the maximum's own kernel: it is under the part's maximum there, which weights the parts.
+
+       E = exp(X - max X)        kernel 0, of a part:   m = max x                    s = sum exp(x - m)
+       O = E / sum E             kernel 1, of a part:   M = max over parts m         S = sum over parts s exp(m - M)
+                                                        o = exp(x - M) / S                                            */
+enum { MGI_SE_PART = 128, MGI_SE_PART_OF = 8 };  /* elements of a part at least, and of whole loads */
+enum { MGI_SE_PARTS = 24, MGI_SE_PASSES = 8 };   /* numbers of parts that are tried; kernels at most */
+enum { MGI_SE_SHIFTED = 64, MGI_SE_NO_DEGREE };  /* x - max x; the maximum, or what depends on it in another way */
+typedef struct mgi_se_parts {
+  const mg_graph *p;
+  int row, n_other, other[2];  /* dimensions, counted from the last: that of reductions; others of the grid */
+  int64_t extent, others[2];   /* of these */
+  int passes;                  /* kernels before the last one */
+  int wide;                    /* 1: an output has rows */
+  /* by tensor: */
+  uint32_t *same;              /* the first that is computed alike, in whose place it is */
+  int *pass;                   /* the first kernel that can compute it, a reduction of all parts */
+  int *local;                  /* the same, with a maximum's parts in the place of the maximum */
+  int *by;                     /* of a reduction: the kernel that makes its parts; else -1 */
+  uint32_t *under;             /* of a sum: the maximum that its exponentials are under; 0: none */
+  uint8_t *used;               /* outputs are made of it */
+  int8_t *degree;              /* under maximum m, at m * n_tensors + t, see mg_degree; 0: t does not depend on m */
+} mgi_se_parts;
+
+MGI_FN int64_t mgi_se_parts_extent(const mg_graph *p, uint32_t t, int from_last) {
+  const mg_shape *s = &p->tensors[t].shape;
+  return from_last < s->rank ? s->dim[s->rank - 1 - from_last] : 1;
+}
+/* The dimension, counted from the last one, along which o reduces rows; -1: it is no such reduction. */
+MGI_FN int mgi_se_parts_along(const mg_graph *p, const mg_op_node *o) {
+  if (o->code != MG_OP_SUM && o->code != MG_OP_MAX) return -1;
+  return p->tensors[o->in[0].id].shape.rank - 1 - o->attr.dim;
+}
+/* What o takes as its operand j. */
+MGI_FN uint32_t mgi_se_parts_in(const mgi_se_parts *X, const mg_op_node *o, int j) { return X->same[o->in[j].id]; }
+/* 1 if none before it computes what o does. */
+MGI_FN int mgi_se_parts_first(const mgi_se_parts *X, const mg_op_node *o) {
+  return X->same[o->out[0].id] == o->out[0].id;
+}
+MGI_FN void mgi_se_parts_alike(mgi_se_parts *X) {
+  const mg_graph *p = X->p;
+  for (uint32_t t = 1; t < p->n_tensors; t++) X->same[t] = t;
+  for (uint32_t k = 1; k < p->n_ops; k++)
+    for (uint32_t i = k; i-- > 1;) {
+      const mg_op_node *o = &p->ops[k], *like = &p->ops[i];
+      const mg_tensor_info *made = mg_tensor_of(p, o->out[0]), *was = mg_tensor_of(p, like->out[0]);
+      int alike = o->code == like->code && made->dtype == was->dtype && o->attr.dim == like->attr.dim;
+      alike &= o->attr.c.num == like->attr.c.num && o->attr.c.den == like->attr.c.den;
+      for (int j = 0; j < o->n_in && alike; j++) alike = mgi_se_parts_in(X, o, j) == mgi_se_parts_in(X, like, j);
+      if (alike) X->same[o->out[0].id] = X->same[like->out[0].id];
+    }
+}
+/* The degree of all tensors under maximum m. */
+MGI_FN void mgi_se_parts_degrees(mgi_se_parts *X, uint32_t m) {
+  const mg_graph *p = X->p;
+  const uint32_t of = mgi_se_parts_in(X, &p->ops[p->tensors[m].op], 0);
+  int8_t *degree = X->degree + (size_t)m * p->n_tensors;
+  degree[m] = MGI_SE_NO_DEGREE;
+  for (uint32_t k = p->tensors[m].op + 1; k < p->n_ops; k++) {
+    const mg_op_node *o = &p->ops[k];
+    const uint32_t first = mgi_se_parts_in(X, o, 0), second = o->n_in > 1 ? mgi_se_parts_in(X, o, 1) : 0;
+    const int a = degree[first], b = second ? degree[second] : 0;
+    const int other = a >= MGI_SE_SHIFTED || b >= MGI_SE_SHIFTED;
+    int d = 0;
+    if (!a && !b) d = 0;
+    else if (o->code == MG_OP_SUB && first == of && second == m) d = MGI_SE_SHIFTED;
+    else if (o->code == MG_OP_EXP && a == MGI_SE_SHIFTED) d = 1;
+    else if (other || !mg_degree((int)o->code, a, b, &d) || !d) d = MGI_SE_NO_DEGREE;
+    degree[o->out[0].id] = (int8_t)d;
+  }
+}
+/* 1 if the terms of sum t, which are under maximum m once each, can be summed in the kernel that makes m's parts. */
+MGI_FN int mgi_se_parts_at_once(mgi_se_parts *X, uint32_t t, uint32_t m) {
+  const mg_graph *p = X->p;
+  const int8_t *degree = X->degree + (size_t)m * p->n_tensors;
+  const uint32_t end = p->tensors[t].op, of = mgi_se_parts_in(X, &p->ops[end], 0);
+  if (degree[of] != 1) return 0;
+  memcpy(X->local, X->pass, p->n_tensors * sizeof *X->local);
+  X->local[m] = X->by[m];
+  for (uint32_t k = p->tensors[m].op + 1; k < end; k++) {
+    const mg_op_node *o = &p->ops[k];
+    int *first = &X->local[o->out[0].id];
+    if (!degree[o->out[0].id]) continue;
+    *first = 0;
+    for (int j = 0; j < o->n_in; j++) {
+      const int then = X->local[mgi_se_parts_in(X, o, j)];
+      if (then > *first) *first = then;
+    }
+  }
+  return X->local[of] == X->by[m];
+}
+/* The maximum that sum t may be under so; 0: there is none. */
+MGI_FN uint32_t mgi_se_parts_under(mgi_se_parts *X, uint32_t t) {
+  for (uint32_t m = 1; m < t; m++)
+    if (X->by[m] >= 0 && mgi_se_parts_at_once(X, t, m)) return m;
+  return 0;
+}
+MGI_FN void mgi_se_parts_free(mgi_se_parts *X) {
+  free(X->same);
+  free(X->pass);
+  free(X->local);
+  free(X->by);
+  free(X->under);
+  free(X->used);
+  free(X->degree);
+}
+/* The axes beside that of parts: of the most extents that an output has, two at most. */
+MGI_FN void mgi_se_parts_others(mgi_se_parts *X) {
+  int64_t most[MG_MAX_RANK] = { 0 };
+  for (uint32_t k = 0; k < X->p->n_out; k++)
+    for (int d = 0; d < MG_MAX_RANK; d++) {
+      const int64_t n = mgi_se_parts_extent(X->p, X->p->out[k].id, d);
+      if (n > most[d]) most[d] = n;
+    }
+  most[X->row] = 1;
+  while (X->n_other < 2) {
+    int best = 0;
+    for (int d = 1; d < MG_MAX_RANK; d++)
+      if (most[d] > most[best]) best = d;
+    if (most[best] < 2) return;
+    X->others[X->n_other] = most[best];
+    X->other[X->n_other++] = best;
+    most[best] = 1;
+  }
+}
+/* 1 if p can be computed so; X is the caller's to free in any case. */
+MGI_FN int mgi_se_parts_of(mgi_se_search *S, const mg_graph *p, mgi_se_parts *X) {
+  const size_t n = p->n_tensors;
+  int takes = 1;
+  memset(X, 0, sizeof *X);
+  X->p = p, X->row = -1, X->extent = 1;
+  for (uint32_t k = 0; k < p->n_in; k++) takes &= !p->tensors[p->in[k].id].fill;
+  for (uint32_t k = 1; k < p->n_ops && takes; k++) {
+    const mg_op_node *o = &p->ops[k];
+    const int along = mgi_se_parts_along(p, o);
+    takes = (mg_op_row(o->code)->elementwise && o->n_in <= 2) || along >= 0;
+    if (along < 0) continue;
+    takes &= X->row < 0 || X->row == along;
+    X->row = along;
+  }
+  if (!takes || X->row < 0) return 0;
+  for (uint32_t t = 1; t < n; t++) {
+    const int64_t extent = mgi_se_parts_extent(p, t, X->row);
+    takes &= extent == 1 || X->extent == 1 || extent == X->extent;
+    if (extent > 1) X->extent = extent;
+  }
+  if (!takes || X->extent < 2 * MGI_SE_PART) return 0;
+  X->same = (uint32_t *)calloc(n, sizeof *X->same);
+  X->pass = (int *)calloc(n, sizeof *X->pass);
+  X->local = (int *)calloc(n, sizeof *X->local);
+  X->by = (int *)calloc(n, sizeof *X->by);
+  X->under = (uint32_t *)calloc(n, sizeof *X->under);
+  X->used = (uint8_t *)calloc(n, sizeof *X->used);
+  X->degree = (int8_t *)calloc(n * n, sizeof *X->degree);
+  if (!X->same || !X->pass || !X->local || !X->by || !X->under || !X->used || !X->degree) {
+    mgi_se_step(S, MG_NO_MEMORY);
+    return 0;
+  }
+  for (uint32_t t = 1; t < n; t++) X->by[t] = -1;
+  mgi_se_parts_alike(X);
+  for (uint32_t k = 1; k < p->n_ops && takes; k++) {
+    const mg_op_node *o = &p->ops[k];
+    const uint32_t t = o->out[0].id;
+    if (!mgi_se_parts_first(X, o)) continue;
+    for (int j = 0; j < o->n_in; j++)
+      if (X->pass[mgi_se_parts_in(X, o, j)] > X->pass[t]) X->pass[t] = X->pass[mgi_se_parts_in(X, o, j)];
+    if (mgi_se_parts_along(p, o) < 0) continue;
+    takes = mgi_se_parts_extent(p, o->in[0].id, X->row) > 1; /* else it reduces nothing */
+    X->under[t] = o->code == MG_OP_SUM ? mgi_se_parts_under(X, t) : 0;
+    X->by[t] = X->under[t] ? X->by[X->under[t]] : X->pass[t];
+    X->pass[t] = X->by[t] + 1;
+    if (o->code == MG_OP_MAX) mgi_se_parts_degrees(X, t);
+  }
+  for (uint32_t k = 0; k < p->n_out; k++) {
+    const uint32_t t = X->same[p->out[k].id];
+    takes &= p->tensors[t].op > 0;
+    X->used[t] = 1;
+    X->wide |= mgi_se_parts_extent(p, t, X->row) > 1;
+    if (X->pass[t] > X->passes) X->passes = X->pass[t];
+  }
+  for (uint32_t k = p->n_ops; k-- > 1;) {
+    const mg_op_node *o = &p->ops[k];
+    for (int j = 0; j < o->n_in; j++) X->used[mgi_se_parts_in(X, o, j)] |= X->used[o->out[0].id];
+  }
+  mgi_se_parts_others(X);
+  return takes && X->passes > 0 && X->passes < MGI_SE_PASSES && X->passes < S->cfg.max_kernel_ops;
+}
+
+/* Its kernels as they are built: what they make of X's tensors, in g and in kernel b. */
+typedef struct mgi_se_parting {
+  const mgi_se_parts *X;
+  mg_graph *g, *b;
+  mg_tensor *in, *part;        /* of g, by tensor of the program: inputs; the parts of reductions */
+  mg_tensor *parts, *val;      /* of b: loads of these; values, of tensor t under maximum m at m * n_tensors + t */
+} mgi_se_parting;
+/* How tensor t of the program is cut; `rows`: along the rows too. */
+MGI_FN mg_map mgi_se_parts_map(const mgi_se_parting *W, uint32_t t, int rows) {
+  const mgi_se_parts *X = W->X;
+  const int last = X->p->tensors[t].shape.rank - 1;
+  mg_map map = mg_map_none();
+  if (rows) map = mg_map_set(map, mg_grid_axis(W->b, 0), last - X->row);
+  for (int a = 0; a < X->n_other; a++) {
+    const int d = X->other[a];
+    if (mgi_se_parts_extent(X->p, t, d) > 1) map = mg_map_set(map, mg_grid_axis(W->b, 1 + a), last - d);
+  }
+  return map;
+}
+MGI_FN mg_tensor mgi_se_parts_load(mgi_se_parting *W, uint32_t t) {
+  if (!W->parts[t].id) W->parts[t] = mg_load(W->b, W->part[t], mgi_se_parts_map(W, t, 0));
+  return W->parts[t];
+}
+/* What the block has of the program's tensor t; under maximum m with the part's own in the place of m, 0: whole. */
+MGI_FN mg_tensor mgi_se_parts_value(mgi_se_parting *W, uint32_t t, uint32_t m) {
+  const mgi_se_parts *X = W->X;
+  const mg_graph *p = X->p;
+  const mg_op_node *o = &p->ops[p->tensors[t].op];
+  if (m && !X->degree[(size_t)m * p->n_tensors + t]) m = 0;
+  mg_tensor *v = &W->val[(size_t)m * p->n_tensors + t], arg[2];
+  if (v->id) return *v;
+  if (!p->tensors[t].op) {
+    const int rows = mgi_se_parts_extent(p, t, X->row) > 1;
+    *v = mg_load(W->b, W->in[t], mgi_se_parts_map(W, t, rows));
+    return *v;
+  }
+  if (X->by[t] >= 0 && t != m) { /* of all parts */
+    const uint32_t top = X->under[t];
+    mg_tensor parts = mgi_se_parts_load(W, t);
+    if (top) {
+      const mg_tensor below = mg_sub(W->b, mgi_se_parts_load(W, top), mgi_se_parts_value(W, top, 0));
+      parts = mg_mul(W->b, parts, mg_exp(W->b, below));
+    }
+    *v = mg_with_dim(W->b, o->code, parts, o->attr.dim);
+    return *v;
+  }
+  for (int j = 0; j < o->n_in; j++) arg[j] = mgi_se_parts_value(W, mgi_se_parts_in(X, o, j), m);
+  *v = mg_apply(W->b, o->code, &o->attr, o->n_in, arg);
+  return *v;
+}
+/* Kernel number `at`, of `count` parts, 0 if it has no block graph. */
+MGI_FN int mgi_se_parts_kernel(mgi_se_parting *W, int at, int64_t count) {
+  const mgi_se_parts *X = W->X;
+  const mg_graph *p = X->p;
+  const int last = at == X->passes;
+  int64_t grid[3] = { last && !X->wide ? 1 : count, 1, 1 };
+  mg_tensor out[MG_MAX_OUT];
+  uint32_t made[MG_MAX_OUT];
+  int n = 0;
+  for (int a = 0; a < X->n_other; a++) grid[1 + a] = X->others[a];
+  W->b = mg_graph_begin(W->g, grid, 128);
+  if (!W->b) return 0;
+  memset(W->parts, 0, p->n_tensors * sizeof *W->parts);
+  memset(W->val, 0, (size_t)p->n_tensors * p->n_tensors * sizeof *W->val);
+  for (uint32_t k = 1; k < p->n_ops && !last; k++) {
+    const mg_op_node *o = &p->ops[k];
+    const uint32_t t = o->out[0].id;
+    if (X->by[t] != at || !X->used[t]) continue;
+    if (n == MG_MAX_OUT) return 0;
+    made[n++] = t;
+    mg_tensor part;
+    if (o->code == MG_OP_MAX) part = mgi_se_parts_value(W, t, t);
+    else part = mg_sum(W->b, mgi_se_parts_value(W, mgi_se_parts_in(X, o, 0), X->under[t]), o->attr.dim);
+    mg_store(W->b, part, mgi_se_parts_map(W, t, 1));
+  }
+  for (uint32_t k = 0; k < p->n_out && last; k++) {
+    const uint32_t t = p->out[k].id;
+    const int rows = mgi_se_parts_extent(p, t, X->row) > 1;
+    mg_store(W->b, mgi_se_parts_value(W, X->same[t], 0), mgi_se_parts_map(W, t, rows));
+  }
+  memset(out, 0, sizeof out);
+  mg_graph_end(W->b, out);
+  for (int k = 0; k < n; k++) W->part[made[k]] = out[k];
+  for (uint32_t k = 0; k < p->n_out && last; k++)
+    mg_output(W->g, mg_named(W->g, out[k], mg_tensor_of(p, p->out[k])->name));
+  return 1;
+}
+/* Plans g's kernels; parts are handed on in f32: they are accumulators. */
+MGI_FN void mgi_se_parts_plan(mgi_se_search *S, mg_graph *g) {
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    mg_graph *b = g->ops[k].sub;
+    int at = 0;
+    for (uint32_t i = 1; i < b->n_ops; i++) {
+      if (b->ops[i].code != MG_OP_STORE) continue;
+      const mg_tensor to = g->ops[k].out[at++];
+      if (mg_is_output(g, to) || mg_dtype_bytes(mg_tensor_of(g, to)->dtype) > 2) continue;
+      mg_plan_say(b, MG_PLAN_STORE, mg_tensor_of(b, b->ops[i].in[0])->name, MG_STORE_F32);
+    }
+    mg_plan_kernel(b, S->cfg.machine);
+  }
+}
+/* The kernels, number k of count[k] parts; NULL: it is no µGraph. */
+MGI_FN mg_graph *mgi_se_parts_graph(mgi_se_search *S, const mgi_se_parts *X, const int64_t *count) {
+  const mg_graph *p = X->p;
+  const size_t n = p->n_tensors;
+  const mg_config c = mg_config_default();
+  mgi_se_parting W;
+  mg_error e;
+  memset(&W, 0, sizeof W);
+  W.X = X, W.g = mg_program_new(p->name, &c);
+  mg_tensor *room = (mg_tensor *)calloc(n * (n + 3), sizeof *room);
+  int ok = W.g && room;
+  W.in = room, W.part = room + n, W.parts = room + 2 * n, W.val = room + 3 * n;
+  if (!ok) mgi_se_step(S, MG_NO_MEMORY);
+  for (uint32_t k = 0; k < p->n_in && ok; k++) W.in[p->in[k].id] = mgi_se_copy_input(W.g, p, p->in[k]);
+  for (int k = 0; k <= X->passes && ok; k++) ok = mgi_se_parts_kernel(&W, k, count[k]);
+  ok = ok && mgi_se_step(S, mg_check(W.g, &e)) == MG_OK;
+  if (ok) mgi_se_parts_plan(S, W.g);
+  free(room);
+  if (ok) return W.g;
+  mg_graph_free(W.g);
+  return NULL;
+}
+/* Numbers of parts to try, none of them empty: powers of two, and below each the largest whose parts begin where whole
+   loads do. */
+MGI_FN int mgi_se_parts_counts(int64_t extent, int64_t *list) {
+  int n = 0;
+  for (int64_t most = 2; n + 2 <= MGI_SE_PARTS && mg_ceil_div(extent, most) >= MGI_SE_PART; most *= 2) {
+    int64_t even = most, chunk = mg_ceil_div(extent, most);
+    if ((most - 1) * chunk < extent) list[n++] = most;
+    while (even > most / 2 && chunk % MGI_SE_PART_OF) chunk = mg_ceil_div(extent, --even);
+    if (even > most / 2 && even < most && (even - 1) * chunk < extent) list[n++] = even;
+  }
+  return n;
+}
+/* The fastest numbers of parts of X's kernels: all alike first, then of one after the other. */
+MGI_FN mg_graph *mgi_se_parts_best(mgi_se_search *S, const mgi_se_parts *X, double *us) {
+  int64_t list[MGI_SE_PARTS], count[MGI_SE_PASSES];
+  const int n = mgi_se_parts_counts(X->extent, list);
+  mg_graph *best = NULL;
+  memset(count, 0, sizeof count);
+  for (int k = -1; k <= X->passes; k++)
+    for (int i = 0; i < n && !mgi_se_over(S); i++) {
+      int64_t now[MGI_SE_PASSES];
+      memcpy(now, count, sizeof now);
+      for (int j = 0; j <= X->passes; j++)
+        if (k < 0 || j == k) now[j] = list[i];
+      if (k >= 0 && (!best || now[k] == count[k])) continue;
+      mg_graph *g = mgi_se_parts_graph(S, X, now);
+      const double t = g ? mgi_se_us(S, g, NULL) : MG_NO_TIME;
+      if (t >= MG_NO_TIME || (best && t >= *us) || mgi_se_block_ops(g) > S->tiling_ops) {
+        mg_graph_free(g);
+        continue;
+      }
+      mg_graph_free(best);
+      best = g, *us = t;
+      memcpy(count, now, sizeof count);
+    }
+  return best;
+}
+/* 1: an exponential of p is under no maximum. */
+MGI_FN int mgi_se_parts_raw(const mgi_se_parts *X) {
+  const mg_graph *p = X->p;
+  for (uint32_t k = 1; k < p->n_ops; k++) {
+    const uint32_t t = p->ops[k].out[0].id;
+    int under = 0;
+    if (p->ops[k].code != MG_OP_EXP || !mgi_se_parts_first(X, &p->ops[k])) continue;
+    for (uint32_t m = 1; m < t; m++) under |= X->degree[(size_t)m * p->n_tensors + t] == 1;
+    if (!under) return 1;
+  }
+  return 0;
+}
+/* The fastest of these that is equal to p, if it takes less than *us, which is then what it takes; else NULL.
+   Exponentials under no maximum are taken under maxima of their own first. */
+MGI_FN mg_graph *mgi_se_search_parts(mgi_se_search *S, const mg_graph *p, double *us, mg_verify_report *rep) {
+  const double most = *us;
+  mg_graph *best = NULL;
+  for (int steady = 1; steady >= 0 && !best && !S->cfg.structure && !mgi_se_over(S); steady--) {
+    mgi_se_parts X;
+    mg_error e;
+    mg_graph *form = NULL;
+    int takes = mgi_se_parts_of(S, p, &X);
+    if (takes && steady && mgi_se_parts_raw(&X)) form = mgi_se_steady(S, p);
+    if (form) {
+      mgi_se_parts_free(&X);
+      takes = mgi_se_parts_of(S, form, &X);
+    }
+    takes = takes && (form || !steady) && (X.passes + 1) * mgi_se_launch_least(S->cfg.machine) < most;
+    if (takes) best = mgi_se_parts_best(S, &X, us);
+    int good = best && *us < most && mgi_se_emittable(S, best, &e) == MG_OK && mgi_se_check_small(S, p, best, rep);
+    good = good && !(steady && p == S->p && mgi_se_behind(S, best)); /* the other form is ranked so as well, if it is */
+    if (!good) {
+      mg_graph_free(best);
+      best = NULL;
+    }
+    mgi_se_parts_free(&X);
+    mg_graph_free(form);
+  }
+  if (!best) *us = most;
+  return best;
+}
+
 /* The structures of the whole program that have a group axis, in two kernels each: tiles near the best of the one kernel,
    then for the second kernel one axis after the other. */
 MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_search_result *out, mg_error *why) {
@@ -9409,7 +9807,7 @@ MGI_FN void mgi_se_cuts_pick(mgi_se_search *S, mgi_se_found *f) {
 }
 
 /* Piece x as a segment of its own, not searched yet; those of one program (mg_hash) are one. */
-MGI_FN void mgi_se_cuts_add(mgi_se_cutting *X, mgi_se_piece *x) {
+MGI_FN void mgi_se_cuts_add(mgi_se_search *S, mgi_se_cutting *X, mgi_se_piece *x) {
   mgi_se_found f;
   mg_error local;
   memset(&f, 0, sizeof f);
@@ -9419,6 +9817,8 @@ MGI_FN void mgi_se_cuts_add(mgi_se_cutting *X, mgi_se_piece *x) {
     if (X->C->raw[i] && !X->C->given[i] && mgi_se_set_has(&x->ops, i)) f.want = MGI_SE_PICKS;
   f.shared = 1 + mgi_se_cuts_twin(X, X->n, &f);
   if (f.shared) mg_graph_free(f.own), f.own = NULL;
+  f.tiled_us = x->library;
+  if (f.own && S->cfg.max_kernel_ops == MGI_SE_MOST_OPS) f.tiled = mgi_se_search_parts(S, f.own, &f.tiled_us, &f.tiled_report);
   x->at = X->n, X->seg[X->n++] = f;
 }
 /* What was found for a segment, between the tensors of those that share it. */
@@ -9449,7 +9849,7 @@ MGI_FN mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, 
   if (!seg || !list) { free(list); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments"); }
   for (int k = 0; k < m; k++) {
     mgi_se_piece *x = &X->piece[X->todo[k]];
-    if (x->at < 0) mgi_se_cuts_add(X, x);
+    if (x->at < 0) mgi_se_cuts_add(S, X, x);
     mgi_se_found *f = &seg[seg[x->at].shared ? seg[x->at].shared - 1 : x->at];
     int there = 0;
     for (int i = 0; i < n; i++) there |= list[i] == f;
@@ -11766,8 +12166,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   out->report = (mg_verify_report *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->report);
   mgi_se_cuts *cuts = (mgi_se_cuts *)calloc(1, sizeof *cuts);
   mgi_se_found whole;
-  mg_graph *rows = NULL; /* the program as one kernel by rows */
-  mg_verify_report rows_report;
+  mg_graph *rows = NULL; /* the program as one kernel by rows, or as kernels by parts of them */
+  mg_verify_report rows_report, report;
   memset(&whole, 0, sizeof whole);
   if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || !cuts) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
   S.root = &S;
@@ -11787,6 +12187,13 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     const int is_long = g && S.cfg.max_kernel_ops > 1 && !S.cfg.structure && mgi_se_long(cuts, &S.cfg);
     S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
     S.rows = rows = mgi_se_search_rows(&S, &S.rows_us, &rows_report);
+    double us = rows ? S.rows_us : MG_NO_TIME;
+    mg_graph *parts = mgi_se_search_parts(&S, program, &us, &report);
+    if (rows && parts && mgi_se_behind(&S, parts)) mg_graph_free(parts);
+    else if (parts) {
+      mg_graph_free(rows);
+      S.rows = rows = parts, S.rows_us = us, rows_report = report;
+    }
     if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
     if (is_long) st = mgi_se_search_cuts(&S, cuts, NULL, out, e, &why), S.more = 0;
     if (g && st == MG_OK && !mgi_se_short(program) && S.cfg.max_kernel_ops > 1 && !mgi_se_over(&S)) mgi_se_search_regions(&S, out);

@@ -1028,7 +1028,8 @@ static size_t mixed_lines(char *lines, size_t size, const mg_graph *p) {
   }
   return n < size ? n : size - 1;
 }
-static void note_lines(char *lines, size_t size, runs *R, int by_runs, const mg_graph *program, const mg_graph *g, const char *arch) {
+/* `best`: g is what the search returns; of others runs say nothing that they have not said, as they may take all of the time. */
+static void note_lines(char *lines, size_t size, runs *R, int best, const mg_graph *program, const mg_graph *g, const char *arch) {
   char name[65];
   size_t n = strlen(lines);
   n += mixed_lines(lines + n, size - n, program);
@@ -1037,7 +1038,7 @@ static void note_lines(char *lines, size_t size, runs *R, int by_runs, const mg_
   mg_error e;
   const char *ran = NULL; /* runs say whether the program's own exponential is any better than one that nothing bounds */
   for (int k = 0; k < R->n; k++) if (R->g[k] == g) ran = R->line[k];
-  if (by_runs || open) ran = runs_of(R, program, g, NULL);
+  if (best && (R->o->numerics || open)) ran = runs_of(R, program, g, NULL);
   if (ran) n += (size_t)snprintf(lines + n, size - n, "%s", ran);
   else if (mg_safety_of(program, g, open ? name : NULL, &r, &e) == MG_OK)
     n += (size_t)snprintf(lines + n, size - n, r.value[0] ? "# numerics: %s: value %s (%s)\n" : r.why[0] ? "# numerics: %s: %s%s\n" : "# numerics: %s%s%s\n", mg_safety_name(r.verdict), r.value, r.why);
@@ -1271,7 +1272,7 @@ static int do_search(const options *o) {
     char *text = NULL;
     verdict_lines(lines, sizeof lines, r, program, res.graph[k]);
     time_lines(lines, sizeof lines, &res, k, c.machine->name, &times, certified, cut);
-    note_lines(lines, sizeof lines, &safety, o->numerics && k == 0, program, res.graph[k], c.machine->arch);
+    note_lines(lines, sizeof lines, &safety, k == 0, program, res.graph[k], c.machine->arch);
     mg_status p = mg_print(res.graph[k], &text, &e);
     if (p != MG_OK) { code = report(p, &e); break; }
     if (k == 0) code = write_all(NULL, lines, text);
