@@ -7754,7 +7754,6 @@ MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_
   memset(all, 0, sizeof all);
   for (int d = 0; d < rank; d++) all[d] = x[d];
   for (int k = 0; k < o->n_in && !f->up; k++) body[k] = mgi_pv_tensor(P, f, o->in[k].id);
-  P->factors = 0;
   if (!f->up) return mgi_pv_made(P, f, o, &whole, body, x);
   for (uint32_t k = 1; k < f->g->n_ops && along && !f->up->up; k++) {
     const mg_op_node *load = &f->g->ops[k];
@@ -7762,7 +7761,6 @@ MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_
     const int64_t uncut = whole.dim[o->attr.dim];
     whole = f->up->g->tensors[load->in[0].id].shape, whole.dim[o->attr.dim] = uncut;
     for (int d = 0; d < rank; d++) all[d] = mgi_pv_located(P, f, &load->map, d, whole.dim[d], &x[d]);
-    P->factors = 0;
     return mgi_pv_made(P, f, o, &whole, body, all);
   }
   for (const mgi_pv_frame *u = f; u->up; u = u->up) /* that the element depends on, one way or another */
@@ -7950,7 +7948,9 @@ MGI_FN uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
         P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, n, var));
         P->temps = temps;
       }
-      return mgi_pv_unread(P, f, o, which, x);
+      const uint32_t atom = mgi_pv_unread(P, f, o, which, x);
+      P->factors = 0; /* the operands' that were read are of other elements */
+      return atom;
     }
   }
   return mgi_pv_element(P, f, o->in[0].id, y);

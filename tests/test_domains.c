@@ -239,7 +239,7 @@ static void test_refused(void **state) {
 }
 
 /* What a binding knows of its variables is its own: a bound name's extent is not that of whichever binding was closed last, and a
-   bound that one term of a sum has is no bound of the others. */
+   bound that one term of a sum has is no bound of the others.  What is known of a concat's operand is not of all its elements. */
 #define HEADS "input Y : f32[2, 2, 5]\ninput V : f32[3, 8, 5]\ninput U : f32[3, 2, 5]\ninput T : f32[3, 1, 1]"
 #define HALVES "input X : f32[5, 7]\ninput Y : f32[5, 7]\ninput Z : f32[5, 7]"
 #define HEAD(name, dim, f) \
@@ -247,6 +247,11 @@ static void test_refused(void **state) {
 #define UNEVEN(parts) \
   "C = concat(" parts ", dim=1)\nO = kernel grid=(x=2) threads=32 {\n  for i=4 {\n    s = sum(load C {x->0, i->1}, dim=1)\n  }\n" \
   "  store accum(s) {i->+} {x->0}\n}\noutput O"
+/* Half of the quotients are by V, the others by products of w. */
+#define SIDES "input X : f32[4, 6]\ninput W : f32[4, 3]\ninput V : f32[4, 3]\ninput Z : f32[4, 6]"
+#define BESIDE(name) \
+  name " = kernel grid=(x=2) threads=32 {\n  v = load V {x->0}\n  u = load w {x->0}\n  for i=2 {\n    m = mul(load X {x->0, i->1}, u)\n" \
+  "    q = div(load Z {x->0, i->*}, concat(v, m, dim=1))\n  }\n  store accum(q) {i->+} {x->0}\n}\n"
 #define OWN "T = sum(Y, dim=1)\n"
 #define OTHER "T = add_scalar(sum(Z, dim=1), 123457/1000)\n"
 static void test_bindings(void **state) {
@@ -259,6 +264,8 @@ static void test_bindings(void **state) {
     {HALVES, OWN UNEVEN("X, mul(Y, div(T, T))"), OTHER UNEVEN("X, mul(Y, div(T, T))")},
     {HALVES, OWN UNEVEN("X, mul(Y, div(T, T))"), "T = sum(Z, dim=1)\n" UNEVEN("X, mul(Y, div(T, T))")},
     {HALVES, OWN UNEVEN("mul(X, div(T, T)), Y"), OTHER UNEVEN("mul(X, div(T, T)), Y")},
+    {SIDES, "w = add_scalar(W, 123457/1000)\n" BESIDE("O") "output O",
+     "w = add_scalar(W, 123457/1000)\n" BESIDE("Q") "R = repeat(w, dim=1, n=2)\nO = mul(Q, div(R, R))\noutput O"},
   };
   static const pair right[] = {
     {HALVES, OWN "O = sum(concat(X, mul(Y, div(T, T)), dim=1), dim=1)\noutput O", OWN UNEVEN("X, mul(Y, div(T, T))")},
