@@ -7701,20 +7701,16 @@ MGI_FN uint32_t mgi_pv_made(mgi_prover *P, const mgi_pv_frame *f, const mg_op_no
   }
   return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, w, n), shape->rank, x), 1);
 }
-/* 1 if operator o of a block, whose result is not cut in o's dimension, is a part of a whole that is cut as the result of `load` is. */
+/* 1 if operator o of a block, whose result is not cut in o's dimension, is a part of a whole that is cut as the result of `load` is:
+   each of its elements is one of the whole's, those of a ragged edge too. */
 MGI_FN int mgi_pv_is_part(const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load) {
-  const mg_shape *s = &f->g->tensors[o->out[0].id].shape, *whole = &f->up->g->tensors[load->in[0].id].shape;
-  int part = load->code == MG_OP_LOAD && whole->rank == s->rank;
-  for (int d = 0; d < s->rank && part; d++) {
-    int64_t left = whole->dim[d];
-    for (uint32_t a = 1; a < f->g->n_axes && part; a++) {
-      if (load->map.to[a] != d) continue;
-      part = d != o->attr.dim && (left == whole->dim[d] || left % f->g->axes[a].extent == 0);
-      left = mg_ceil_div(left, f->g->axes[a].extent);
-    }
-    part = part && (d == o->attr.dim || left == s->dim[d]);
-  }
-  return part;
+  const mg_tensor_info *is = &f->g->tensors[o->out[0].id], *like = &f->g->tensors[load->out[0].id];
+  if (load->code != MG_OP_LOAD || like->shape.rank != is->shape.rank) return 0;
+  for (uint32_t a = 1; a < f->g->n_axes; a++)
+    if (load->map.to[a] == o->attr.dim) return 0;
+  for (int d = 0; d < is->shape.rank; d++)
+    if (d != o->attr.dim && (is->shape.dim[d] != like->shape.dim[d] || !mgi_same_cuts(is->cuts[d], like->cuts[d]))) return 0;
+  return 1;
 }
 /* The bodies of the operands of such an operator, if no axis but those that cut the whole is in them; else 0. */
 MGI_FN int mgi_pv_bodies(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load, uint32_t *body) {
