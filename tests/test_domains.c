@@ -283,6 +283,22 @@ static void test_bindings(void **state) {
     }
   must_be_equal(right, sizeof right / sizeof *right);
 }
+/* A divisor that a choice makes, in what it chooses: as a rational function of the choice it cancels, where it is not chosen it is 0. */
+#define CHOSEN "input X : f32[4, 4]\ninput Y : f32[4, 4]"
+#define FAR "m = relu(add_scalar(X, 1000000000))\n"
+static void test_choices(void **state) {
+  static const pair never[] = {
+    {CHOSEN, FAR "O = keep(m, div(Y, keep(m, Y)))\noutput O", "O = add_scalar(sub(X, X), 1)\noutput O"},
+    {CHOSEN, FAR "E = exp(Y)\nO = sum(keep(m, div(E, sum(keep(m, E), dim=1))), dim=1)\noutput O", "O = add_scalar(sum(sub(X, X), dim=1), 1)\noutput O"},
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof never / sizeof *never; k++)
+    for (int tier = MG_TIER_FAST; tier <= MG_TIER_FULL; tier++) {
+      const mg_verify_report r = verify(&never[k], tier);
+      if (r.verdict != MG_UNDECIDED && r.verdict != MG_NOT_EQUAL)
+        fail_msg("%s, tier %d, for\n%s\nand\n%s", mg_verdict_name(r.verdict), tier, never[k].a, never[k].b);
+    }
+}
 /* Which loads a concat in a block is cut like: by extents, not by chunks, which a ragged edge may have too. */
 static void test_parts_of_wholes(void **state) {
   static const char text[] =
@@ -458,6 +474,6 @@ static void test_rows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refused), cmocka_unit_test(test_bindings), cmocka_unit_test(test_parts_of_wholes), cmocka_unit_test(test_found), cmocka_unit_test(test_rows), cmocka_unit_test(test_empty_maxima), cmocka_unit_test(test_proofs), cmocka_unit_test(test_balls)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refused), cmocka_unit_test(test_bindings), cmocka_unit_test(test_choices), cmocka_unit_test(test_parts_of_wholes), cmocka_unit_test(test_found), cmocka_unit_test(test_rows), cmocka_unit_test(test_empty_maxima), cmocka_unit_test(test_proofs), cmocka_unit_test(test_balls)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
