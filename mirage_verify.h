@@ -7701,20 +7701,16 @@ MGI_FN uint32_t mgi_pv_made(mgi_prover *P, const mgi_pv_frame *f, const mg_op_no
   }
   return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, w, n), shape->rank, x), 1);
 }
-/* 1 if operator o of a block, whose result is not cut in o's dimension, is a part of a whole that is cut as the result of `load` is. */
+/* 1 if operator o of a block, whose result is not cut in o's dimension, is a part of a whole that is cut as the result of `load` is:
+   each of its elements is one of the whole's, those of a ragged edge too. */
 MGI_FN int mgi_pv_is_part(const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load) {
-  const mg_shape *s = &f->g->tensors[o->out[0].id].shape, *whole = &f->up->g->tensors[load->in[0].id].shape;
-  int part = load->code == MG_OP_LOAD && whole->rank == s->rank;
-  for (int d = 0; d < s->rank && part; d++) {
-    int64_t left = whole->dim[d];
-    for (uint32_t a = 1; a < f->g->n_axes && part; a++) {
-      if (load->map.to[a] != d) continue;
-      part = d != o->attr.dim && (left == whole->dim[d] || left % f->g->axes[a].extent == 0);
-      left = mg_ceil_div(left, f->g->axes[a].extent);
-    }
-    part = part && (d == o->attr.dim || left == s->dim[d]);
-  }
-  return part;
+  const mg_tensor_info *is = &f->g->tensors[o->out[0].id], *like = &f->g->tensors[load->out[0].id];
+  if (load->code != MG_OP_LOAD || like->shape.rank != is->shape.rank) return 0;
+  for (uint32_t a = 1; a < f->g->n_axes; a++)
+    if (load->map.to[a] == o->attr.dim) return 0;
+  for (int d = 0; d < is->shape.rank; d++)
+    if (d != o->attr.dim && (is->shape.dim[d] != like->shape.dim[d] || !mgi_same_cuts(is->cuts[d], like->cuts[d]))) return 0;
+  return 1;
 }
 /* The bodies of the operands of such an operator, if no axis but those that cut the whole is in them; else 0. */
 MGI_FN int mgi_pv_bodies(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load, uint32_t *body) {
@@ -7754,7 +7750,6 @@ MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_
   memset(all, 0, sizeof all);
   for (int d = 0; d < rank; d++) all[d] = x[d];
   for (int k = 0; k < o->n_in && !f->up; k++) body[k] = mgi_pv_tensor(P, f, o->in[k].id);
-  P->factors = 0;
   if (!f->up) return mgi_pv_made(P, f, o, &whole, body, x);
   for (uint32_t k = 1; k < f->g->n_ops && along && !f->up->up; k++) {
     const mg_op_node *load = &f->g->ops[k];
@@ -7762,7 +7757,6 @@ MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_
     const int64_t uncut = whole.dim[o->attr.dim];
     whole = f->up->g->tensors[load->in[0].id].shape, whole.dim[o->attr.dim] = uncut;
     for (int d = 0; d < rank; d++) all[d] = mgi_pv_located(P, f, &load->map, d, whole.dim[d], &x[d]);
-    P->factors = 0;
     return mgi_pv_made(P, f, o, &whole, body, all);
   }
   for (const mgi_pv_frame *u = f; u->up; u = u->up) /* that the element depends on, one way or another */
@@ -7950,7 +7944,9 @@ MGI_FN uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
         P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, n, var));
         P->temps = temps;
       }
-      return mgi_pv_unread(P, f, o, which, x);
+      const uint32_t atom = mgi_pv_unread(P, f, o, which, x);
+      P->factors = 0; /* the operands' that were read are of other elements */
+      return atom;
     }
   }
   return mgi_pv_element(P, f, o->in[0].id, y);
@@ -8664,6 +8660,8 @@ MGI_FN int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
      what is chosen by keep or drop has its duties only where it is chosen: k d + 1 - k is what d has to be, with k 1 there and
                   else 0.  Where A's element is defined and B's is, without what they do not choose, both are what their
                   rational functions are at these k, and the theorems compare these.
+                  That is so as what is not chosen has no divisor that vanishes by these k alone: k (y / (k y)) is 1,
+                  and where k is 0 it is 0.  A divisor that hangs on a choice, in what is chosen, is not shown.
      user row     an E row of the user whose text may divide or leave a domain is defined where a applies it, with the
                   same constant, to the same operands.  One whose text shows it total has no duty.
    Requirement 1: a's duties are facts on all inputs where a's element is defined; nothing else is taken for one.
@@ -8671,6 +8669,8 @@ MGI_FN int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
    empty a sum over it is 0, and where a maximum over one is taken no fact is used. */
 
 enum { MGI_SIGN_LEAST = 1 /* >= 0 */, MGI_SIGN_MOST = 2 /* <= 0 */, MGI_SIGN_NONZERO = 4, MGI_SIGN_POSITIVE = 5 };
+/* Beside a tensor's sign: keep or drop is above it; and a divisor, say, that hangs on one and facts do not show. */
+enum { MGI_SIGN_ALL = 7, MGI_SIGN_CHOICE = 8, MGI_SIGN_POLE = 16 };
 enum { MGI_DEFINED_LEFT = 64, MGI_DEFINED_SET = 1024, MGI_DEFINED_PARTS = 24 };
 
 typedef struct mgi_left { const mg_graph *g; uint32_t op; int sign; } mgi_left;
@@ -8679,6 +8679,7 @@ typedef struct mgi_defined {
   int n, partial;                  /* how many there are; operators that may be undefined somewhere, in all */
   int all;                         /* record at every such operator, not at those that are left only */
   int empty_max;                   /* b may take the maximum of an empty chunk: no facts */
+  int poles;                       /* keep or drop chooses what has a divisor that keep or drop makes */
   char why[200];                   /* what is not shown */
 } mgi_defined;
 
@@ -8927,7 +8928,12 @@ MGI_FN int mgi_sign_graph(const mg_graph *g, const uint8_t *up, uint8_t *out, mg
     } else {
       const uint32_t duty = mgi_duty_of(o);
       const int sign = s[o->in[duty == MGI_PV_DIVISOR].id];
-      s[o->out[0].id] = (uint8_t)mgi_sign_op(g, o, s, D);
+      const int choice = o->code == MG_OP_KEEP || o->code == MG_OP_DROP;
+      int above = choice ? MGI_SIGN_CHOICE : 0;
+      for (int j = 0; j < o->n_in; j++) above |= s[o->in[j].id] & (MGI_SIGN_CHOICE | MGI_SIGN_POLE);
+      D->poles += choice && (s[o->in[1].id] & MGI_SIGN_POLE);
+      if (duty && duty != MGI_PV_ROOT && (sign & MGI_SIGN_CHOICE) && !mgi_duty_done(duty, sign)) above |= MGI_SIGN_POLE;
+      s[o->out[0].id] = (uint8_t)((mgi_sign_op(g, o, s, D) & MGI_SIGN_ALL) | above);
       D->partial += duty != 0;
       if (!duty || mgi_duty_done(duty, sign)) continue;
       if (D->n < MGI_DEFINED_LEFT) D->left[D->n].g = g, D->left[D->n].op = k, D->left[D->n].sign = sign;
@@ -9292,6 +9298,10 @@ MGI_FN int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadli
     mgi_left_all(b, &D);
   }
   *total &= !D.n;
+  if (all.poles || D.poles) {
+    snprintf(line, 256, "keep or drop chooses what has a divisor that keep or drop makes: not chosen, it may be 0");
+    return 0;
+  }
   if (!D.partial) { snprintf(line, 256, "no divisor, root or logarithm"); return 1; }
   if (!D.n) {
     if (D.partial == 1) snprintf(line, 256, "the one divisor, root or logarithm is as it must be by facts");

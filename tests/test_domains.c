@@ -239,7 +239,7 @@ static void test_refused(void **state) {
 }
 
 /* What a binding knows of its variables is its own: a bound name's extent is not that of whichever binding was closed last, and a
-   bound that one term of a sum has is no bound of the others. */
+   bound that one term of a sum has is no bound of the others.  What is known of a concat's operand is not of all its elements. */
 #define HEADS "input Y : f32[2, 2, 5]\ninput V : f32[3, 8, 5]\ninput U : f32[3, 2, 5]\ninput T : f32[3, 1, 1]"
 #define HALVES "input X : f32[5, 7]\ninput Y : f32[5, 7]\ninput Z : f32[5, 7]"
 #define HEAD(name, dim, f) \
@@ -247,6 +247,11 @@ static void test_refused(void **state) {
 #define UNEVEN(parts) \
   "C = concat(" parts ", dim=1)\nO = kernel grid=(x=2) threads=32 {\n  for i=4 {\n    s = sum(load C {x->0, i->1}, dim=1)\n  }\n" \
   "  store accum(s) {i->+} {x->0}\n}\noutput O"
+/* Half of the quotients are by V, the others by products of w. */
+#define SIDES "input X : f32[4, 6]\ninput W : f32[4, 3]\ninput V : f32[4, 3]\ninput Z : f32[4, 6]"
+#define BESIDE(name) \
+  name " = kernel grid=(x=2) threads=32 {\n  v = load V {x->0}\n  u = load w {x->0}\n  for i=2 {\n    m = mul(load X {x->0, i->1}, u)\n" \
+  "    q = div(load Z {x->0, i->*}, concat(v, m, dim=1))\n  }\n  store accum(q) {i->+} {x->0}\n}\n"
 #define OWN "T = sum(Y, dim=1)\n"
 #define OTHER "T = add_scalar(sum(Z, dim=1), 123457/1000)\n"
 static void test_bindings(void **state) {
@@ -259,6 +264,8 @@ static void test_bindings(void **state) {
     {HALVES, OWN UNEVEN("X, mul(Y, div(T, T))"), OTHER UNEVEN("X, mul(Y, div(T, T))")},
     {HALVES, OWN UNEVEN("X, mul(Y, div(T, T))"), "T = sum(Z, dim=1)\n" UNEVEN("X, mul(Y, div(T, T))")},
     {HALVES, OWN UNEVEN("mul(X, div(T, T)), Y"), OTHER UNEVEN("mul(X, div(T, T)), Y")},
+    {SIDES, "w = add_scalar(W, 123457/1000)\n" BESIDE("O") "output O",
+     "w = add_scalar(W, 123457/1000)\n" BESIDE("Q") "R = repeat(w, dim=1, n=2)\nO = mul(Q, div(R, R))\noutput O"},
   };
   static const pair right[] = {
     {HALVES, OWN "O = sum(concat(X, mul(Y, div(T, T)), dim=1), dim=1)\noutput O", OWN UNEVEN("X, mul(Y, div(T, T))")},
@@ -275,6 +282,49 @@ static void test_bindings(void **state) {
         fail_msg("%s, tier %d, for\n%s\nand\n%s", mg_verdict_name(r.verdict), tier, never[k].a, never[k].b);
     }
   must_be_equal(right, sizeof right / sizeof *right);
+}
+/* A divisor that a choice makes, in what it chooses: as a rational function of the choice it cancels, where it is not chosen it is 0. */
+#define CHOSEN "input X : f32[4, 4]\ninput Y : f32[4, 4]"
+#define FAR "m = relu(add_scalar(X, 1000000000))\n"
+static void test_choices(void **state) {
+  static const pair never[] = {
+    {CHOSEN, FAR "O = keep(m, div(Y, keep(m, Y)))\noutput O", "O = add_scalar(sub(X, X), 1)\noutput O"},
+    {CHOSEN, FAR "E = exp(Y)\nO = sum(keep(m, div(E, sum(keep(m, E), dim=1))), dim=1)\noutput O", "O = add_scalar(sum(sub(X, X), dim=1), 1)\noutput O"},
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof never / sizeof *never; k++)
+    for (int tier = MG_TIER_FAST; tier <= MG_TIER_FULL; tier++) {
+      const mg_verify_report r = verify(&never[k], tier);
+      if (r.verdict != MG_UNDECIDED && r.verdict != MG_NOT_EQUAL)
+        fail_msg("%s, tier %d, for\n%s\nand\n%s", mg_verdict_name(r.verdict), tier, never[k].a, never[k].b);
+    }
+}
+/* Which loads a concat in a block is cut like: by extents, not by chunks, which a ragged edge may have too. */
+static void test_parts_of_wholes(void **state) {
+  static const char text[] =
+    "program p\ninput X : f32[4, 2]\ninput Y : f32[4, 3]\ninput Z : f32[3, 2]\nO = kernel grid=(x=2) threads=32 {\n  z = load Z {x->0}\n"
+    "  t = load X {x->1}\n  v = load Y {x->0}\n  u = load X {x->0}\n  store concat(u, v, dim=1) {x->0}\n}\noutput O\n";
+  mg_graph *g = NULL;
+  mg_error e;
+  mgi_pv_frame up, f;
+  int loads = 0, parts = 0;
+  (void)state;
+  if (mg_parse(text, strlen(text), "p", NULL, &g, &e) != MG_OK) fail_msg("%s", e.msg);
+  memset(&up, 0, sizeof up), memset(&f, 0, sizeof f);
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].sub) f.g = g->ops[k].sub;
+  up.g = g, f.up = &up;
+  for (uint32_t k = 1; k < f.g->n_ops; k++)
+    for (uint32_t j = 1; j < f.g->n_ops && f.g->ops[k].code == MG_OP_CONCAT; j++) {
+      const int part = mgi_pv_is_part(&f, &f.g->ops[k], &f.g->ops[j]);
+      const char *of = g->tensors[f.g->ops[j].in[0].id].name;
+      if (f.g->ops[j].code != MG_OP_LOAD) continue;
+      loads++, parts += part;
+      if (part && !strcmp(of, "Z")) fail_msg("a concat of halves of 4 rows is no part of one of 3");
+    }
+  assert_int_equal(loads, 4);
+  assert_int_equal(parts, 2);
+  mg_graph_free(g);
 }
 /* By proof too: no element is taken for equal for want of a value, and b's domain is asked for. */
 static void test_proofs(void **state) {
@@ -424,6 +474,6 @@ static void test_rows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refused), cmocka_unit_test(test_bindings), cmocka_unit_test(test_found), cmocka_unit_test(test_rows), cmocka_unit_test(test_empty_maxima), cmocka_unit_test(test_proofs), cmocka_unit_test(test_balls)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refused), cmocka_unit_test(test_bindings), cmocka_unit_test(test_choices), cmocka_unit_test(test_parts_of_wholes), cmocka_unit_test(test_found), cmocka_unit_test(test_rows), cmocka_unit_test(test_empty_maxima), cmocka_unit_test(test_proofs), cmocka_unit_test(test_balls)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
