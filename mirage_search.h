@@ -9653,8 +9653,8 @@ MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
   if (!g) mgi_se_step(S, e.status);
   return g ? mgi_se_safe_us(S, g, whole->us) : 1e18;
 }
-/* What a kernel for the whole program may take, by the model, to be asked for: the program itself is a result too, and where one kernel does
-   much over again, its tiles would have all of the time that its parts need.  0: any time. */
+/* What a kernel for the whole program may take, by the model, to be asked for: the program itself is a result too, and where
+   one kernel does much over again, its tiles would have all of the time that its parts need.  0: any time. */
 #define MGI_SE_WHOLE_WORTH 2.0
 MGI_FN double mgi_se_whole_most(mgi_se_search *S) {
   mg_error why;
@@ -11987,9 +11987,10 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
    n = 16 uncut, is for n <= 16; found at 64 in four chunks of 16, it is for all n.
    Sizes lie on two axes: of a program with one symbol, on the second; the first has one place then.  A cell is a size of each.
    Ranges are intervals of the first, cut each into intervals of the second, as mg_range_of reads them. */
-enum { MGI_RANGE_POINTS = 21, MGI_RANGE_SEARCHED = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 1280, MGI_RANGE_KEPT = 8, MGI_RANGE_SHIFTS = 8, MGI_RANGE_FAMILIES = 3 * MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
+enum { MGI_RANGE_POINTS = 21, MGI_RANGE_SEARCHED = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 1280, MGI_RANGE_KEPT = 8, MGI_RANGE_FAMILIES = 3 * MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
 #define MGI_RANGE_WORTH 1.5 /* times the best, by the model: what else is worth a look */
 /* Chunks of a size that is no multiple of a symbol, times * n + more of symbol n, as n + 1 is. */
+enum { MGI_RANGE_SHIFTS = 8, MGI_RANGE_ROUNDS = 64 }; /* of a family; until all agree on a size */
 typedef struct mgi_range_shift { uint32_t symbol; int64_t times, more, chunk; } mgi_range_shift;
 typedef struct mgi_range_family {
   mg_graph *graph;                   /* bound: the sizes at which it was found */
@@ -12109,7 +12110,8 @@ MGI_FN int mgi_range_shifted(const mg_graph *program, uint32_t k, uint32_t v, mg
   }
   return to->times > 0;
 }
-/* The least n from `from` on of which the size is whole chunks, or so few less that as many chunks of it are no smaller (mg_within). */
+/* The least n from `from` on of which the size is whole chunks, or so few less that as many chunks of it are no
+   smaller (mg_within). */
 MGI_FN int64_t mgi_range_shift_up(const mgi_range_shift *s, int64_t from) {
   for (int64_t count = mg_ceil_div(s->times * from + s->more, s->chunk);; count++) {
     const int64_t n = (s->chunk * count - s->more) / s->times, rest = s->chunk * count - s->more - s->times * n;
@@ -12195,8 +12197,8 @@ MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
   free(of);
   return good && mgi_range_ragged(f->graph);
 }
-/* What it runs as at most[]: rounded up to its chunks.  0: it is not for that, or no size that is near is whole chunks of all. */
-enum { MGI_RANGE_ROUNDS = 64 };
+/* What it runs as at most[]: rounded up to its chunks.  0: it is not for that, or no size that is near is whole chunks
+   of all. */
 MGI_FN int mgi_range_rounded(const mgi_range_family *f, uint32_t symbols, const int64_t *most, int64_t *to) {
   for (uint32_t v = 0; v < symbols; v++) {
     if (f->most[v] && most[v] > f->most[v]) return 0;
@@ -12305,7 +12307,8 @@ MGI_FN mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t 
   const mg_search_config *c = R->cfg;
   *took = mgi_range_family_of(R->program, g, n, &f) && !(sure && c->wary && c->wary(c->user, f.graph));
   if (*took && like >= 0)
-    *took = f.most[0] || f.most[1] || memcmp(f.chunk, R->family[like].chunk, sizeof f.chunk) || memcmp(f.shift, R->family[like].shift, sizeof f.shift);
+    *took = f.most[0] || f.most[1] || memcmp(f.chunk, R->family[like].chunk, sizeof f.chunk) ||
+            memcmp(f.shift, R->family[like].shift, sizeof f.shift);
   f.point = point, f.like = like;
   if (*took) return mgi_range_add(R, &f, e);
   mg_graph_free(f.graph);
@@ -12769,7 +12772,8 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
       const int f = box[k].family;
       int shown = 0;
       mgi_range_begin(R, &box[k], out->timed, r);
-      if (until > 0) vc.time_limit_s = fmax(0.01, (until - mgi_se_seconds()) / (n - k + 1)); /* of one that takes too long, others can take the sizes */
+      /* of one that takes too long, others can take the sizes: some time is left for them */
+      if (until > 0) vc.time_limit_s = fmax(0.01, (until - mgi_se_seconds()) / (n - k + 1));
       s = mgi_range_make(R, f, &vc, r, &shown, e);
       const double lost = mgi_range_loss(R, &box[k]);
       if (lost > out->loss) out->loss = lost;
