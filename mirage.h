@@ -937,7 +937,8 @@ mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_
 
 /* What makes the kernel-level tensor `want` of a program or µGraph, as one of its own: in[k], other kernel-level tensors,
    are its inputs, by their names and in that order, needed or not.  Of a kernel with several outputs it has those that it needs
-   and what they are made of, without a plan then.  MG_BAD_INPUT if it needs an input of g besides. */
+   and what they are made of, without a plan then.  It has no symbols: of a family it is a piece of the member with the most of
+   each.  MG_BAD_INPUT if it needs an input of g besides. */
 mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e);
 /* need[k]: whether the kernel-level tensor t of g, which an operator makes, is made of the k-th operand of that; returns which of its
    outputs t is. */
@@ -5794,8 +5795,10 @@ mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tenso
   uint8_t *given = (uint8_t *)calloc(g->n_tensors, 1), *keep = (uint8_t *)calloc(g->n_ops, 1), *outs = (uint8_t *)calloc(g->n_ops, 1);
   mg_status s = MG_OK;
   int kernel = 0;
+  uint8_t fixed[MG_MAX_SYMBOLS];
   mgi_family F;
-  memset(&F, 0, sizeof F), F.keep = keep, F.outs = outs;
+  memset(fixed, 1, sizeof fixed);
+  memset(&F, 0, sizeof F), F.keep = keep, F.outs = outs, F.fixed = fixed;
   *out = NULL;
   if (!r || !map || !given || !keep || !outs) s = mg_fail(e, MG_NO_MEMORY, where, "no memory for the piece");
   else {

@@ -10057,6 +10057,13 @@ MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
   if (!g) mgi_se_step(S, e.status);
   return g ? mgi_se_safe_us(S, g, whole->us) : 1e18;
 }
+/* What a kernel for the whole program may take, by the model, to be asked for: the program itself is a result too, and where
+   one kernel does much over again, its tiles would have all of the time that its parts need.  0: any time. */
+#define MGI_SE_WHOLE_WORTH 2.0
+MGI_FN double mgi_se_whole_most(mgi_se_search *S) {
+  mg_error why;
+  return S->st.own_us < MG_NO_TIME && mgi_se_emittable(S, S->p, &why) == MG_OK ? MGI_SE_WHOLE_WORTH * S->st.own_us : 0;
+}
 /* Of the one by rows. */
 MGI_FN double mgi_se_rows_us(mgi_se_search *S) {
   mg_graph *g = NULL;
@@ -12184,6 +12191,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     mg_graph *g = NULL;
     if (!mgi_se_cuts_of(cuts, program)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
     else whole.ops = cuts->all, g = mgi_se_segment(cuts, &whole, e);
+    if (S.cfg.max_kernel_ops > 1 && !S.cfg.structure) whole.most = mgi_se_whole_most(&S);
     const int is_long = g && S.cfg.max_kernel_ops > 1 && !S.cfg.structure && mgi_se_long(cuts, &S.cfg);
     S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
     S.rows = rows = mgi_se_search_rows(&S, &S.rows_us, &rows_report);
@@ -12394,9 +12402,14 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
    Ranges are intervals of the first, cut each into intervals of the second, as mg_range_of reads them. */
 enum { MGI_RANGE_POINTS = 21, MGI_RANGE_SEARCHED = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 1280, MGI_RANGE_KEPT = 8, MGI_RANGE_FAMILIES = 3 * MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
 #define MGI_RANGE_WORTH 1.5 /* times the best, by the model: what else is worth a look */
+/* Chunks of a size that is no multiple of a symbol, times * n + more of symbol n, as n + 1 is. */
+enum { MGI_RANGE_SHIFTS = 8, MGI_RANGE_ROUNDS = 64 }; /* of a family; until all agree on a size */
+typedef struct mgi_range_shift { uint32_t symbol; int64_t times, more, chunk; } mgi_range_shift;
 typedef struct mgi_range_family {
   mg_graph *graph;                   /* bound: the sizes at which it was found */
   int64_t chunk[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS]; /* n is rounded up to a multiple of it; the greatest n that it is for, 0: any */
+  mgi_range_shift shift[MGI_RANGE_SHIFTS]; /* and to whole chunks of these */
+  int shifts;
   double *us;                        /* by cell; 0: not for it */
   double *model;                     /* the same by the model, where `us` is by times */
   double factor[MGI_RANGE_POINTS];   /* a time by what the model says, at the points; 0: it was not timed, below 0: it failed */
@@ -12494,6 +12507,31 @@ MGI_FN int64_t mgi_range_times(const mg_graph *program, uint32_t k, uint32_t v) 
   }
   return times;
 }
+/* 1 if computed size k is times * n + more of symbol v, n, and of no other, at all n that are tried. */
+MGI_FN int mgi_range_shifted(const mg_graph *program, uint32_t k, uint32_t v, mgi_range_shift *to) {
+  int64_t n[MG_MAX_SYMBOLS], all[MG_MAX_SYMBOLS], at[2] = {0, 0};
+  const int64_t tried[] = {1, 2, 3, 4, 5, 7, 64, program->symbol[v].most};
+  for (uint32_t u = 0; u < program->n_symbols; u++) {
+    n[u] = 1;
+    if (u != v && mg_symbol_within(program, k, u)) return 0;
+  }
+  to->symbol = v;
+  for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+    n[v] = tried[i];
+    if (mg_symbol_values(program, n, all, NULL) != MG_OK) return 0;
+    if (i < 2) at[i] = all[k], to->times = at[1] - at[0], to->more = at[0] - to->times;
+    else if (all[k] != to->times * n[v] + to->more) return 0;
+  }
+  return to->times > 0;
+}
+/* The least n from `from` on of which the size is whole chunks, or so few less that as many chunks of it are no
+   smaller (mg_within). */
+MGI_FN int64_t mgi_range_shift_up(const mgi_range_shift *s, int64_t from) {
+  for (int64_t count = mg_ceil_div(s->times * from + s->more, s->chunk);; count++) {
+    const int64_t n = (s->chunk * count - s->more) / s->times, rest = s->chunk * count - s->more - s->times * n;
+    if (n >= from && rest < count) return n;
+  }
+}
 /* How many of symbol v make whole chunks of size k, which is computed of it: the first symbol that k is a multiple of
    has to.  0: it is one of none. */
 MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, uint32_t v, int64_t chunk) {
@@ -12521,6 +12559,18 @@ MGI_FN int mgi_range_ragged(const mg_graph *family) {
   mg_graph_free(member);
   return s == MG_OK;
 }
+/* Adds chunks of size k, of symbol v; 0: it is no such size, or there are too many. */
+MGI_FN int mgi_range_shift_add(const mg_graph *program, uint32_t k, uint32_t v, int64_t chunk, mgi_range_family *f) {
+  mgi_range_shift s;
+  memset(&s, 0, sizeof s);
+  if (!mgi_range_shifted(program, k, v, &s)) return 0;
+  s.chunk = chunk;
+  for (int j = 0; j < f->shifts; j++)
+    if (!memcmp(&f->shift[j], &s, sizeof s)) return 1;
+  if (f->shifts == MGI_RANGE_SHIFTS) return 0;
+  f->shift[f->shifts++] = s;
+  return 1;
+}
 /* The family that g, found at these sizes, belongs to.  Its chunks and the sizes that it is for; 0: it is none, or too many chunks differ. */
 MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const int64_t *n, mgi_range_family *f) {
   mg_error e;
@@ -12538,13 +12588,13 @@ MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
       const mg_op_node *o = &f->graph->ops[k];
       const mg_graph *b = o->sub;
       int64_t chunk = 0;
-      int has = 0;
+      int has = 0, shifted = 0;
       for (uint32_t a = 1; b && a < b->n_axes; a++)
         if (mgi_range_runs(program, b->axes[a].symbol, v)) {
           const uint32_t is = b->axes[a].symbol - 1u;
           const int64_t rows = mg_ceil_div(f->graph->symbol[is].most, b->axes[a].extent);
           const int64_t one = mgi_range_chunk(program, is, v, rows);
-          good &= one > 0;
+          if (!one) good &= mgi_range_shift_add(program, is, v, rows, f), shifted = 1;
           if (one) chunk = chunk ? chunk / mg_gcd(chunk, one) * one : one;
         }
       for (uint32_t t = 0; t < (uint32_t)(o->n_in + o->n_out); t++)
@@ -12552,7 +12602,7 @@ MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
           const uint8_t is = of[(t < o->n_in ? o->in[t] : o->out[t - o->n_in]).id * MG_MAX_RANK + (uint32_t)d];
           has |= mgi_range_runs(program, is, v);
         }
-      if (b && !chunk && has && n[v] > 1) f->most[v] = n[v]; /* its tile has them all */
+      if (b && !chunk && !shifted && has && n[v] > 1) f->most[v] = n[v]; /* its tile has them all */
       if (chunk) f->chunk[v] = f->chunk[v] / mg_gcd(f->chunk[v], chunk) * chunk;
     }
     if (n[v] == 1) f->most[v] = 1;
@@ -12561,11 +12611,20 @@ MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const
   free(of);
   return good && mgi_range_ragged(f->graph);
 }
-/* What it runs as at most[]: rounded up to its chunks.  0: it is not for that. */
+/* What it runs as at most[]: rounded up to its chunks.  0: it is not for that, or no size that is near is whole chunks
+   of all. */
 MGI_FN int mgi_range_rounded(const mgi_range_family *f, uint32_t symbols, const int64_t *most, int64_t *to) {
   for (uint32_t v = 0; v < symbols; v++) {
     if (f->most[v] && most[v] > f->most[v]) return 0;
-    to[v] = mg_round_up(f->most[v] ? f->most[v] : most[v], f->chunk[v]);
+    to[v] = f->most[v] ? f->most[v] : most[v];
+    int64_t was = 0;
+    for (int round = 0; was != to[v]; round++) {
+      if (round == MGI_RANGE_ROUNDS) return 0;
+      was = to[v];
+      for (int j = 0; j < f->shifts; j++)
+        if (f->shift[j].symbol == v) to[v] = mgi_range_shift_up(&f->shift[j], to[v]);
+      to[v] = mg_round_up(to[v], f->chunk[v]);
+    }
   }
   return 1;
 }
@@ -12661,7 +12720,9 @@ MGI_FN mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t 
   mgi_range_family f;
   const mg_search_config *c = R->cfg;
   *took = mgi_range_family_of(R->program, g, n, &f) && !(sure && c->wary && c->wary(c->user, f.graph));
-  if (*took && like >= 0) *took = f.most[0] || f.most[1] || memcmp(f.chunk, R->family[like].chunk, sizeof f.chunk);
+  if (*took && like >= 0)
+    *took = f.most[0] || f.most[1] || memcmp(f.chunk, R->family[like].chunk, sizeof f.chunk) ||
+            memcmp(f.shift, R->family[like].shift, sizeof f.shift);
   f.point = point, f.like = like;
   if (*took) return mgi_range_add(R, &f, e);
   mg_graph_free(f.graph);
@@ -13130,7 +13191,8 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
       const int f = box[k].family;
       int shown = 0;
       mgi_range_begin(R, &box[k], out->timed, r);
-      if (until > 0) vc.time_limit_s = until - mgi_se_seconds() > 0.01 ? until - mgi_se_seconds() : 0.01;
+      /* of one that takes too long, others can take the sizes: some time is left for them */
+      if (until > 0) vc.time_limit_s = fmax(0.01, (until - mgi_se_seconds()) / (n - k + 1));
       s = mgi_range_make(R, f, &vc, r, &shown, e);
       const double lost = mgi_range_loss(R, &box[k]);
       if (lost > out->loss) out->loss = lost;

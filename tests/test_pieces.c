@@ -3,6 +3,7 @@
      mutants      what pieces accept is EQUAL as a whole, at the extents as written
      certificates of pieces, and forged ones
      other_names  twins by their values
+     families     of a symbol, and their certificates
      folds        reshapes and transposes as addresses (mg_fold_moves) are the program still
    gcc -std=c11 -O2 -Wall -Wextra tests/test_pieces.c -o build/test_pieces -lcmocka -lm -lpthread
    build/test_pieces [SEED]; SOAK_PIECES=N tries N mutants of each pair */
@@ -272,6 +273,37 @@ static void other_names(void **s) {
   mg_graph_free(a);
 }
 
+/* Families of a symbol are taken apart as their members are: a piece has no symbol, and what is shown of it is for all extents. */
+#define ROWS "sym n in 1..384\ninput X : f16[n, 2048]\ninput A : f16[2048, 4096]\ninput B : f16[2048, 4096]\ninput C : f16[4096, 2048]\n"
+static void families(void **s) {
+  (void)s;
+  static const char *const first[] = {"T", "hidden"};
+  static const char *const last[] = {"O = matmul(%s, C)\noutput O\n", "O = matmul(scale(%s, 2), C)\noutput O\n"};
+  mg_graph *a = side(ROWS "T = mul(silu(matmul(X, A)), matmul(X, B))\nO = matmul(T, C)\noutput O\n");
+  for (int k = 0; k < 4; k++) {
+    char text[2048], end[256], *certificate = NULL;
+    const int wrong = k / 2;
+    snprintf(end, sizeof end, last[wrong], first[k % 2]);
+    snprintf(text, sizeof text, ROWS "%s = kernel grid=(x=128, y=ceil(n/128)) {\nfor i=8 {\nx = load X {y->0, i->1}\n"
+             "p = matmul(x, load A {x->1, i->0})\nq = matmul(x, load B {x->1, i->0})\n}\n"
+             "store mul(silu(accum(p) {i->+}), accum(q) {i->+}) {x->1, y->0}\n}\n%s", first[k % 2], end);
+    mg_graph *b = side(text);
+    mg_verify_report r, again;
+    mg_error e;
+    if (mg_verify(a, b, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    if (r.verdict != (wrong ? MG_NOT_EQUAL : MG_EQUAL) || r.pieces != (wrong ? 0 : 2)) fail_msg("%d: %s by %d pieces: %s", k, mg_verdict_name(r.verdict), r.pieces, r.reason);
+    if (!wrong) {
+      assert_non_null(strstr(r.every, "n >= 1"));
+      assert_int_equal(mg_certificate(a, b, &r, &certificate, &e), MG_OK);
+      if (mg_certificate_check(certificate, strlen(certificate), &again, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, certificate);
+      assert_int_equal(again.pieces, 2);
+      mg_string_free(certificate);
+    }
+    mg_graph_free(b);
+  }
+  mg_graph_free(a);
+}
+
 /* ---- moves as addresses */
 
 typedef struct text { char s[2048]; size_t n; } text;
@@ -474,7 +506,7 @@ int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 0);
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_verdict), cmocka_unit_test(one_result_of_several), cmocka_unit_test(mutants), cmocka_unit_test(certificates),
-                                     cmocka_unit_test(other_names),
+                                     cmocka_unit_test(other_names), cmocka_unit_test(families),
                                      cmocka_unit_test(folds), cmocka_unit_test(folds_refused), cmocka_unit_test(folds_keep_blocks), cmocka_unit_test(too_much_for_one)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
