@@ -4397,7 +4397,7 @@ MGI_FN mg_status mgi_verify_families(const mg_graph *a, const mg_graph *b, const
     if (s == MG_OK && shown) *r = parts;
   }
   const int equal = r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED;
-  if (s == MG_OK && a->n_symbols && equal && !(shown && mgi_every_symbols(a, b))) {
+  if (s == MG_OK && a->n_symbols && equal && !(shown && r->classes && mgi_every_symbols(a, b))) {
     r->verdict = MG_UNDECIDED; /* what was shown is of one member of the families */
     snprintf(r->reason, sizeof r->reason, "equal where each symbol is at its most; %.100s", reduce ? "of other sizes nothing is shown" : "other sizes were not asked for");
   }
