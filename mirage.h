@@ -2722,6 +2722,18 @@ MGI_FN void mgi_name_all(const mg_graph *whole, mg_graph *g, unsigned *next) {
     if (g->ops[k].sub) mgi_name_all(whole, g->ops[k].sub, next);
 }
 
+/* Keys of the plans around g that are of `was`, and of no value in there that is still called so, become those of `name`. */
+MGI_FN void mgi_plan_renamed(mg_graph *g, const char *was, const char *name) {
+  const size_t n = strlen(was);
+  char key[200];
+  for (mg_graph *b = g; b->up; b = b->up)
+    for (uint32_t k = 0; k < b->n_plan && !mgi_names_within(b, was); k++) {
+      if (strncmp(b->plan[k].key, was, n) || b->plan[k].key[n] != '.') continue;
+      snprintf(key, sizeof key, "%.90s%.90s", name, b->plan[k].key + n);
+      const char *copy = mgi_copy_string(g->root, key, strlen(key));
+      if (copy) b->plan[k].key = copy;
+    }
+}
 /* Of values within the kernels of `whole` that share a name all but the first are called name_2, name_3, ..; of one outside
    that has it, all.  What there is no memory for keeps its name. */
 MGI_FN void mgi_apart(const mg_graph *whole, mg_graph *g) {
@@ -2732,11 +2744,12 @@ MGI_FN void mgi_apart(const mg_graph *whole, mg_graph *g) {
     char buf[96];
     int have = name ? mgi_names_within(whole, name) : 1;
     if (have == 1) continue;
-    do snprintf(buf, sizeof buf, "%.56s_%d", name, have++);
+    do snprintf(buf, sizeof buf, "%.48s_%d", name, have++); /* keys of a plan have 63 letters */
     while (mgi_names_within(whole, buf));
-    name = mgi_copy_string(g->root, buf, strlen(buf));
-    if (!name) return;
-    g->tensors[k].name = name;
+    const char *other = mgi_copy_string(g->root, buf, strlen(buf));
+    if (!other) return;
+    g->tensors[k].name = other;
+    mgi_plan_renamed(g, name, other);
   }
 }
 void mgi_names_apart(mg_graph *whole) { mgi_apart(whole, whole); }

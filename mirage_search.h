@@ -8858,6 +8858,8 @@ MGI_FN void mgi_se_compose_tiled(mg_graph *g, const mg_graph *p, const mgi_se_fo
   mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
   memset(out, 0, sizeof out);
   for (uint32_t q = 0; q < f->tiled->n_in; q++) in[q] = map[f->in[q].id];
+  for (uint32_t t = 1; t < f->tiled->n_tensors; t++) /* what it hands on may be called as another part's is */
+    if (f->tiled->tensors[t].op) f->tiled->tensors[t].name = NULL;
   mg_insert(g, f->tiled, in, out);
   for (uint32_t q = 0; q < f->tiled->n_out; q++) map[f->out[q].id] = mg_named(g, out[q], mg_tensor_of(p, f->out[q])->name);
 }
@@ -8940,6 +8942,7 @@ MGI_FN int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_grap
   mg_error e;
   mg_graph *ps = NULL, *gs = NULL;
   mg_verify_config v = mgi_se_check_config(S);
+  memset(r, 0, sizeof *r);
   v.skip_floats = 1;
   int ok = mgi_se_step(S, mg_classes_of(p, &a, &e)) == MG_OK;
   if (!ok) return 0;
@@ -9213,15 +9216,14 @@ MGI_FN mg_graph *mgi_se_search_rows(mgi_se_search *S, double *us, mg_verify_repo
    The program as it is written, in kernels whose blocks have a part of one row each: for rows that are too long, or too
    few, to have a block each.  A reduction along them is two: over a part, in one kernel, and over the parts, in the
    kernels that follow, which compute again what else they need of the row.  Where a reduction is of what others make,
-   these are of earlier kernels.  But a sum of exponentials under their rows' maximum, each term of which has the factor
-   exp(-max) once, is of the maximum's own kernel: it is under the part's maximum there, which weights the parts.
+   these are of earlier kernels: a sum of exponentials is under the maximum of the whole row, not of a part, in which all
+   may be -inf.
 
-       E = exp(X - max X)        kernel 0, of a part:   m = max x                    s = sum exp(x - m)
-       O = E / sum E             kernel 1, of a part:   M = max over parts m         S = sum over parts s exp(m - M)
-                                                        o = exp(x - M) / S                                            */
+       E = exp(X - max X)        kernel 0, of a part:   m = max x
+       O = E / sum E             kernel 1, of a part:   M = max over parts m     s = sum exp(x - M)
+                                 kernel 2, of a part:   M, S = sum over parts s  o = exp(x - M) / S                    */
 enum { MGI_SE_PART = 128, MGI_SE_PART_OF = 8 };  /* elements of a part at least, and of whole loads */
 enum { MGI_SE_PARTS = 24, MGI_SE_PASSES = 8 };   /* numbers of parts that are tried; kernels at most */
-enum { MGI_SE_SHIFTED = 64, MGI_SE_NO_DEGREE };  /* x - max x; the maximum, or what depends on it in another way */
 typedef struct mgi_se_parts {
   const mg_graph *p;
   int row, n_other, other[2];  /* dimensions, counted from the last: that of reductions; others of the grid */
@@ -9231,11 +9233,8 @@ typedef struct mgi_se_parts {
   /* by tensor: */
   uint32_t *same;              /* the first that is computed alike, in whose place it is */
   int *pass;                   /* the first kernel that can compute it, a reduction of all parts */
-  int *local;                  /* the same, with a maximum's parts in the place of the maximum */
   int *by;                     /* of a reduction: the kernel that makes its parts; else -1 */
-  uint32_t *under;             /* of a sum: the maximum that its exponentials are under; 0: none */
   uint8_t *used;               /* outputs are made of it */
-  int8_t *degree;              /* under maximum m, at m * n_tensors + t, see mg_degree; 0: t does not depend on m */
 } mgi_se_parts;
 
 MGI_FN int64_t mgi_se_parts_extent(const mg_graph *p, uint32_t t, int from_last) {
@@ -9266,59 +9265,11 @@ MGI_FN void mgi_se_parts_alike(mgi_se_parts *X) {
       if (alike) X->same[o->out[0].id] = X->same[like->out[0].id];
     }
 }
-/* The degree of all tensors under maximum m. */
-MGI_FN void mgi_se_parts_degrees(mgi_se_parts *X, uint32_t m) {
-  const mg_graph *p = X->p;
-  const uint32_t of = mgi_se_parts_in(X, &p->ops[p->tensors[m].op], 0);
-  int8_t *degree = X->degree + (size_t)m * p->n_tensors;
-  degree[m] = MGI_SE_NO_DEGREE;
-  for (uint32_t k = p->tensors[m].op + 1; k < p->n_ops; k++) {
-    const mg_op_node *o = &p->ops[k];
-    const uint32_t first = mgi_se_parts_in(X, o, 0), second = o->n_in > 1 ? mgi_se_parts_in(X, o, 1) : 0;
-    const int a = degree[first], b = second ? degree[second] : 0;
-    const int other = a >= MGI_SE_SHIFTED || b >= MGI_SE_SHIFTED;
-    int d = 0;
-    if (!a && !b) d = 0;
-    else if (o->code == MG_OP_SUB && first == of && second == m) d = MGI_SE_SHIFTED;
-    else if (o->code == MG_OP_EXP && a == MGI_SE_SHIFTED) d = 1;
-    else if (other || !mg_degree((int)o->code, a, b, &d) || !d) d = MGI_SE_NO_DEGREE;
-    degree[o->out[0].id] = (int8_t)d;
-  }
-}
-/* 1 if the terms of sum t, which are under maximum m once each, can be summed in the kernel that makes m's parts. */
-MGI_FN int mgi_se_parts_at_once(mgi_se_parts *X, uint32_t t, uint32_t m) {
-  const mg_graph *p = X->p;
-  const int8_t *degree = X->degree + (size_t)m * p->n_tensors;
-  const uint32_t end = p->tensors[t].op, of = mgi_se_parts_in(X, &p->ops[end], 0);
-  if (degree[of] != 1) return 0;
-  memcpy(X->local, X->pass, p->n_tensors * sizeof *X->local);
-  X->local[m] = X->by[m];
-  for (uint32_t k = p->tensors[m].op + 1; k < end; k++) {
-    const mg_op_node *o = &p->ops[k];
-    int *first = &X->local[o->out[0].id];
-    if (!degree[o->out[0].id]) continue;
-    *first = 0;
-    for (int j = 0; j < o->n_in; j++) {
-      const int then = X->local[mgi_se_parts_in(X, o, j)];
-      if (then > *first) *first = then;
-    }
-  }
-  return X->local[of] == X->by[m];
-}
-/* The maximum that sum t may be under so; 0: there is none. */
-MGI_FN uint32_t mgi_se_parts_under(mgi_se_parts *X, uint32_t t) {
-  for (uint32_t m = 1; m < t; m++)
-    if (X->by[m] >= 0 && mgi_se_parts_at_once(X, t, m)) return m;
-  return 0;
-}
 MGI_FN void mgi_se_parts_free(mgi_se_parts *X) {
   free(X->same);
   free(X->pass);
-  free(X->local);
   free(X->by);
-  free(X->under);
   free(X->used);
-  free(X->degree);
 }
 /* The axes beside that of parts: of the most extents that an output has, two at most. */
 MGI_FN void mgi_se_parts_others(mgi_se_parts *X) {
@@ -9363,12 +9314,9 @@ MGI_FN int mgi_se_parts_of(mgi_se_search *S, const mg_graph *p, mgi_se_parts *X)
   if (!takes || X->extent < 2 * MGI_SE_PART) return 0;
   X->same = (uint32_t *)calloc(n, sizeof *X->same);
   X->pass = (int *)calloc(n, sizeof *X->pass);
-  X->local = (int *)calloc(n, sizeof *X->local);
   X->by = (int *)calloc(n, sizeof *X->by);
-  X->under = (uint32_t *)calloc(n, sizeof *X->under);
   X->used = (uint8_t *)calloc(n, sizeof *X->used);
-  X->degree = (int8_t *)calloc(n * n, sizeof *X->degree);
-  if (!X->same || !X->pass || !X->local || !X->by || !X->under || !X->used || !X->degree) {
+  if (!X->same || !X->pass || !X->by || !X->used) {
     mgi_se_step(S, MG_NO_MEMORY);
     return 0;
   }
@@ -9382,10 +9330,7 @@ MGI_FN int mgi_se_parts_of(mgi_se_search *S, const mg_graph *p, mgi_se_parts *X)
       if (X->pass[mgi_se_parts_in(X, o, j)] > X->pass[t]) X->pass[t] = X->pass[mgi_se_parts_in(X, o, j)];
     if (mgi_se_parts_along(p, o) < 0) continue;
     takes = mgi_se_parts_extent(p, o->in[0].id, X->row) > 1; /* else it reduces nothing */
-    X->under[t] = o->code == MG_OP_SUM ? mgi_se_parts_under(X, t) : 0;
-    X->by[t] = X->under[t] ? X->by[X->under[t]] : X->pass[t];
-    X->pass[t] = X->by[t] + 1;
-    if (o->code == MG_OP_MAX) mgi_se_parts_degrees(X, t);
+    X->by[t] = X->pass[t]++;
   }
   for (uint32_t k = 0; k < p->n_out; k++) {
     const uint32_t t = X->same[p->out[k].id];
@@ -9407,7 +9352,7 @@ typedef struct mgi_se_parting {
   const mgi_se_parts *X;
   mg_graph *g, *b;
   mg_tensor *in, *part;        /* of g, by tensor of the program: inputs; the parts of reductions */
-  mg_tensor *parts, *val;      /* of b: loads of these; values, of tensor t under maximum m at m * n_tensors + t */
+  mg_tensor *val;              /* of b, by tensor of the program */
 } mgi_se_parting;
 /* How tensor t of the program is cut; `rows`: along the rows too. */
 MGI_FN mg_map mgi_se_parts_map(const mgi_se_parting *W, uint32_t t, int rows) {
@@ -9421,35 +9366,22 @@ MGI_FN mg_map mgi_se_parts_map(const mgi_se_parting *W, uint32_t t, int rows) {
   }
   return map;
 }
-MGI_FN mg_tensor mgi_se_parts_load(mgi_se_parting *W, uint32_t t) {
-  if (!W->parts[t].id) W->parts[t] = mg_load(W->b, W->part[t], mgi_se_parts_map(W, t, 0));
-  return W->parts[t];
-}
-/* What the block has of the program's tensor t; under maximum m with the part's own in the place of m, 0: whole. */
-MGI_FN mg_tensor mgi_se_parts_value(mgi_se_parting *W, uint32_t t, uint32_t m) {
+/* What the block has of the program's tensor t: of a reduction that of all parts. */
+MGI_FN mg_tensor mgi_se_parts_value(mgi_se_parting *W, uint32_t t) {
   const mgi_se_parts *X = W->X;
   const mg_graph *p = X->p;
   const mg_op_node *o = &p->ops[p->tensors[t].op];
-  if (m && !X->degree[(size_t)m * p->n_tensors + t]) m = 0;
-  mg_tensor *v = &W->val[(size_t)m * p->n_tensors + t], arg[2];
+  mg_tensor *v = &W->val[t], arg[2];
   if (v->id) return *v;
   if (!p->tensors[t].op) {
     const int rows = mgi_se_parts_extent(p, t, X->row) > 1;
     *v = mg_load(W->b, W->in[t], mgi_se_parts_map(W, t, rows));
-    return *v;
+  } else if (X->by[t] >= 0) {
+    *v = mg_with_dim(W->b, o->code, mg_load(W->b, W->part[t], mgi_se_parts_map(W, t, 0)), o->attr.dim);
+  } else {
+    for (int j = 0; j < o->n_in; j++) arg[j] = mgi_se_parts_value(W, mgi_se_parts_in(X, o, j));
+    *v = mg_apply(W->b, o->code, &o->attr, o->n_in, arg);
   }
-  if (X->by[t] >= 0 && t != m) { /* of all parts */
-    const uint32_t top = X->under[t];
-    mg_tensor parts = mgi_se_parts_load(W, t);
-    if (top) {
-      const mg_tensor below = mg_sub(W->b, mgi_se_parts_load(W, top), mgi_se_parts_value(W, top, 0));
-      parts = mg_mul(W->b, parts, mg_exp(W->b, below));
-    }
-    *v = mg_with_dim(W->b, o->code, parts, o->attr.dim);
-    return *v;
-  }
-  for (int j = 0; j < o->n_in; j++) arg[j] = mgi_se_parts_value(W, mgi_se_parts_in(X, o, j), m);
-  *v = mg_apply(W->b, o->code, &o->attr, o->n_in, arg);
   return *v;
 }
 /* Kernel number `at`, of `count` parts, 0 if it has no block graph. */
@@ -9464,23 +9396,20 @@ MGI_FN int mgi_se_parts_kernel(mgi_se_parting *W, int at, int64_t count) {
   for (int a = 0; a < X->n_other; a++) grid[1 + a] = X->others[a];
   W->b = mg_graph_begin(W->g, grid, 128);
   if (!W->b) return 0;
-  memset(W->parts, 0, p->n_tensors * sizeof *W->parts);
-  memset(W->val, 0, (size_t)p->n_tensors * p->n_tensors * sizeof *W->val);
+  memset(W->val, 0, p->n_tensors * sizeof *W->val);
   for (uint32_t k = 1; k < p->n_ops && !last; k++) {
     const mg_op_node *o = &p->ops[k];
     const uint32_t t = o->out[0].id;
     if (X->by[t] != at || !X->used[t]) continue;
     if (n == MG_MAX_OUT) return 0;
     made[n++] = t;
-    mg_tensor part;
-    if (o->code == MG_OP_MAX) part = mgi_se_parts_value(W, t, t);
-    else part = mg_sum(W->b, mgi_se_parts_value(W, mgi_se_parts_in(X, o, 0), X->under[t]), o->attr.dim);
-    mg_store(W->b, part, mgi_se_parts_map(W, t, 1));
+    const mg_tensor of = mgi_se_parts_value(W, mgi_se_parts_in(X, o, 0));
+    mg_store(W->b, mg_with_dim(W->b, o->code, of, o->attr.dim), mgi_se_parts_map(W, t, 1));
   }
   for (uint32_t k = 0; k < p->n_out && last; k++) {
     const uint32_t t = p->out[k].id;
     const int rows = mgi_se_parts_extent(p, t, X->row) > 1;
-    mg_store(W->b, mgi_se_parts_value(W, X->same[t], 0), mgi_se_parts_map(W, t, rows));
+    mg_store(W->b, mgi_se_parts_value(W, X->same[t]), mgi_se_parts_map(W, t, rows));
   }
   memset(out, 0, sizeof out);
   mg_graph_end(W->b, out);
@@ -9512,9 +9441,9 @@ MGI_FN mg_graph *mgi_se_parts_graph(mgi_se_search *S, const mgi_se_parts *X, con
   mg_error e;
   memset(&W, 0, sizeof W);
   W.X = X, W.g = mg_program_new(p->name, &c);
-  mg_tensor *room = (mg_tensor *)calloc(n * (n + 3), sizeof *room);
+  mg_tensor *room = (mg_tensor *)calloc(3 * n, sizeof *room);
   int ok = W.g && room;
-  W.in = room, W.part = room + n, W.parts = room + 2 * n, W.val = room + 3 * n;
+  W.in = room, W.part = room + n, W.val = room + 2 * n;
   if (!ok) mgi_se_step(S, MG_NO_MEMORY);
   for (uint32_t k = 0; k < p->n_in && ok; k++) W.in[p->in[k].id] = mgi_se_copy_input(W.g, p, p->in[k]);
   for (int k = 0; k <= X->passes && ok; k++) ok = mgi_se_parts_kernel(&W, k, count[k]);
@@ -9562,15 +9491,15 @@ MGI_FN mg_graph *mgi_se_parts_best(mgi_se_search *S, const mgi_se_parts *X, doub
     }
   return best;
 }
-/* 1: an exponential of p is under no maximum. */
+/* 1: an exponential of p is of no difference from a maximum of its rows. */
 MGI_FN int mgi_se_parts_raw(const mgi_se_parts *X) {
   const mg_graph *p = X->p;
   for (uint32_t k = 1; k < p->n_ops; k++) {
-    const uint32_t t = p->ops[k].out[0].id;
-    int under = 0;
-    if (p->ops[k].code != MG_OP_EXP || !mgi_se_parts_first(X, &p->ops[k])) continue;
-    for (uint32_t m = 1; m < t; m++) under |= X->degree[(size_t)m * p->n_tensors + t] == 1;
-    if (!under) return 1;
+    if (p->ops[k].code != MG_OP_EXP) continue;
+    const mg_op_node *sub = &p->ops[p->tensors[p->ops[k].in[0].id].op];
+    if (sub->code != MG_OP_SUB) return 1;
+    const mg_op_node *max = &p->ops[p->tensors[sub->in[1].id].op];
+    if (max->code != MG_OP_MAX || mgi_se_parts_in(X, max, 0) != mgi_se_parts_in(X, sub, 0)) return 1;
   }
   return 0;
 }
@@ -10062,6 +9991,7 @@ MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
 #define MGI_SE_WHOLE_WORTH 2.0
 MGI_FN double mgi_se_whole_most(mgi_se_search *S) {
   mg_error why;
+  if (S->cfg.batch_invariant && mg_library_multiplies(S->p)) return 0; /* it is no result */
   return S->st.own_us < MG_NO_TIME && mgi_se_emittable(S, S->p, &why) == MG_OK ? MGI_SE_WHOLE_WORTH * S->st.own_us : 0;
 }
 /* Of the one by rows. */

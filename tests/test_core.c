@@ -1915,6 +1915,28 @@ static int begin(void **state) {
   return 0;
 }
 
+/* A value that is called otherwise is so in the plan of its kernel, too; one of that name elsewhere is not. */
+static void plans_follow_names(void **state) {
+  (void)state;
+  mg_graph *g = parse("program p\ninput X : f16[8, 64]\n"
+                      "A = kernel grid=(x=8) threads=128 {\n  x = load X {x->0}\n  t = exp(x)\n  store t {x->0}\n  plan { t.store=f32 warps_m=1 }\n}\n"
+                      "B = kernel grid=(x=8) threads=128 {\n  y = load A {x->0}\n  s = silu(y)\n  store s {x->0}\n  plan { s.store=f32 }\n}\n"
+                      "O = add(B, X)\noutput O\n");
+  mg_error e;
+  char *text;
+  for (int again = 0; again < 2; again++) {
+    mg_graph *b = g->ops[2].sub;
+    for (uint32_t k = 1; k < b->n_tensors; k++)
+      if (!again && !strcmp(b->tensors[k].name, "s")) b->tensors[k].name = "t", b->plan[0].key = "t.store";
+    mgi_names_apart(g);
+    assert_int_equal(mg_print(g, &text, &e), MG_OK);
+    assert_true(strstr(text, "t = exp(x)") && strstr(text, "plan { t.store=f32 warps_m=1 }"));
+    assert_true(strstr(text, "t_2 = silu(y)") && strstr(text, "plan { t_2.store=f32 }"));
+    mg_string_free(text);
+  }
+  mg_graph_free(g);
+}
+
 int main(int argc, char **argv) {
   if (argc == 2 && !strcmp(argv[1], "--ops")) { print_ops(); return 0; }
   if (argc == 3 && !strcmp(argv[1], "--seed")) seed = strtoull(argv[2], NULL, 0);
@@ -1936,7 +1958,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(builder_errors_stick, begin), cmocka_unit_test_setup(what_is_missing_may_be_added, begin),
       cmocka_unit_test_setup(builder_makes_what_the_text_says, begin),
       cmocka_unit_test_setup(strides, begin),
-      cmocka_unit_test_setup(golden_text, begin),
+      cmocka_unit_test_setup(golden_text, begin), cmocka_unit_test_setup(plans_follow_names, begin),
       cmocka_unit_test_setup(errors_say_where, begin),
       cmocka_unit_test_setup(bounds_of_the_parser, begin),
       cmocka_unit_test_setup(program_files_round_trip, begin),
