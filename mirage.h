@@ -711,6 +711,7 @@ void mgi_putf(mgi_text *t, const char *fmt, ...);
 mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e);
 uint64_t mgi_random(uint64_t *state); /* splitmix64 */
 void mgi_names_apart(mg_graph *whole); /* no two values of all levels have one name then */
+int mgi_same_cuts(const struct mgi_cuts *a, const struct mgi_cuts *b); /* of two dimensions: by the same axes, to the same extents */
 double mgi_seconds(void);             /* by the clock, from any beginning on */
 int mgi_size_names(const char *text, const char *name); /* 1 if that name is in the text of a size */
 enum { MGI_MAX_TEXT = 1 << 20, MGI_MAX_NEST = 64, MGI_MAX_OPS = 4096 };
@@ -1956,7 +1957,7 @@ void mg_output(mg_graph *g, mg_tensor t) {
   g->out[g->n_out++] = t;
 }
 
-MGI_FN int mgi_same_cuts(const mgi_cuts *a, const mgi_cuts *b) {
+int mgi_same_cuts(const struct mgi_cuts *a, const struct mgi_cuts *b) {
   return a == b || (a && b && a->n == b->n && !memcmp(a->axis, b->axis, sizeof(uint32_t) * (size_t)a->n) && !memcmp(a->before, b->before, sizeof(int64_t) * (size_t)a->n));
 }
 
