@@ -4129,8 +4129,8 @@ MGI_FN int mgi_leads_as_one(const mg_shape *x, const int64_t *stride, const mg_s
   }
   return found == 1 || found == wanted;
 }
-/* Whether a library multiplies the operands of product `op` as they stand in memory. */
-MGI_FN int mgi_library_multiplies(const mg_graph *g, uint32_t op) {
+/* Whether a library reads the operands of product `op` as they stand in memory. */
+MGI_FN int mgi_library_reads(const mg_graph *g, uint32_t op) {
   const mg_op_node *o = &g->ops[op];
   const mg_shape *made = &mg_tensor_of(g, o->out[0])->shape;
   for (int side = 0; side < 2; side++) {
@@ -4153,7 +4153,7 @@ mg_library_product mg_library_takes(const mg_graph *g, uint32_t op) {
   mg_library_product p, whole; /* so far; where a result of the operands' type was made last */
   memset(&p, 0, sizeof p);
   whole = p;
-  if (g->level != MG_KERNEL || g->ops[op].code != MG_OP_MATMUL || !mgi_library_multiplies(g, op)) return whole;
+  if (g->level != MG_KERNEL || g->ops[op].code != MG_OP_MATMUL || !mgi_library_reads(g, op)) return whole;
   const mg_dtype type = mgi_wide_type(g, g->ops[op].in[0]);
   const mg_shape *made = &mg_tensor_of(g, g->ops[op].out[0])->shape;
   mg_tensor t = g->ops[op].out[0];
