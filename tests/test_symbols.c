@@ -972,7 +972,7 @@ static void ranges_of_what_is_contracted(void **state) {
       "program att\nsym p in 1..200\ninput Q : f16[2, 16, 32]\ninput K : f16[2, 32, p]\ninput V : f16[2, p, 32]\nO = matmul(softmax(matmul(Q, K), dim=2), V)\noutput O\n"};
   int loops = 0;
   (void)state;
-  for (size_t k = SANITIZED; k < sizeof programs / sizeof *programs; k++) {
+  for (size_t k = 0; k < sizeof programs / sizeof *programs - SANITIZED; k++) { /* the first search ends by itself, the second does not */
     mg_graph *p = parse(programs[k]);
     const mg_graph *range[MG_MAX_RANGES];
     mg_search_config c = mg_search_config_default();
@@ -1004,9 +1004,9 @@ static void ranges_of_what_is_contracted(void **state) {
     }
     assert_true(next == p->symbol[0].most + 1);
     if (mg_cuda_emit_ranges(range, r.n, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+    assert_true(k || (r.complete && loops > 0)); /* some are for any length */
     mg_string_free(cu), mg_family_result_free(&r), mg_graph_free(p);
   }
-  assert_true(loops > 0); /* some are for any length */
 }
 static void a_contraction_ends_at_its_edge(void **state) {
   static const char *const plants[][2] = {
