@@ -132,17 +132,17 @@ mg_status mg_fail(mg_error *e, mg_status s, const char *where, const char *fmt, 
 
 /* ------------------------------------------------------------------------------------------------ >>scalars */
 
-/* Storage types, one row each.  All but i32 are IEEE-like: a sign, an exponent, a significand whose first bit is not stored,
-   subnormals, infinities.  i32 holds indices (MG_I32 below): inputs that gather reads, results of argmax, nothing else.
-     name    in the text form; the device's template of a row is mg_<name>
+/* Storage types, one row each.  All but i32 are IEEE-like: a sign, an exponent, a significand whose first bit is not
+   stored, subnormals, infinities.  i32 holds indices (MG_I32 below): inputs that gather reads, results of argmax,
+     nothing else.  name    in the text form; the device's template of a row is mg_<name>
      digits  of the significand, with that first bit
      least   the smallest positive number is 2^least
      most    the largest finite number
      cuda    the number that cudaDataType gives it; -1: none, so that no library multiplies it
    MG_USER_TYPES(T) adds rows of 2 bytes from outside, before the include:
      #define MG_USER_TYPES(T) T(E6M9, e6m9, 2, 10, -39, 4290772992.0, -1)
-   With exponents of 16 - digits bits, of which 4 to 7 are allowed, least is 3 - digits - 2^(15 - digits).  Such a row is
-   all that it takes: its conversions follow from digits.  Products of a type that MG_TENSOR_SHAPES does not list are
+   With exponents of 16 - digits bits, of which 4 to 7 are allowed, least is 3 - digits - 2^(15 - digits).  Such a row
+   is all that it takes: its conversions follow from digits.  Products of a type that MG_TENSOR_SHAPES does not list are
    multiplied in f32.
      id    name  bytes  digits  least  most                    cuda                                                */
 #define MG_BUILTIN_TYPES(T)                                                                                         \
@@ -176,7 +176,8 @@ typedef enum mg_dtype {
 
 /* One row of the list, as data; of what is no type, the first row. */
 typedef struct mg_type_info {
-  const char *name, *id, *device; /* "f16", "MG_F16", "mg_f16": in the text form, to the emitted host code, to its kernels */
+  /* "f16", "MG_F16", "mg_f16": in the text form, to the emitted host code, to its kernels */
+  const char *name, *id, *device;
   int bytes, digits, least;
   double most;
   int cuda;
@@ -188,7 +189,8 @@ typedef struct mg_tensor_shape_info { mg_dtype type; int m, n, k; } mg_tensor_sh
 const mg_tensor_shape_info *mg_tensor_shape(mg_dtype t);
 const char *mg_dtype_name(mg_dtype t); /* "f16", "bf16", "f32", "i32" */
 int mg_dtype_bytes(mg_dtype t); /* i32: of an int32_t, wherever indices stand */
-/* x rounded to nearest, ties to even, as the type holds it: denormals, and infinity from half a unit above the largest on. */
+/* x rounded to nearest, ties to even, as the type holds it: denormals, and infinity from half a unit above the largest
+   on. */
 float mg_round_to(mg_dtype t, float x);
 double mg_from_bits(mg_dtype t, uint32_t bits); /* of a float as it is stored */
 uint32_t mg_to_bits(mg_dtype t, float x);       /* x, rounded so, as it is stored; a NaN is 0x7FFF of 16 bits */
@@ -215,7 +217,8 @@ typedef struct mg_shape {
 typedef struct mg_attr {
   int32_t dim;               /* DIM: reduced, repeated or concatenated dimension, 0 <= dim < rank */
   int64_t n;                 /* DIMN: repeat count; SLICE: how many elements */
-  mg_rational c;             /* RAT: the constant of scale and add_scalar; eps of rms_norm; RANGE: the least value of clamp */
+  mg_rational c;             /* RAT: the constant of scale and add_scalar; eps of rms_norm; RANGE: the least value of
+                                clamp */
   mg_shape shape;            /* SHAPE: target of reshape */
   int32_t perm[MG_MAX_RANK]; /* PERM: output dimension d is input dimension perm[d] */
   mg_rational most;          /* RANGE: the greatest; emitted files initialise by position: what is new comes last */
@@ -232,10 +235,10 @@ typedef struct mg_attr {
      attr      NONE, or RAT: one exact constant c
      abstract  what the search's e-graph makes of it: ADD SUB MUL DIV EXP SQR NEG SCALE ADD_SCALAR have axioms;
                OPAQUE means a function of its own, of which only equality of arguments is known
-     field     meaning over finite fields, over values a, b, c: FF_ADD, FF_SUB, FF_MUL, FF_DIV, FF_MAX (x, y), FF_EXP(x),
-               FF_ZERO, FF_ONE, FF_OPAQUE(id, x): a function of x and c of which nothing is known, id being the row's,
-               FF_OPAQUE_NONZERO(id, x): the same, nowhere 0; FF_OPAQUE_TWO(id, x, y): a function of two.  It has to be
-               the real column's function: mirage_verify.h holds a user row's columns against each other
+     field     meaning over finite fields, over values a, b, c: FF_ADD, FF_SUB, FF_MUL, FF_DIV, FF_MAX (x, y),
+               FF_EXP(x), FF_ZERO, FF_ONE, FF_OPAQUE(id, x): a function of x and c of which nothing is known, id being
+               the row's, FF_OPAQUE_NONZERO(id, x): the same, nowhere 0; FF_OPAQUE_TWO(id, x, y): a function of two.  It
+               has to be the real column's function: mirage_verify.h holds a user row's columns against each other
      real      meaning over the reals, in a, b, c and these macros: the evaluator's text over double, and the device's
                over float.  Typed by scalar: MG_C(num, den) is a constant; MG_EXP, MG_SQRT, MG_LOG, MG_ERF, MG_TANH,
                MG_SIN, MG_COS, MG_ABS take x; MG_MAX, MG_MIN, MG_POW take x, y.
@@ -254,9 +257,9 @@ typedef struct mg_attr {
                const mg_shape *S (of the operands).  The same text serves evaluator, fields and device.
      cost      as for E; where the row ends before it, MOVE for one that moves elements
 
-   The last column of the rows here says where the operator is parallel: through which dimensions an index runs from operand
-   to result, whatever the extents, so that rows picked from the operands are the rows picked from the result (>>classes).
-   A row that ends before it, and any row of the user, is parallel nowhere.
+   The last column of the rows here says where the operator is parallel: through which dimensions an index runs from
+   operand to result, whatever the extents, so that rows picked from the operands are the rows picked from the result
+   (>>classes).  A row that ends before it, and any row of the user, is parallel nowhere.
 
    Sugar rows are lowered by the builder and never stand in a graph.                                              */
 
@@ -396,20 +399,23 @@ typedef struct mg_op_info {
 /* The row of `op`; for LOAD .. GRAPH a row with the name and nothing else.  Never NULL. */
 const mg_op_info *mg_op_row(mg_opcode op);
 mg_opcode mg_op_find(const char *name, size_t len); /* MG_OP_NONE if there is no such row */
-mg_cost_class mg_op_cost(int op);                   /* the row's class, or what stands for a missing one; never MG_CLASS_ */
+mg_cost_class mg_op_cost(int op);                   /* the row's class, or what stands for a missing one; never
+                                                       MG_CLASS_ */
 double mg_cost_slots(mg_cost_class c);              /* of one element */
 /* The real meaning of an E row over doubles. */
 double mg_op_real(mg_opcode op, double a, double b, double c);
 /* Where a moving operator's output element i comes from: returns the operand, or -1 for zero; sets j. */
 int mg_op_index(mg_opcode op, const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j);
-/* Where an operator is parallel: run[k][d] is the dimension of the result through which the index of operand k's dimension d
-   runs, or -1.  in and out: shapes of operands and result. */
-void mg_op_runs(mg_opcode op, const mg_attr *A, const mg_shape *in, const mg_shape *out, int8_t run[MG_MAX_IN][MG_MAX_RANK]);
+/* Where an operator is parallel: run[k][d] is the dimension of the result through which the index of operand k's
+   dimension d runs, or -1.  in and out: shapes of operands and result. */
+void mg_op_runs(mg_opcode op, const mg_attr *A, const mg_shape *in, const mg_shape *out,
+                int8_t run[MG_MAX_IN][MG_MAX_RANK]);
 /* For reshape's index text: j in shape `from` of the element that has coordinate i in shape `to`. */
 void mg_reshape_index(const int64_t *i, const mg_shape *to, int64_t *j, const mg_shape *from);
 /* 1 for gather and argmax, which read or make indices.  They stand in kernel-level graphs alone. */
 int mg_op_picks(mg_opcode op);
-/* 1 for a moving row that changes the place and the extent along one dimension, attr.dim, and passes the others through. */
+/* 1 for a moving row that changes the place and the extent along one dimension, attr.dim, and passes the others
+   through. */
 int mg_op_along(mg_opcode op);
 
 #define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) \
@@ -424,7 +430,8 @@ MG_OPS(MGI_E, MGI_T)
 typedef enum mg_level { MG_KERNEL, MG_BLOCK, MG_THREAD } mg_level;
 
 typedef struct { uint32_t id; } mg_tensor; /* index into graph->tensors; 0 invalid */
-typedef struct { uint32_t id; } mg_axis;   /* index into graph->axes; 1, 2, 3 are grid x, y, z; loops follow; 0 is none */
+typedef struct { uint32_t id; } mg_axis;   /* index into graph->axes; 1, 2, 3 are grid x, y, z; loops follow; 0 is
+                                              none */
 
 /* Map entries by axis id; a data dimension is its number, >= 0. */
 enum { MG_MAP_ALL = -1 /* `*` */, MG_MAP_SUM = -2 /* `+` */, MG_MAP_MAX = -3 /* `max` */, MG_MAP_NONE = -4 /* not named */ };
@@ -454,8 +461,8 @@ typedef struct mg_tensor_info {
   uint32_t scope;            /* axis id of the innermost loop in whose body it lives; 0 for the graph's own body */
   uint32_t depends;          /* lower graphs: bit a is set if blocks along grid axis a may hold different values */
   uint32_t merged;           /* lower graphs: bit a is set if a grid accumulator over axis a is among its sources */
-  uint8_t inner;             /* 1: no value that the program yields, as sugar makes on the way to its result, or a name beginning with _
-                                says: f32 between operators, whatever dtype is */
+  uint8_t inner;             /* 1: no value that the program yields, as sugar makes on the way to its result, or a name
+                                beginning with _ says: f32 between operators, whatever dtype is */
   uint8_t fill;              /* an mg_filling: of an input of the program, what its elements are by their indices; 0:
                                 what the caller has in memory */
   const struct mgi_cuts *cuts[MG_MAX_RANK]; /* how a ragged dimension was cut; NULL if every cut was exact */
@@ -476,20 +483,22 @@ typedef struct mg_axis_info {
   const char *name;          /* "x", "y", "z", or the loop's */
   int64_t extent;            /* number of blocks or iterations, >= 1 */
   uint32_t parent;           /* loop: enclosing loop's axis id or 0 */
-  uint32_t symbol;           /* 0, or 1 + the symbol n of which it counts the chunks, ceil(n / chunk): extent is that of n's most */
+  uint32_t symbol;           /* 0, or 1 + the symbol n of which it counts the chunks, ceil(n / chunk): extent is that of
+                                n's most */
 } mg_axis_info;
 
-/* A size that comes with the launch.  A program with symbols is a family: the graph that stands here is the member in which each
-   symbol is at its most; mg_at gives the others.  One index runs through all dimensions that a symbol names.  Either the program
-   is parallel in it (mg_parallel), or it contracts it: sums, maxima and products run over it (mg_contracted).  Chunks of it are
-   fixed, and the one axis that cuts it counts them.
-   Behind the symbols stand sizes computed of them, as 8*n, which inputs have as extents: their names are polynomials (>>sizes)
-   that grow with each symbol, and no launch takes them.  Each is a class of its own, in which the program is parallel: what holds
-   for all its extents holds for those that it takes. */
+/* A size that comes with the launch.  A program with symbols is a family: the graph that stands here is the member in
+   which each symbol is at its most; mg_at gives the others.  One index runs through all dimensions that a symbol names.
+   Either the program is parallel in it (mg_parallel), or it contracts it: sums, maxima and products run over it
+   (mg_contracted).  Chunks of it are fixed, and the one axis that cuts it counts them.
+   Behind the symbols stand sizes computed of them, as 8*n, which inputs have as extents: their names are polynomials
+   (>>sizes) that grow with each symbol, and no launch takes them.  Each is a class of its own, in which the program is
+   parallel: what holds for all its extents holds for those that it takes. */
 typedef struct mg_symbol {
   const char *name;
   int64_t least, most;       /* the graph that stands here is the member at `most` */
-  int64_t last;              /* the greatest that a launch takes: `most`, or less where whole chunks go further, `in 3..37 of 39` */
+  int64_t last;              /* the greatest that a launch takes: `most`, or less where whole chunks go further, `in
+                                3..37 of 39` */
 } mg_symbol;
 
 typedef struct mg_plan_entry { const char *key, *value; } mg_plan_entry; /* value: a word or an integer */
@@ -515,7 +524,8 @@ struct mg_graph {
   mg_symbol symbol[MG_MAX_SYMBOLS]; /* kernel level */
   uint32_t n_symbols, n_computed; /* those that come with the launch, then so many computed ones */
   uint8_t in_symbol[MG_MAX_IN][MG_MAX_RANK]; /* by input and dimension: 0, or 1 + the symbol that its extent is */
-  const char *fixed[MG_MAX_SYMBOLS]; /* names of the symbols that mg_fix took out, up to a NULL: no class is called so */
+  /* names of the symbols that mg_fix took out, up to a NULL: no class is called so */
+  const char *fixed[MG_MAX_SYMBOLS];
   int32_t threads;           /* block level: threads of a block */
   mg_plan_entry plan[MG_MAX_PLAN];
   uint32_t n_plan;
@@ -531,8 +541,8 @@ const mg_op_node *mg_op_of(const mg_graph *g, uint32_t op);
 int mg_ops_before(const mg_graph *g, uint32_t op, mg_opcode code);
 int mg_is_output(const mg_graph *g, mg_tensor t);
 int mg_uses_of(const mg_graph *g, mg_tensor t); /* how often t is an operand, or an output */
-/* The dimension of which the exponential `op` of kernel-level g is divided by its sum, an inner value as it is: a softmax, which takes
-   its rows' maxima off first wherever it is computed in floats; else -1. */
+/* The dimension of which the exponential `op` of kernel-level g is divided by its sum, an inner value as it is: a
+   softmax, which takes its rows' maxima off first wherever it is computed in floats; else -1. */
 int mg_softmax_dim(const mg_graph *g, uint32_t op);
 /* 1 if the program has no graph-defined operator, that is, if it is an input program and no µGraph. */
 int mg_is_program(const mg_graph *g);
@@ -541,8 +551,8 @@ int64_t mg_shape_elements(const mg_shape *s); /* product of extents; -1 on overf
 void mg_strides(const mg_tensor_info *t, int64_t *stride);
 /* A 64-bit hash of wiring, operators, attributes, maps, extents, dtypes and orders; names and plan left out. */
 uint64_t mg_hash(const mg_graph *g);
-/* Gives `put` the canonical form of g, word by word: what mg_hash covers, and no two graphs that differ in it give the same
-   words.  Names, plan and comments are no part of it. */
+/* Gives `put` the canonical form of g, word by word: what mg_hash covers, and no two graphs that differ in it give the
+   same words.  Names, plan and comments are no part of it. */
 void mg_canonical(const mg_graph *g, void (*put)(void *user, uint64_t word), void *user);
 /* 1 if both have one canonical form; 0 if not, or if memory is out. */
 int mg_graph_equal(const mg_graph *a, const mg_graph *b);
@@ -565,7 +575,8 @@ void mg_graph_free(mg_graph *program); /* NULL is fine; frees all levels; call i
 
 /* Program inputs, row-major, or with the memory order of the dimensions, outermost first. */
 mg_tensor mg_input(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim);
-mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim, const int32_t *order);
+mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim,
+                           const int32_t *order);
 /* An input [queries, keys] that is no memory: `fill` says what it holds. */
 mg_tensor mg_input_filled(mg_graph *g, const char *name, mg_dtype dtype, int64_t queries, int64_t keys,
                           mg_filling fill);
@@ -577,21 +588,27 @@ const char *mg_fill_name(mg_filling fill); /* its word in a program's text */
 void mg_output(mg_graph *g, mg_tensor t);
 /* A size that comes with the launch, 1 <= least <= most.  Returns 1 + its index, or 0 on error. */
 uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most);
-void mg_symbol_last(mg_graph *g, uint32_t symbol, int64_t last); /* the greatest that a launch takes, if it is not `most` */
-/* The size that text says, of the symbols so far: 1 + the index of a symbol or computed size, a new one maybe, or 0 on error. */
+/* the greatest that a launch takes, if it is not `most` */
+void mg_symbol_last(mg_graph *g, uint32_t symbol, int64_t last);
+/* The size that text says, of the symbols so far: 1 + the index of a symbol or computed size, a new one maybe, or 0 on
+   error. */
 uint32_t mg_symbol_computed(mg_graph *g, const char *text);
 uint32_t mg_n_sizes(const mg_graph *g); /* symbols and computed sizes */
-void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol);  /* that dimension, which has `most` elements, is the symbol */
+void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol);  /* that dimension, which has `most`
+                                                                                  elements, is the symbol */
 void mg_symbol_axis(mg_graph *sub, mg_axis a, uint32_t symbol);                /* its count is ceil(symbol / chunk) */
-mg_tensor mg_find(const mg_graph *g, const char *name); /* the tensor of that name on g's own level; {0}: there is none */
-mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name); /* names t; returns t; a result named _.. is inner, unless it is an output */
+/* the tensor of that name on g's own level; {0}: there is none */
+mg_tensor mg_find(const mg_graph *g, const char *name);
+/* names t; returns t; a result named _.. is inner, unless it is an output */
+mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name);
 
 /* Any row of the table; sugar is lowered here.  `A` may be NULL where the row has no attribute. */
 mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A, int n, const mg_tensor *in);
 mg_tensor mg_unary(mg_graph *g, mg_opcode op, mg_tensor a);
 mg_tensor mg_binary(mg_graph *g, mg_opcode op, mg_tensor a, mg_tensor b);
 mg_tensor mg_with_rat(mg_graph *g, mg_opcode op, mg_tensor a, mg_rational c); /* scale, add_scalar and user RAT rows */
-mg_tensor mg_with_dim(mg_graph *g, mg_opcode op, mg_tensor a, int dim);       /* sum, max, mean, softmax; dim < 0 counts from the end */
+mg_tensor mg_with_dim(mg_graph *g, mg_opcode op, mg_tensor a, int dim);       /* sum, max, mean, softmax; dim < 0 counts
+                                                                                 from the end */
 #define mg_add(g, a, b) mg_binary(g, MG_OP_ADD, a, b)
 #define mg_sub(g, a, b) mg_binary(g, MG_OP_SUB, a, b)
 #define mg_mul(g, a, b) mg_binary(g, MG_OP_MUL, a, b)
@@ -624,8 +641,8 @@ mg_tensor mg_with_dim(mg_graph *g, mg_opcode op, mg_tensor a, int dim);       /*
 mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps, int dim);
 mg_tensor mg_clamp(mg_graph *g, mg_tensor a, mg_rational least, mg_rational most); /* min(max(a, least), most) */
 mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n);
-/* Rows of w by indices: result [i.., d..] is w[index[i..], d..], for w of [m, ..] and indices of i32.  An index is in 0..m-1;
-   another is an error of whoever passes it: the evaluator answers MG_BAD_INPUT, a kernel traps. */
+/* Rows of w by indices: result [i.., d..] is w[index[i..], d..], for w of [m, ..] and indices of i32.  An index is in
+   0..m-1; another is an error of whoever passes it: the evaluator answers MG_BAD_INPUT, a kernel traps. */
 mg_tensor mg_gather(mg_graph *g, mg_tensor w, mg_tensor index);
 enum { MG_NO_INDEX = -1 }; /* an argmax over what is undefined, in a field */
 #define mg_argmax(g, a, dim) mg_with_dim(g, MG_OP_ARGMAX, a, dim) /* where the maximum stands, of several the first; i32; NaN is one */
@@ -642,7 +659,8 @@ mg_tensor mg_where(mg_graph *g, mg_tensor c, mg_tensor a, mg_tensor b);
 mg_tensor mg_causal(mg_graph *g, mg_tensor s);
 /* Rotary embedding by halves of the last dimension: x c + (-x2 | x1) s, where x = (x1 | x2); c and s broadcast to x. */
 mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s);
-mg_tensor mg_slice(mg_graph *g, mg_tensor a, int dim, int64_t from, int64_t n); /* elements from .. from + n - 1 along dim */
+/* elements from .. from + n - 1 along dim */
+mg_tensor mg_slice(mg_graph *g, mg_tensor a, int dim, int64_t from, int64_t n);
 mg_tensor mg_reshape(mg_graph *g, mg_tensor a, int rank, const int64_t *dim);
 mg_tensor mg_reshape_to(mg_graph *g, mg_tensor a, const mg_shape *shape); /* a itself, if it has that shape */
 mg_tensor mg_transpose(mg_graph *g, mg_tensor a, const int32_t *perm);
@@ -673,28 +691,32 @@ mg_status mg_check(mg_graph *program, mg_error *e);
 /* --------------------------------------------------------------------------------------------------- >>text
 
    program NAME, inputs, one statement a line, outputs; README.md has an example.  What it does not say:
-     types      a kernel-level result has the 16-bit type of its operands, or f32 if one of them is f32: add(f16, f32) and
-                matmul(f16, f32) are f32, matmul(f16, bf16) is refused.  cast(x, f32), printed as to_f32(x), has
-                the type that it names, and is x over reals and fields: its rounding is that of what it stores.  A result whose name begins with _
-                is f32 between operators, whatever its operands are; so is what softmax and rms_norm make on their way, which
-                the printer shows as _1, _2.  An output whose name begins with _ has the type of its operands.
+     types      a kernel-level result has the 16-bit type of its operands, or f32 if one of them is f32: add(f16, f32)
+                and matmul(f16, f32) are f32, matmul(f16, bf16) is refused.  cast(x, f32), printed as to_f32(x), has
+                the type that it names, and is x over reals and fields: its rounding is that of what it stores.  A
+                result whose name begins with _ is f32 between operators, whatever its operands are; so is what softmax
+                and rms_norm make on their way, which the printer shows as _1, _2.  An output whose name begins with _
+                has the type of its operands.
      constants  exact, of numerator and denominator below 2^31: 1/4096, 0.125, 1e-6; for 1/sqrt(128) 0.0883883
-     softmax    exp(x) / sum(exp(x)) over the reals; in floats its rows' maxima are taken off first, in the program as it
-                stands and in kernels, which keep running ones.  An exponential that is written out has none of its own: x
-                beyond 88 gives NaN.  E = exp(sub(S, max(S, dim=1))), O = div(E, sum(E, dim=1)) is the form that keeps it.
-     filled     input C : f16[64, 256] = causal is an input that nobody passes (mg_filling): 0 where key <= query + 256 - 64,
-                else -32768; an extent may be a size.  causal(S) adds it to scores S, one mask for all of their
+     softmax    exp(x) / sum(exp(x)) over the reals; in floats its rows' maxima are taken off first, in the program as
+                it stands and in kernels, which keep running ones.  An exponential that is written out has none of its
+                own: x beyond 88 gives NaN.  E = exp(sub(S, max(S, dim=1))), O = div(E, sum(E, dim=1)) is the form that
+                keeps it.
+     filled     input C : f16[64, 256] = causal is an input that nobody passes (mg_filling): 0 where key <= query + 256
+                - 64, else -32768; an extent may be a size.  causal(S) adds it to scores S, one mask for all of their
                 shape and type: no more queries than keys, at any size.  Kernels compute what they read of it.
                 Masked scores are to lie within 32000 of the others; a row without any key has all.
-     indices    input I : i32[16], Y = gather(W, I): row i of Y is row I[i] of W; argmax(X, dim=1) is of i32, the first of
-                equal maxima, where both zeros are equal and a NaN is above all numbers; blocks may share a long row, in parts,
-                and find the same.  No other operator reads i32, and no kernel loads it.
+     indices    input I : i32[16], Y = gather(W, I): row i of Y is row I[i] of W; argmax(X, dim=1) is of i32, the first
+                of equal maxima, where both zeros are equal and a NaN is above all numbers; blocks may share a long row,
+                in parts, and find the same.  No other operator reads i32, and no kernel loads it.
      accum      accum(b) {z->+} sums over the blocks of z, accum(b) {i->1} puts a loop's results side by side          */
 
 /* Parses a program or a µGraph.  `where` names the source in errors.  *out is checked.  Any bytes may come in. */
 mg_status mg_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_graph **out, mg_error *e);
-/* The same of a text that may hold several programs one after the other, as the result of a search over a symbol does; at most `most`. */
-mg_status mg_parse_all(const char *text, size_t len, const char *where, const mg_config *cfg, int most, mg_graph **out, int *n, mg_error *e);
+/* The same of a text that may hold several programs one after the other, as the result of a search over a symbol does;
+   at most `most`. */
+mg_status mg_parse_all(const char *text, size_t len, const char *where, const mg_config *cfg, int most, mg_graph **out,
+                       int *n, mg_error *e);
 /* Reads the file whole (at most 1 MiB) and parses it. */
 mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, mg_error *e);
 /* The text form; parsing it gives the same graph.  Free with mg_string_free. */
@@ -711,7 +733,8 @@ void mgi_putf(mgi_text *t, const char *fmt, ...);
 mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e);
 uint64_t mgi_random(uint64_t *state); /* splitmix64 */
 void mgi_names_apart(mg_graph *whole); /* no two values of all levels have one name then */
-int mgi_same_cuts(const struct mgi_cuts *a, const struct mgi_cuts *b); /* of two dimensions: by the same axes, to the same extents */
+/* of two dimensions: by the same axes, to the same extents */
+int mgi_same_cuts(const struct mgi_cuts *a, const struct mgi_cuts *b);
 double mgi_seconds(void);             /* by the clock, from any beginning on */
 int mgi_size_names(const char *text, const char *name); /* 1 if that name is in the text of a size */
 enum { MGI_MAX_TEXT = 1 << 20, MGI_MAX_NEST = 64, MGI_MAX_OPS = 4096 };
@@ -797,12 +820,13 @@ typedef struct mg_domain {
   mg_status (*map)(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in);
   /* C += A B for [m, k] [k, n] views. */
   mg_status (*matmul)(void *user, const mg_view *c, const mg_view *a, const mg_view *b);
-  /* out = out + in, or max(out, in) (op is MG_OP_SUM or MG_OP_MAX); same shapes, strides may be 0 in out: a reduction. */
+  /* out = out + in, or max(out, in) (op is MG_OP_SUM or MG_OP_MAX); same shapes, strides may be 0 in out: a
+     reduction. */
   mg_status (*combine)(void *user, mg_opcode op, const mg_view *out, const mg_view *in);
   /* n elements := 0 (MG_OP_SUM), the identity of max (MG_OP_MAX), or what is undefined (MG_OP_NONE). */
   void (*fill)(void *user, mg_opcode op, void *dst, size_t n);
-  /* 1 if b takes the place of a, which stands before it, as their maximum; -1 if one of them is undefined, and so which;
-     may be NULL: argmax has no meaning then. */
+  /* 1 if b takes the place of a, which stands before it, as their maximum; -1 if one of them is undefined, and so
+     which; may be NULL: argmax has no meaning then. */
   int (*above)(void *user, const void *b, const void *a);
   /* Both may be NULL.  Kernel level: operator `op` of g comes next; its result `t` is there, dense. */
   void (*next)(void *user, const mg_graph *g, uint32_t op);
@@ -814,8 +838,8 @@ mg_domain mg_domain_real(void);
 
 /* Evaluates program or µGraph as its definition says: block by block, iteration by iteration.  in[k] and out[k] are
    dense row-major arrays (whatever the memory order) of the domain's elements, of i32 int32_t (MG_NO_INDEX where it is
-   undefined), matched by position; out is overwritten.  Scratch memory is bounded by the kernel-level intermediates that are still needed plus one block's
-   tensors; where that is too much, evaluate in parts. */
+   undefined), matched by position; out is overwritten.  Scratch memory is bounded by the kernel-level intermediates
+   that are still needed plus one block's tensors; where that is too much, evaluate in parts. */
 mg_status mg_eval(const mg_graph *program, const mg_domain *d, const void *const *in, void *const *out, mg_error *e);
 
 /* A part of a tensor: lo <= i < hi in each of its dimensions; none of it if all of these are 0. */
@@ -824,20 +848,23 @@ typedef struct mg_box { int64_t lo[MG_MAX_RANK], hi[MG_MAX_RANK]; } mg_box;
 typedef struct mg_part {
   mg_box *box;       /* by id of the kernel-level tensors: what is read of inputs and computed of the others */
   uint32_t value;    /* 0: of the outputs; else the id of the one kernel-level tensor that is wanted, and is out[0] */
-  const void *const *given; /* NULL, or by id: all of a kernel-level tensor, dense, that is read and not computed; else NULL.  The caller's */
+  /* NULL, or by id: all of a kernel-level tensor, dense, that is read and not computed; else NULL.  The caller's */
+  const void *const *given;
   double elements;   /* held at one time at most, the outputs' boxes included, the inputs' not */
   double work;       /* scalar operations, about */
 } mg_part;
-/* From want[k], boxes of the outputs.  Custom kernels run whole blocks, so more than that may be computed.  A caller may
-   widen the boxes of inputs. */
+/* From want[k], boxes of the outputs.  Custom kernels run whole blocks, so more than that may be computed.  A caller
+   may widen the boxes of inputs. */
 mg_status mg_part_of(const mg_graph *program, const mg_box *want, mg_part *out, mg_error *e);
-/* The same where given[id] != 0 says which kernel-level tensors are there already (all results of an operator, or none; given
-   may be NULL); out->given is then to be set by the caller.  value: 0, or the tensor of which *want is a box. */
-mg_status mg_part_of_value(const mg_graph *program, mg_tensor value, const mg_box *want, const uint8_t *given, mg_part *out, mg_error *e);
+/* The same where given[id] != 0 says which kernel-level tensors are there already (all results of an operator, or none;
+   given may be NULL); out->given is then to be set by the caller.  value: 0, or the tensor of which *want is a box. */
+mg_status mg_part_of_value(const mg_graph *program, mg_tensor value, const mg_box *want, const uint8_t *given,
+                           mg_part *out, mg_error *e);
 void mg_part_free(mg_part *p);
 int64_t mg_box_elements(const mg_box *b, int rank); /* -1 if that is beyond int64 */
 /* mg_eval for one part.  in[k] and out[k] are dense row-major arrays of the tensors' boxes. */
-mg_status mg_eval_part(const mg_graph *program, const mg_domain *d, const mg_part *p, const void *const *in, void *const *out, mg_error *e);
+mg_status mg_eval_part(const mg_graph *program, const mg_domain *d, const mg_part *p, const void *const *in,
+                       void *const *out, mg_error *e);
 
 /* ---------------------------------------------------------------------------------------------- >>transform */
 
@@ -852,51 +879,54 @@ typedef struct mg_classes {
 mg_status mg_classes_of(const mg_graph *program, mg_classes *out, mg_error *e);
 void mg_classes_free(mg_classes *c);
 
-/* The member of a family (mg_symbol) at value[k] for symbol k; it has no symbols.  Chunks are those of the member at hand, but
-   where ceil(value / ceil(value / chunk)) is less, as chunks of one dimension differ by less than one row each.
-   MG_BAD_INPUT where a value is out of the symbol's bounds. */
+/* The member of a family (mg_symbol) at value[k] for symbol k; it has no symbols.  Chunks are those of the member at
+   hand, but where ceil(value / ceil(value / chunk)) is less, as chunks of one dimension differ by less than one row
+   each.  MG_BAD_INPUT where a value is out of the symbol's bounds. */
 mg_status mg_at(const mg_graph *program, const int64_t *value, mg_graph **out, mg_error *e);
-/* The same family of other bounds, which need not be within its own; of its kernels the chunks are kept: MG_BAD_INPUT where so many
-   rows are not cut in chunks of that size. */
+/* The same family of other bounds, which need not be within its own; of its kernels the chunks are kept: MG_BAD_INPUT
+   where so many rows are not cut in chunks of that size. */
 mg_status mg_within(const mg_graph *program, const int64_t *least, const int64_t *most, mg_graph **out, mg_error *e);
 /* The same with the bounds that the symbols of `like`, a family of the program, have. */
 mg_status mg_within_of(const mg_graph *program, const mg_graph *like, mg_graph **out, mg_error *e);
-/* The family of which g, without symbols, is the greatest member: its inputs have the symbols that those of `program` have.
-   MG_UNSUPPORTED where it is no family: not parallel in them, say. */
+/* The family of which g, without symbols, is the greatest member: its inputs have the symbols that those of `program`
+   have.  MG_UNSUPPORTED where it is no family: not parallel in them, say. */
 mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **out, mg_error *e);
-/* Of n ranges of symbols, a µGraph each, in the order of their least values, of the first symbol first: the one that is for these
-   values, and the value of `symbol` from which on range k is for none, 0: it has none such.  Example: n in 1..8, p in 1..99;
-   n in 1..8, p in 100..2048; n in 9..64, p in 1..2048. */
+/* Of n ranges of symbols, a µGraph each, in the order of their least values, of the first symbol first: the one that is
+   for these values, and the value of `symbol` from which on range k is for none, 0: it has none such.  Example: n in
+   1..8, p in 1..99; n in 1..8, p in 100..2048; n in 9..64, p in 1..2048. */
 int mg_range_of(const mg_graph *const *range, int n, const int64_t *value);
 int64_t mg_range_end(const mg_graph *const *range, int n, int k, uint32_t symbol);
 /* mg_range_of; MG_BAD_INPUT where the values are out of the bounds of all ranges. */
 mg_status mg_range_at(const mg_graph *const *range, int n, const int64_t *value, int *k, mg_error *e);
-/* Symbol k of all of them: its bounds, as far as each of those that have no other behind them goes.  Behind the symbols, the sizes
-   computed of them. */
+/* Symbol k of all of them: its bounds, as far as each of those that have no other behind them goes.  Behind the
+   symbols, the sizes computed of them. */
 mg_symbol mg_range_symbol(const mg_graph *const *range, int n, uint32_t k);
 /* Gives a program another name. */
 mg_status mg_rename(mg_graph *program, const char *name, mg_error *e);
 /* all[k]: the symbols' values, which it is given, and those of the sizes computed of them. */
 mg_status mg_symbol_values(const mg_graph *program, const int64_t *value, int64_t all[MG_MAX_SYMBOLS], mg_error *e);
-int mg_symbol_within(const mg_graph *g, uint32_t c, uint32_t k); /* 1 if symbol k is in the text of computed size c, both from 0 on */
+/* 1 if symbol k is in the text of computed size c, both from 0 on */
+int mg_symbol_within(const mg_graph *g, uint32_t c, uint32_t k);
 /* By dimension of kernel-level tensors, as mg_classes.of: 0, or 1 + the symbol that its extent is.  For free(). */
 mg_status mg_symbols_of(const mg_graph *program, uint8_t **of, mg_error *e);
-/* contracted[k]: 1 if the program is not parallel in symbol k, but contracts it: what holds at one of its sizes need not hold
-   at another. */
+/* contracted[k]: 1 if the program is not parallel in symbol k, but contracts it: what holds at one of its sizes need
+   not hold at another. */
 mg_status mg_contracted(const mg_graph *program, uint8_t contracted[MG_MAX_SYMBOLS], mg_error *e);
-/* The least and the greatest chunk that kernels of a family have of a symbol, 1 + its number: one that counts none has all of it
-   in its tile; those of whole operators have tiles of 16 or 64. */
+/* The least and the greatest chunk that kernels of a family have of a symbol, 1 + its number: one that counts none has
+   all of it in its tile; those of whole operators have tiles of 16 or 64. */
 void mg_symbol_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]);
-/* The values of a symbol that links 1 and 2 run, in order: its least, those around whole[k], whole numbers of its least and of its greatest
-   chunks, and further[k], as far as they are within least..most; how many. */
+/* The values of a symbol that links 1 and 2 run, in order: its least, those around whole[k], whole numbers of its least
+   and of its greatest chunks, and further[k], as far as they are within least..most; how many. */
 enum { MG_SYMBOL_SIZES = 9 };
-int mg_symbol_sizes(int64_t least, int64_t most, const int64_t whole[2], const int64_t further[2], int64_t value[MG_SYMBOL_SIZES]);
+int mg_symbol_sizes(int64_t least, int64_t most, const int64_t whole[2], const int64_t further[2],
+                    int64_t value[MG_SYMBOL_SIZES]);
 /* The family in which symbol k has value[k], as in mg_at, wherever fixed[k] is not 0; it keeps the others. */
 mg_status mg_fix(const mg_graph *program, const uint8_t *fixed, const int64_t *value, mg_graph **out, mg_error *e);
 
-/* Classes of an index: sets of (input or output, dimension) through which one index runs from the inputs to the outputs of
-   one graph, or of two with one signature at once, so that each output row is one function of the input rows of that index,
-   whatever the extent (>>classes has the rules).  Extents are those of the graphs as written; of extent 1 is no class. */
+/* Classes of an index: sets of (input or output, dimension) through which one index runs from the inputs to the outputs
+   of one graph, or of two with one signature at once, so that each output row is one function of the input rows of that
+   index, whatever the extent (>>classes has the rules).  Extents are those of the graphs as written; of extent 1 is no
+   class. */
 enum { MG_MAX_CLASSES = MG_MAX_IN * MG_MAX_RANK };
 typedef struct mgi_level { const mg_graph *g; uint32_t base; } mgi_level; /* nodes of a graph start at base */
 typedef struct mg_parallel {
@@ -905,7 +935,8 @@ typedef struct mg_parallel {
   int nested[MG_MAX_CLASSES];              /* by class: the most axes that cut it one after another */
   int32_t in[MG_MAX_IN][MG_MAX_RANK];      /* class of an input's dimension, or -1 */
   int32_t out[MG_MAX_OUT][MG_MAX_RANK];    /* of an output's */
-  uint8_t lost[MG_MAX_IN][MG_MAX_RANK];    /* of an input's dimension that has none: the mg_opcode at which it first was none; 0: at none */
+  uint8_t lost[MG_MAX_IN][MG_MAX_RANK];    /* of an input's dimension that has none: the mg_opcode at which it first was
+                                              none; 0: at none */
   int graphs;
   mgi_level *level;                        /* both graphs' levels; graph k's own is level[first[k]] */
   uint32_t n_levels, first[2];
@@ -917,9 +948,11 @@ mg_status mg_parallel_of(const mg_graph *a, const mg_graph *b, mg_parallel *out,
 /* The number of g, a graph of any level of graph `which`. */
 uint32_t mg_parallel_level(const mg_parallel *p, int which, const mg_graph *g);
 void mg_parallel_free(mg_parallel *p);
-/* A copy of the which-th graph (0 or 1) at other extents of its classes: class c gets extent[c], and every axis that cuts it
-   chunks[c] (chunks NULL: as written); all else is as written.  MG_BAD_INPUT and others where the builder refuses it. */
-mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *extent, const int64_t *chunks, mg_graph **out, mg_error *e);
+/* A copy of the which-th graph (0 or 1) at other extents of its classes: class c gets extent[c], and every axis that
+   cuts it chunks[c] (chunks NULL: as written); all else is as written.  MG_BAD_INPUT and others where the builder
+   refuses it. */
+mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *extent, const int64_t *chunks,
+                             mg_graph **out, mg_error *e);
 
 /* Union-find: uf[x] is x for the least of a class. */
 MGI_FN uint32_t mgi_uf_find(uint32_t *uf, uint32_t x) {
@@ -936,29 +969,32 @@ MGI_FN void mgi_uf_join(uint32_t *uf, uint32_t a, uint32_t b) {
    kernel level takes the same part of its operand: MG_BAD_INPUT where that is not whole. */
 mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e);
 
-/* What makes the kernel-level tensor `want` of a program or µGraph, as one of its own: in[k], other kernel-level tensors,
-   are its inputs, by their names and in that order, needed or not.  Of a kernel with several outputs it has those that it needs
-   and what they are made of, without a plan then.  It has no symbols: of a family it is a piece of the member with the most of
-   each.  MG_BAD_INPUT if it needs an input of g besides. */
+/* What makes the kernel-level tensor `want` of a program or µGraph, as one of its own: in[k], other kernel-level
+   tensors, are its inputs, by their names and in that order, needed or not.  Of a kernel with several outputs it has
+   those that it needs and what they are made of, without a plan then.  It has no symbols: of a family it is a piece of
+   the member with the most of each.  MG_BAD_INPUT if it needs an input of g besides. */
 mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e);
-/* need[k]: whether the kernel-level tensor t of g, which an operator makes, is made of the k-th operand of that; returns which of its
-   outputs t is. */
+/* need[k]: whether the kernel-level tensor t of g, which an operator makes, is made of the k-th operand of that;
+   returns which of its outputs t is. */
 int mg_piece_needs(const mg_graph *g, mg_tensor t, uint8_t need[MG_MAX_IN]);
-/* The reverse: adds all operators of `piece`, a program or µGraph, to g.  in[k], kernel-level tensors of g, take the places of its
-   inputs; out[k] is what its k-th output becomes.  Errors stick to g, and out is not set then. */
+/* The reverse: adds all operators of `piece`, a program or µGraph, to g.  in[k], kernel-level tensors of g, take the
+   places of its inputs; out[k] is what its k-th output becomes.  Errors stick to g, and out is not set then. */
 void mg_insert(mg_graph *g, const mg_graph *piece, const mg_tensor *in, mg_tensor *out);
 
-/* What a program, or two, is without its picks (mg_op_picks): a gather's result is an input of the rest, whatever its rows
-   hold; what a gather takes rows of, or an argmax looks through, is one more output of it, unless that is an input of the
-   rest.  Indices are in no rest.  Of two, pick k is the same function of both: of the same index, and of operands that have
-   the same place in both rests.  So programs whose rests are equal have the same picks, and are equal (Theorem E of
-   mirage_verify.h).  The rests' inputs are those of the program that one of them reads, and then the gathers' results. */
+/* What a program, or two, is without its picks (mg_op_picks): a gather's result is an input of the rest, whatever its
+   rows hold; what a gather takes rows of, or an argmax looks through, is one more output of it, unless that is an input
+   of the rest.  Indices are in no rest.  Of two, pick k is the same function of both: of the same index, and of
+   operands that have the same place in both rests.  So programs whose rests are equal have the same picks, and are
+   equal (Theorem E of mirage_verify.h).  The rests' inputs are those of the program that one of them reads, and then
+   the gathers' results. */
 enum { MG_MAX_PICKS = 8 };
 typedef struct mg_pick {
-  uint32_t op[2];            /* the gather or argmax, by graph, the first of several that are one; 0: that graph has none */
+  uint32_t op[2];            /* the gather or argmax, by graph, the first of several that are one; 0: that graph has
+                                none */
   mg_tensor of[2];           /* by graph: its first operand */
   int index;                 /* gather: by what input of the program; -1 - k: by pick k, an argmax */
-  int input, output;         /* of the rest: a gather's result, or -1 where nothing reads it; the operand, or -1 where that is no output */
+  int input, output;         /* of the rest: a gather's result, or -1 where nothing reads it; the operand, or -1 where
+                                that is no output */
 } mg_pick;
 typedef struct mg_rest {
   mg_graph *g[2];            /* NULL where nothing is left: all outputs are picks of inputs */
@@ -969,19 +1005,20 @@ typedef struct mg_rest {
   int computed;              /* 1: a gather hands on what is computed, or is by an index that is */
 } mg_rest;
 int mg_has_picks(const mg_graph *program);
-/* a alone (b NULL), or both.  MG_UNSUPPORTED, with the reason: too many picks or outputs, or the second has a pick that the first has
-   not.  Free *out in any case. */
+/* a alone (b NULL), or both.  MG_UNSUPPORTED, with the reason: too many picks or outputs, or the second has a pick that
+   the first has not.  Free *out in any case. */
 mg_status mg_rest_of(const mg_graph *a, const mg_graph *b, mg_rest *out, mg_error *e);
 void mg_rest_free(mg_rest *r);
-/* The reverse: the µGraph that computes `program`, of which r is the rest, as `rest` computes r->g[0].  MG_UNSUPPORTED where
-   a kernel of the rest would wait for a pick of what it stores. */
+/* The reverse: the µGraph that computes `program`, of which r is the rest, as `rest` computes r->g[0].  MG_UNSUPPORTED
+   where a kernel of the rest would wait for a pick of what it stores. */
 mg_status mg_rest_join(const mg_graph *program, const mg_rest *r, const mg_graph *rest, mg_graph **out, mg_error *e);
 
-/* A copy of µGraph g in which load `op` of the kernel that is operator `kernel` reads tensor `to`, of which the reshapes
-   and transposes move[0..n) make what it reads now; or in which store `op` writes `to`, which they make of what it writes
-   now.  The moves become addresses, and a transpose or a reshape, or both, of what the block has; the grid's axes may change places, and
-   one become two; the plan is copied as it is; operators that nothing needs are left out.
-   MG_UNSUPPORTED where no map of the kernel's axes says them, or where others read what would be stored no more. */
+/* A copy of µGraph g in which load `op` of the kernel that is operator `kernel` reads tensor `to`, of which the
+   reshapes and transposes move[0..n) make what it reads now; or in which store `op` writes `to`, which they make of
+   what it writes now.  The moves become addresses, and a transpose or a reshape, or both, of what the block has; the
+   grid's axes may change places, and one become two; the plan is copied as it is; operators that nothing needs are left
+   out.  MG_UNSUPPORTED where no map of the kernel's axes says them, or where others read what would be stored no
+   more. */
 mg_status mg_fold_moves(const mg_graph *g, uint32_t kernel, uint32_t op, mg_tensor to, int n,
                         const mg_op_node *const *move, mg_graph **out, mg_error *e);
 
@@ -1063,8 +1100,11 @@ void *mgi_alloc(mgi_root *r, size_t n) {
     c = (mgi_chunk *)mgi_raw_alloc(r, sizeof(mgi_chunk) + size);
     if (!c) {
       int limit = sizeof(mgi_chunk) + size > r->cfg.memory_limit - r->bytes;
-      if (r->err.status == MG_OK && limit) mg_fail(&r->err, MG_LIMIT, "arena", "%zu bytes more than the %zu in use pass the limit of %zu", n, r->bytes, r->cfg.memory_limit);
-      else if (r->err.status == MG_OK) mg_fail(&r->err, MG_NO_MEMORY, "arena", "no memory for %zu bytes more than the %zu in use", n, r->bytes);
+      if (r->err.status == MG_OK && limit)
+        mg_fail(&r->err, MG_LIMIT, "arena", "%zu bytes more than the %zu in use pass the limit of %zu", n, r->bytes,
+                r->cfg.memory_limit);
+      else if (r->err.status == MG_OK)
+        mg_fail(&r->err, MG_NO_MEMORY, "arena", "no memory for %zu bytes more than the %zu in use", n, r->bytes);
       return NULL;
     }
     c->next = r->chunks, c->used = 0, c->size = size;
@@ -1162,7 +1202,9 @@ MGI_FN uint64_t mgi_finish(uint64_t z) { /* the finalizer of splitmix64 */
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
-MGI_FN uint64_t mgi_mix(uint64_t h, uint64_t v) { return mgi_finish(h ^ (v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2))); }
+MGI_FN uint64_t mgi_mix(uint64_t h, uint64_t v) {
+  return mgi_finish(h ^ (v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2)));
+}
 double mgi_seconds(void) {
   struct timespec t;
   timespec_get(&t, TIME_UTC);
@@ -1266,8 +1308,11 @@ double mg_from_bits(mg_dtype t, uint32_t bits) {
   const mg_type_info *row = mg_type_row(t);
   float f;
   if (row->bytes == 2 && row->digits != 8) {
-    const int stored = row->digits - 1, special = (int)(0xFFFFu >> row->digits), exponent = (int)(bits >> stored) & special, m = (int)bits & ((1 << stored) - 1);
-    double v = exponent == special ? (m ? NAN : HUGE_VAL) : exponent ? ldexp((1 << stored) + m, exponent - 1 + row->least) : ldexp(m, row->least);
+    const int stored = row->digits - 1, special = (int)(0xFFFFu >> row->digits),
+              exponent = (int)(bits >> stored) & special, m = (int)bits & ((1 << stored) - 1);
+    double v = exponent == special ? (m ? NAN : HUGE_VAL)
+               : exponent          ? ldexp((1 << stored) + m, exponent - 1 + row->least)
+                                   : ldexp(m, row->least);
     return bits & 0x8000 ? -v : v;
   }
   if (row->bytes == 2) bits <<= 16;
@@ -1416,7 +1461,8 @@ int mg_op_along(mg_opcode op) { return op == MG_OP_CONCAT || op == MG_OP_REPEAT 
 /* "[16, 4096]" */
 MGI_FN const char *mgi_shape_text(const mg_shape *s, char *buf, size_t n) {
   size_t k = (size_t)snprintf(buf, n, "[");
-  for (int d = 0; d < s->rank && k < n; d++) k += (size_t)snprintf(buf + k, n - k, d ? ", %lld" : "%lld", (long long)s->dim[d]);
+  for (int d = 0; d < s->rank && k < n; d++)
+    k += (size_t)snprintf(buf + k, n - k, d ? ", %lld" : "%lld", (long long)s->dim[d]);
   if (k < n) snprintf(buf + k, n - k, "]");
   return buf;
 }
@@ -1439,7 +1485,8 @@ MGI_FN mg_status mgi_broadcast(const mg_shape *a, const mg_shape *b, int tail, m
     if (x != y && x != 1 && y != 1) {
       char ta[96], tb[96];
       return mg_fail(e, MG_BAD_INPUT, NULL, "shapes %s and %s do not broadcast: %lld against %lld, %d from the right",
-                     mgi_shape_text(a, ta, sizeof ta), mgi_shape_text(b, tb, sizeof tb), (long long)x, (long long)y, k + tail);
+                     mgi_shape_text(a, ta, sizeof ta), mgi_shape_text(b, tb, sizeof tb), (long long)x, (long long)y,
+                     k + tail);
     }
     out->dim[r - k] = x == 1 ? y : x;
   }
@@ -1459,7 +1506,8 @@ mg_status mgi_shape_REDUCE(const mg_attr *A, const mg_shape *in, int n_in, mg_sh
   return MG_OK;
 }
 mg_status mgi_shape_ARGMAX(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
-  if (in[0].dim[A->dim] > INT32_MAX) return mg_fail(e, MG_LIMIT, NULL, "an index of %lld elements is no i32", (long long)in[0].dim[A->dim]);
+  if (in[0].dim[A->dim] > INT32_MAX)
+    return mg_fail(e, MG_LIMIT, NULL, "an index of %lld elements is no i32", (long long)in[0].dim[A->dim]);
   return mgi_shape_REDUCE(A, in, n_in, out, e);
 }
 mg_status mgi_shape_GATHER(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
@@ -1467,8 +1515,11 @@ mg_status mgi_shape_GATHER(const mg_attr *A, const mg_shape *in, int n_in, mg_sh
   (void)A; (void)n_in;
   const int rank = index->rank + rows->rank - 1;
   if (rank > MG_MAX_RANK)
-    return mg_fail(e, MG_BAD_INPUT, NULL, "the result has rank %d, of indices of rank %d and rows of rank %d: at most %d", rank, index->rank, rows->rank - 1, MG_MAX_RANK);
-  if (rows->dim[0] > INT32_MAX) return mg_fail(e, MG_LIMIT, NULL, "an index of %lld rows is no i32", (long long)rows->dim[0]);
+    return mg_fail(e, MG_BAD_INPUT, NULL,
+                   "the result has rank %d, of indices of rank %d and rows of rank %d: at most %d", rank, index->rank,
+                   rows->rank - 1, MG_MAX_RANK);
+  if (rows->dim[0] > INT32_MAX)
+    return mg_fail(e, MG_LIMIT, NULL, "an index of %lld rows is no i32", (long long)rows->dim[0]);
   *out = *index;
   out->rank = rank;
   for (int d = 1; d < rows->rank; d++) out->dim[index->rank + d - 1] = rows->dim[d];
@@ -1479,9 +1530,11 @@ mg_status mgi_shape_MATMUL(const mg_attr *A, const mg_shape *in, int n_in, mg_sh
   const mg_shape *a = &in[0], *b = &in[1];
   char ta[96], tb[96];
   if (a->rank < 2 || b->rank < 2)
-    return mg_fail(e, MG_BAD_INPUT, NULL, "a matmul takes operands of rank 2 or more, got %s and %s", mgi_shape_text(a, ta, sizeof ta), mgi_shape_text(b, tb, sizeof tb));
+    return mg_fail(e, MG_BAD_INPUT, NULL, "a matmul takes operands of rank 2 or more, got %s and %s",
+                   mgi_shape_text(a, ta, sizeof ta), mgi_shape_text(b, tb, sizeof tb));
   if (a->dim[a->rank - 1] != b->dim[b->rank - 2])
-    return mg_fail(e, MG_BAD_INPUT, NULL, "the last dimension of %s and the last but one of %s must be equal", mgi_shape_text(a, ta, sizeof ta), mgi_shape_text(b, tb, sizeof tb));
+    return mg_fail(e, MG_BAD_INPUT, NULL, "the last dimension of %s and the last but one of %s must be equal",
+                   mgi_shape_text(a, ta, sizeof ta), mgi_shape_text(b, tb, sizeof tb));
   mg_shape o;
   memset(&o, 0, sizeof o);
   mg_status s = mgi_broadcast(a, b, 2, &o, e);
@@ -1502,16 +1555,19 @@ mg_status mgi_shape_CONCAT_MATMUL(const mg_attr *A, const mg_shape *in, int n_in
   if (s != MG_OK) return s;
   if (wy.rank != xz.rank || memcmp(wy.dim, xz.dim, sizeof wy.dim)) {
     char ta[96], tb[96];
-    return mg_fail(e, MG_BAD_INPUT, NULL, "w y has shape %s and x z %s: they must be equal", mgi_shape_text(&wy, ta, sizeof ta), mgi_shape_text(&xz, tb, sizeof tb));
+    return mg_fail(e, MG_BAD_INPUT, NULL, "w y has shape %s and x z %s: they must be equal",
+                   mgi_shape_text(&wy, ta, sizeof ta), mgi_shape_text(&xz, tb, sizeof tb));
   }
   *out = wy;
   return MG_OK;
 }
 mg_status mgi_shape_REPEAT(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
   (void)n_in;
-  if (A->n < 1 || A->n > ((int64_t)1 << 40)) return mg_fail(e, MG_BAD_INPUT, NULL, "a repeat count is between 1 and 2^40, got %lld", (long long)A->n);
+  if (A->n < 1 || A->n > ((int64_t)1 << 40))
+    return mg_fail(e, MG_BAD_INPUT, NULL, "a repeat count is between 1 and 2^40, got %lld", (long long)A->n);
   *out = in[0];
-  if (in[0].dim[A->dim] > ((int64_t)1 << 40) / A->n) return mg_fail(e, MG_BAD_INPUT, NULL, "the repeated dimension passes 2^40");
+  if (in[0].dim[A->dim] > ((int64_t)1 << 40) / A->n)
+    return mg_fail(e, MG_BAD_INPUT, NULL, "the repeated dimension passes 2^40");
   out->dim[A->dim] *= A->n;
   return MG_OK;
 }
@@ -1519,7 +1575,8 @@ mg_status mgi_shape_SLICE(const mg_attr *A, const mg_shape *in, int n_in, mg_sha
   const int64_t most = in[0].dim[A->dim];
   (void)n_in;
   if (A->from < 0 || A->n < 1 || A->n > most || A->from > most - A->n)
-    return mg_fail(e, MG_BAD_INPUT, NULL, "dimension %d has %lld elements: from=%lld, n=%lld goes beyond", A->dim, (long long)most, (long long)A->from, (long long)A->n);
+    return mg_fail(e, MG_BAD_INPUT, NULL, "dimension %d has %lld elements: from=%lld, n=%lld goes beyond", A->dim,
+                   (long long)most, (long long)A->from, (long long)A->n);
   *out = in[0];
   out->dim[A->dim] = A->n;
   return MG_OK;
@@ -1528,7 +1585,8 @@ mg_status mgi_shape_RESHAPE(const mg_attr *A, const mg_shape *in, int n_in, mg_s
   (void)n_in;
   char ta[96], tb[96];
   if (mg_shape_elements(&A->shape) != mg_shape_elements(&in[0]))
-    return mg_fail(e, MG_BAD_INPUT, NULL, "%s and %s differ in their number of elements", mgi_shape_text(&in[0], ta, sizeof ta), mgi_shape_text(&A->shape, tb, sizeof tb));
+    return mg_fail(e, MG_BAD_INPUT, NULL, "%s and %s differ in their number of elements",
+                   mgi_shape_text(&in[0], ta, sizeof ta), mgi_shape_text(&A->shape, tb, sizeof tb));
   *out = A->shape;
   return MG_OK;
 }
@@ -1550,14 +1608,17 @@ mg_status mgi_shape_CONCAT(const mg_attr *A, const mg_shape *in, int n_in, mg_sh
   int ok = in[0].rank == in[1].rank;
   for (int d = 0; ok && d < in[0].rank; d++) ok = d == A->dim || in[0].dim[d] == in[1].dim[d];
   char ta[96], tb[96];
-  if (!ok) return mg_fail(e, MG_BAD_INPUT, NULL, "shapes %s and %s must agree but along dimension %d", mgi_shape_text(&in[0], ta, sizeof ta), mgi_shape_text(&in[1], tb, sizeof tb), A->dim);
+  if (!ok)
+    return mg_fail(e, MG_BAD_INPUT, NULL, "shapes %s and %s must agree but along dimension %d",
+                   mgi_shape_text(&in[0], ta, sizeof ta), mgi_shape_text(&in[1], tb, sizeof tb), A->dim);
   *out = in[0];
   out->dim[A->dim] += in[1].dim[A->dim];
   return MG_OK;
 }
 
 /* The shape rule of any row of the table. */
-MGI_FN mg_status mgi_shape_of(mg_opcode op, const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+MGI_FN mg_status mgi_shape_of(mg_opcode op, const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out,
+                              mg_error *e) {
   memset(out, 0, sizeof *out);
   if (mgi_rows[op].elementwise) {
     *out = in[0];
@@ -1597,8 +1658,12 @@ mg_map mg_map_set(mg_map m, mg_axis a, int to) {
 #endif
 static const mg_tensor_info mgi_no_tensor = MGI_ZERO;
 static const mg_op_node mgi_no_op = MGI_ZERO;
-const mg_tensor_info *mg_tensor_of(const mg_graph *g, mg_tensor t) { return g && t.id && t.id < g->n_tensors ? &g->tensors[t.id] : &mgi_no_tensor; }
-const mg_op_node *mg_op_of(const mg_graph *g, uint32_t op) { return g && op && op < g->n_ops ? &g->ops[op] : &mgi_no_op; }
+const mg_tensor_info *mg_tensor_of(const mg_graph *g, mg_tensor t) {
+  return g && t.id && t.id < g->n_tensors ? &g->tensors[t.id] : &mgi_no_tensor;
+}
+const mg_op_node *mg_op_of(const mg_graph *g, uint32_t op) {
+  return g && op && op < g->n_ops ? &g->ops[op] : &mgi_no_op;
+}
 
 int mg_is_program(const mg_graph *g) {
   for (uint32_t k = 1; k < g->n_ops; k++)
@@ -1688,7 +1753,8 @@ MGI_FN int mgi_good_shape(mg_graph *g, const char *where, const mg_shape *s) {
   }
   for (int d = 0; d < s->rank; d++)
     if (s->dim[d] < 1 || s->dim[d] > ((int64_t)1 << 40)) {
-      mgi_err(g, MG_BAD_INPUT, where, "an extent is between 1 and 2^40, got %lld in dimension %d", (long long)s->dim[d], d);
+      mgi_err(g, MG_BAD_INPUT, where, "an extent is between 1 and 2^40, got %lld in dimension %d", (long long)s->dim[d],
+              d);
       return 0;
     }
   int64_t n = mg_shape_elements(s);
@@ -1699,13 +1765,20 @@ MGI_FN int mgi_good_shape(mg_graph *g, const char *where, const mg_shape *s) {
   return 1;
 }
 
-mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim, const int32_t *order) {
+mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim,
+                           const int32_t *order) {
   mg_tensor none = {0};
   if (!g || g->root->err.status != MG_OK) return none;
   const char *where = name ? name : "input";
-  if (g->level != MG_KERNEL) { mgi_err(g, MG_BAD_INPUT, where, "inputs belong to the program; a lower graph loads"); return none; }
+  if (g->level != MG_KERNEL) {
+    mgi_err(g, MG_BAD_INPUT, where, "inputs belong to the program; a lower graph loads");
+    return none;
+  }
   if (g->n_in == MG_MAX_IN) { mgi_err(g, MG_LIMIT, where, "a program has at most %d inputs", MG_MAX_IN); return none; }
-  if ((unsigned)dtype >= MG_DTYPE_COUNT) { mgi_err(g, MG_BAD_INPUT, where, "unknown dtype %d", (int)dtype); return none; }
+  if ((unsigned)dtype >= MG_DTYPE_COUNT) {
+    mgi_err(g, MG_BAD_INPUT, where, "unknown dtype %d", (int)dtype);
+    return none;
+  }
   mg_shape s;
   memset(&s, 0, sizeof s);
   s.rank = rank;
@@ -1713,7 +1786,10 @@ mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int ra
   if (!mgi_good_shape(g, where, &s)) return none;
   unsigned seen = 0;
   for (int d = 0; order && d < rank; d++) {
-    if (order[d] < 0 || order[d] >= rank || (seen >> order[d] & 1)) { mgi_err(g, MG_BAD_INPUT, where, "the memory order must name each of the %d dimensions once", rank); return none; }
+    if (order[d] < 0 || order[d] >= rank || (seen >> order[d] & 1)) {
+      mgi_err(g, MG_BAD_INPUT, where, "the memory order must name each of the %d dimensions once", rank);
+      return none;
+    }
     seen |= 1u << order[d];
   }
   mg_tensor t = mgi_new_tensor(g, &s, dtype, 0, 0);
@@ -1731,7 +1807,8 @@ mg_tensor mg_input_filled(mg_graph *g, const char *name, mg_dtype dtype, int64_t
                           mg_filling fill) {
   const int64_t dim[2] = {queries, keys};
   const mg_tensor t = mg_input(g, name, dtype, 2, dim);
-  if (t.id && dtype == MG_I32) mgi_err(g, MG_BAD_INPUT, "input", "a mask holds numbers, not indices: '%s' is of i32", name);
+  if (t.id && dtype == MG_I32)
+    mgi_err(g, MG_BAD_INPUT, "input", "a mask holds numbers, not indices: '%s' is of i32", name);
   if (t.id) g->tensors[t.id].fill = (uint8_t)fill;
   return t;
 }
@@ -1770,9 +1847,12 @@ uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t mos
   if (g->n_computed)
     return mgi_err(g, MG_BAD_INPUT, "sym", "'%s' stands after %s: symbols come before sizes computed of them", name,
                    g->symbol[g->n_symbols].name), 0u;
-  if (g->n_symbols == MG_MAX_SYMBOLS) return mgi_err(g, MG_LIMIT, "sym", "a program has at most %d symbols", MG_MAX_SYMBOLS), 0u;
+  if (g->n_symbols == MG_MAX_SYMBOLS)
+    return mgi_err(g, MG_LIMIT, "sym", "a program has at most %d symbols", MG_MAX_SYMBOLS), 0u;
   if (least < 1 || most < least || most > ((int64_t)1 << 40))
-    return mgi_err(g, MG_BAD_INPUT, "sym", "expected bounds 1 <= least <= most <= 2^40, got %lld..%lld", (long long)least, (long long)most), 0u;
+    return mgi_err(g, MG_BAD_INPUT, "sym", "expected bounds 1 <= least <= most <= 2^40, got %lld..%lld",
+                   (long long)least, (long long)most),
+           0u;
   const char *copy = mgi_copy_string(g->root, name, strlen(name));
   if (!copy) return 0;
   mg_symbol *s = &g->symbol[g->n_symbols++];
@@ -1783,8 +1863,10 @@ void mg_symbol_last(mg_graph *g, uint32_t symbol, int64_t last) {
   mg_error e;
   int64_t at[MG_MAX_SYMBOLS];
   if (!g || g->root->err.status != MG_OK) return;
-  if (g->up || symbol < 1 || symbol > g->n_symbols || last < g->symbol[symbol - 1].least || last > g->symbol[symbol - 1].most) {
-    mgi_err(g, MG_BAD_INPUT, "sym", "expected a symbol of the program and a value within its bounds, got %lld", (long long)last);
+  if (g->up || symbol < 1 || symbol > g->n_symbols || last < g->symbol[symbol - 1].least ||
+      last > g->symbol[symbol - 1].most) {
+    mgi_err(g, MG_BAD_INPUT, "sym", "expected a symbol of the program and a value within its bounds, got %lld",
+            (long long)last);
     return;
   }
   g->symbol[symbol - 1].last = last;
@@ -1815,7 +1897,9 @@ uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
     at[0][k] = g->symbol[k].least, at[1][k] = g->symbol[k].most, at[2][k] = g->symbol[k].last;
   mg_sizes *s = mgi_symbols_pool(g, 0);
   const mg_size a = s ? mgi_symbols_size(s, text, &e) : 0;
-  mg_status status = a ? mg_size_print(s, a, &name, &e) : s ? e.status : mg_fail(&e, MG_NO_MEMORY, "sym", "no memory for a size");
+  mg_status status = a   ? mg_size_print(s, a, &name, &e)
+                     : s ? e.status
+                         : mg_fail(&e, MG_NO_MEMORY, "sym", "no memory for a size");
   if (status != MG_OK) mgi_err(g, status, "sym", "%.180s", e.msg);
   for (uint32_t k = 0; name && k < mg_n_sizes(g) && !is; k++)
     if (!strcmp(g->symbol[k].name, name)) is = k + 1;
@@ -1824,11 +1908,12 @@ uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
     for (int k = 0; k < 3 && grows; k++)
       if (mg_size_at(s, a, at[k], &v[k], &e) != MG_OK) v[k] = INT64_MAX;
     if (!grows)
-      mgi_err(g, MG_UNSUPPORTED, "sym", "an extent grows with its symbols, by sums and products alone, as 8*n and n*m + 3 do: '%.60s' does not",
+      mgi_err(g, MG_UNSUPPORTED, "sym",
+              "an extent grows with its symbols, by sums and products alone, as 8*n and n*m + 3 do: '%.60s' does not",
               name);
     else if (v[0] < 1 || v[1] > (int64_t)1 << 40)
-      mgi_err(g, MG_BAD_INPUT, "sym", "expected %.60s in 1..2^40, it is in %lld..%lld%s", name, (long long)v[0], (long long)v[1],
-              v[1] == INT64_MAX ? " and more" : "");
+      mgi_err(g, MG_BAD_INPUT, "sym", "expected %.60s in 1..2^40, it is in %lld..%lld%s", name, (long long)v[0],
+              (long long)v[1], v[1] == INT64_MAX ? " and more" : "");
     else if (strlen(name) > 64)
       mgi_err(g, MG_LIMIT, "sym", "a size has at most 64 characters, found %zu", strlen(name));
     else if (mg_n_sizes(g) == MG_MAX_SYMBOLS)
@@ -1878,7 +1963,9 @@ void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
   }
   const int64_t has = g->tensors[input.id].shape.dim[dim], most = g->symbol[symbol - 1].most;
   if (has == most) g->in_symbol[k][dim] = (uint8_t)symbol;
-  else mgi_err(g, MG_BAD_INPUT, "sym", "dimension %d of '%s' has %lld elements, %s at most %lld", dim, g->tensors[input.id].name, (long long)has, g->symbol[symbol - 1].name, (long long)most);
+  else
+    mgi_err(g, MG_BAD_INPUT, "sym", "dimension %d of '%s' has %lld elements, %s at most %lld", dim,
+            g->tensors[input.id].name, (long long)has, g->symbol[symbol - 1].name, (long long)most);
 }
 /* symbol[d]: 0, or the symbol that dimension d of the input is. */
 MGI_FN void mgi_input_symbols(mg_graph *g, mg_tensor input, int rank, const uint32_t *symbol) {
@@ -1893,8 +1980,10 @@ MGI_FN const mg_graph *mgi_program_of(const mg_graph *g) {
 void mg_symbol_axis(mg_graph *g, mg_axis a, uint32_t symbol) {
   if (!g || g->root->err.status != MG_OK) return;
   const mg_graph *root = mgi_program_of(g);
-  if (root == g || a.id < 1 || a.id >= g->n_axes || symbol < 1 || symbol > mg_n_sizes(root)) mgi_err(g, MG_BAD_INPUT, "sym", "expected an axis of a lower graph and a symbol of its program");
-  else if (g->axes[a.id].extent > 1 || a.id > 3) g->axes[a.id].symbol = symbol; /* a grid axis of one block is in no map */
+  if (root == g || a.id < 1 || a.id >= g->n_axes || symbol < 1 || symbol > mg_n_sizes(root))
+    mgi_err(g, MG_BAD_INPUT, "sym", "expected an axis of a lower graph and a symbol of its program");
+  else if (g->axes[a.id].extent > 1 || a.id > 3) g->axes[a.id].symbol = symbol; /* a grid axis of one block is in no
+                                                                                   map */
 }
 
 /* 1 if t is a tensor of g; else the sticky error is set (unless one is set already, which is why handles are 0). */
@@ -1916,7 +2005,8 @@ int mgi_good_name(const char *s) {
   const size_t n = s ? mgi_name_length(s) : 0;
   return n && n <= 64 && !s[n];
 }
-static const char *const mgi_keywords[] = {"program", "input", "output", "kernel", "thread", "for", "load", "store", "accum", "plan", "grid", "threads", "max"};
+static const char *const mgi_keywords[] = { "program", "input", "output", "kernel", "thread",  "for", "load",
+                                            "store",   "accum", "plan",   "grid",   "threads", "max" };
 MGI_FN int mgi_keyword(const char *s) {
   for (size_t k = 0; k < sizeof mgi_keywords / sizeof *mgi_keywords; k++)
     if (!strcmp(s, mgi_keywords[k])) return 1;
@@ -1934,23 +2024,38 @@ mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name) {
   mg_tensor none = {0};
   if (!mgi_valid(g, t, "mg_named")) return none;
   if (!mgi_good_name(name) || mgi_keyword(name)) {
-    mgi_err(g, MG_BAD_INPUT, "name", "a tensor's name is a letter or _, then letters, digits and _ (at most 64), and no keyword; got '%.40s'", name ? name : "(null)");
+    mgi_err(g, MG_BAD_INPUT, "name",
+            "a tensor's name is a letter or _, then letters, digits and _ (at most 64), and no keyword; got '%.40s'",
+            name ? name : "(null)");
     return none;
   }
   uint32_t other = mg_find(g, name).id;
-  if (other && other != t.id) { mgi_err(g, MG_BAD_INPUT, name, "the name is taken by another tensor of this graph"); return none; }
+  if (other && other != t.id) {
+    mgi_err(g, MG_BAD_INPUT, name, "the name is taken by another tensor of this graph");
+    return none;
+  }
   const char *copy = mgi_copy_string(g->root, name, strlen(name));
   if (!copy) return none;
   g->tensors[t.id].name = copy;
-  g->tensors[t.id].inner = name[0] == '_' && g->level == MG_KERNEL && g->tensors[t.id].op && g->tensors[t.id].dtype != MG_I32;
+  g->tensors[t.id].inner = name[0] == '_' && g->level == MG_KERNEL && g->tensors[t.id].op &&
+                           g->tensors[t.id].dtype != MG_I32;
   return t;
 }
 
 void mg_output(mg_graph *g, mg_tensor t) {
   if (!mgi_valid(g, t, "output")) return;
-  if (g->level != MG_KERNEL) { mgi_err(g, MG_BAD_INPUT, "output", "outputs belong to the program; a lower graph stores"); return; }
-  if (!g->tensors[t.id].op) { mgi_err(g, MG_BAD_INPUT, "output", "'%s' is an input: nothing computes it", g->tensors[t.id].name); return; }
-  if (g->n_out == MG_MAX_OUT) { mgi_err(g, MG_LIMIT, "output", "a program has at most %d outputs", MG_MAX_OUT); return; }
+  if (g->level != MG_KERNEL) {
+    mgi_err(g, MG_BAD_INPUT, "output", "outputs belong to the program; a lower graph stores");
+    return;
+  }
+  if (!g->tensors[t.id].op) {
+    mgi_err(g, MG_BAD_INPUT, "output", "'%s' is an input: nothing computes it", g->tensors[t.id].name);
+    return;
+  }
+  if (g->n_out == MG_MAX_OUT) {
+    mgi_err(g, MG_LIMIT, "output", "a program has at most %d outputs", MG_MAX_OUT);
+    return;
+  }
   for (uint32_t k = 0; k < g->n_out; k++)
     if (g->out[k].id == t.id) { mgi_err(g, MG_BAD_INPUT, "output", "the tensor is output %u already", k); return; }
   g->tensors[t.id].inner = 0;
@@ -1958,12 +2063,14 @@ void mg_output(mg_graph *g, mg_tensor t) {
 }
 
 int mgi_same_cuts(const struct mgi_cuts *a, const struct mgi_cuts *b) {
-  return a == b || (a && b && a->n == b->n && !memcmp(a->axis, b->axis, sizeof(uint32_t) * (size_t)a->n) && !memcmp(a->before, b->before, sizeof(int64_t) * (size_t)a->n));
+  return a == b || (a && b && a->n == b->n && !memcmp(a->axis, b->axis, sizeof(uint32_t) * (size_t)a->n) &&
+                    !memcmp(a->before, b->before, sizeof(int64_t) * (size_t)a->n));
 }
 
 /* The cuts of output dimension `d` of an elementwise operator or of a matmul's leading dimensions: those of the
    operands whose extent there is not 1.  Two ragged operands must have been cut alike. */
-MGI_FN int mgi_join_cuts(mg_graph *g, const char *where, const mgi_cuts *a, int a1, const mgi_cuts *b, int b1, const mgi_cuts **out) {
+MGI_FN int mgi_join_cuts(mg_graph *g, const char *where, const mgi_cuts *a, int a1, const mgi_cuts *b, int b1,
+                         const mgi_cuts **out) {
   if (a1) a = NULL;
   if (b1) b = NULL;
   *out = a ? a : b;
@@ -1986,7 +2093,8 @@ MGI_FN int mgi_set_cuts(mg_graph *g, const char *where, const mg_op_node *o, mg_
       const mgi_cuts *c[2] = {NULL, NULL};
       int one[2] = {1, 1};
       for (int j = 0; j < o->n_in; j++)
-        if (k <= in[j]->shape.rank) c[j] = in[j]->cuts[in[j]->shape.rank - k], one[j] = in[j]->shape.dim[in[j]->shape.rank - k] == 1 && !c[j];
+        if (k <= in[j]->shape.rank)
+          c[j] = in[j]->cuts[in[j]->shape.rank - k], one[j] = in[j]->shape.dim[in[j]->shape.rank - k] == 1 && !c[j];
       if (!mgi_join_cuts(g, where, c[0], one[0], c[1], one[1], &out->cuts[ro - k])) return 0;
     }
     return 1;
@@ -2003,12 +2111,21 @@ MGI_FN int mgi_set_cuts(mg_graph *g, const char *where, const mg_op_node *o, mg_
       for (int j = 0; j < n; j++) {
         const mg_tensor_info *a = in[j], *b = in[j + n];
         int ra = a->shape.rank, rb = b->shape.rank;
-        if (!mgi_same_cuts(a->cuts[ra - 1], b->cuts[rb - 2])) { mgi_err(g, MG_UNSUPPORTED, where, "the contracted dimensions are cut unevenly in different ways"); return 0; }
+        if (!mgi_same_cuts(a->cuts[ra - 1], b->cuts[rb - 2])) {
+          mgi_err(g, MG_UNSUPPORTED, where, "the contracted dimensions are cut unevenly in different ways");
+          return 0;
+        }
         for (int k = 3; k <= ro; k++) {
           const mgi_cuts *ca = k <= ra ? a->cuts[ra - k] : NULL, *cb = k <= rb ? b->cuts[rb - k] : NULL;
-          if (!mgi_join_cuts(g, where, ca, k > ra || (a->shape.dim[ra - k] == 1 && !ca), cb, k > rb || (b->shape.dim[rb - k] == 1 && !cb), &out->cuts[ro - k])) return 0;
+          if (!mgi_join_cuts(g, where, ca, k > ra || (a->shape.dim[ra - k] == 1 && !ca), cb,
+                             k > rb || (b->shape.dim[rb - k] == 1 && !cb), &out->cuts[ro - k]))
+            return 0;
         }
-        if (j && (!mgi_same_cuts(out->cuts[ro - 2], a->cuts[ra - 2]) || !mgi_same_cuts(out->cuts[ro - 1], b->cuts[rb - 1]))) { mgi_err(g, MG_UNSUPPORTED, where, "the two products are cut unevenly in different ways"); return 0; }
+        if (j && (!mgi_same_cuts(out->cuts[ro - 2], a->cuts[ra - 2]) ||
+                  !mgi_same_cuts(out->cuts[ro - 1], b->cuts[rb - 1]))) {
+          mgi_err(g, MG_UNSUPPORTED, where, "the two products are cut unevenly in different ways");
+          return 0;
+        }
         out->cuts[ro - 2] = a->cuts[ra - 2], out->cuts[ro - 1] = b->cuts[rb - 1];
       }
       return 1;
@@ -2019,7 +2136,8 @@ MGI_FN int mgi_set_cuts(mg_graph *g, const char *where, const mg_op_node *o, mg_
       break;
     case MG_OP_CONCAT: {
       int ok = !in[0]->cuts[o->attr.dim] && !in[1]->cuts[o->attr.dim];
-      for (int d = 0; d < ro && ok; d++) ok = mgi_same_cuts(in[0]->cuts[d], in[1]->cuts[d]), out->cuts[d] = in[0]->cuts[d];
+      for (int d = 0; d < ro && ok; d++)
+        ok = mgi_same_cuts(in[0]->cuts[d], in[1]->cuts[d]), out->cuts[d] = in[0]->cuts[d];
       if (ok) return 1;
       break;
     }
@@ -2032,23 +2150,41 @@ MGI_FN int mgi_set_cuts(mg_graph *g, const char *where, const mg_op_node *o, mg_
 MGI_FN int mgi_attr_ok(mg_graph *g, const mg_op_info *row, mg_attr *A, const mg_shape *in) {
   switch (row->attr) {
     case MG_ATTR_DIM: case MG_ATTR_DIMN: case MG_ATTR_SLICE:
-      if (A->dim < -in->rank || A->dim >= in->rank) { mgi_err(g, MG_BAD_INPUT, row->name, "dim is between %d and %d for a tensor of rank %d, got %d", -in->rank, in->rank - 1, in->rank, A->dim); return 0; }
+      if (A->dim < -in->rank || A->dim >= in->rank) {
+        mgi_err(g, MG_BAD_INPUT, row->name, "dim is between %d and %d for a tensor of rank %d, got %d", -in->rank,
+                in->rank - 1, in->rank, A->dim);
+        return 0;
+      }
       if (A->dim < 0) A->dim += in->rank;
       return 1;
     case MG_ATTR_RAT: case MG_ATTR_NORM: case MG_ATTR_RANGE:
       if (A->c.den > 0) A->c = mg_rat(A->c.num, A->c.den);
       if (row->attr == MG_ATTR_RANGE && A->most.den > 0) A->most = mg_rat(A->most.num, A->most.den);
-      if (A->c.den <= 0 || (row->attr == MG_ATTR_RANGE && A->most.den <= 0)) { mgi_err(g, MG_BAD_INPUT, row->name, "the constant is no rational with numerator and denominator below 2^31"); return 0; }
-      if (row->attr == MG_ATTR_RANGE && A->c.num * A->most.den > A->most.num * A->c.den) { mgi_err(g, MG_BAD_INPUT, row->name, "the least value, %lld/%lld, is above the greatest, %lld/%lld", (long long)A->c.num, (long long)A->c.den, (long long)A->most.num, (long long)A->most.den); return 0; }
+      if (A->c.den <= 0 || (row->attr == MG_ATTR_RANGE && A->most.den <= 0)) {
+        mgi_err(g, MG_BAD_INPUT, row->name, "the constant is no rational with numerator and denominator below 2^31");
+        return 0;
+      }
+      if (row->attr == MG_ATTR_RANGE && A->c.num * A->most.den > A->most.num * A->c.den) {
+        mgi_err(g, MG_BAD_INPUT, row->name, "the least value, %lld/%lld, is above the greatest, %lld/%lld",
+                (long long)A->c.num, (long long)A->c.den, (long long)A->most.num, (long long)A->most.den);
+        return 0;
+      }
       return 1;
     case MG_ATTR_SHAPE: {
       int64_t known = 1;
       int open = -1;
-      if (A->shape.rank < 1 || A->shape.rank > MG_MAX_RANK) { mgi_err(g, MG_BAD_INPUT, row->name, "the target has rank 1 to %d, got %d", MG_MAX_RANK, A->shape.rank); return 0; }
+      if (A->shape.rank < 1 || A->shape.rank > MG_MAX_RANK) {
+        mgi_err(g, MG_BAD_INPUT, row->name, "the target has rank 1 to %d, got %d", MG_MAX_RANK, A->shape.rank);
+        return 0;
+      }
       for (int d = 0; d < A->shape.rank; d++) {
         int64_t x = A->shape.dim[d];
         if (x == -1 && open < 0) { open = d; continue; }
-        if (x < 1 || x > ((int64_t)1 << 40) || known > ((int64_t)1 << 40) / x) { mgi_err(g, MG_BAD_INPUT, row->name, "bad extent %lld in dimension %d of the target (one of them may be -1)", (long long)x, d); return 0; }
+        if (x < 1 || x > ((int64_t)1 << 40) || known > ((int64_t)1 << 40) / x) {
+          mgi_err(g, MG_BAD_INPUT, row->name, "bad extent %lld in dimension %d of the target (one of them may be -1)",
+                  (long long)x, d);
+          return 0;
+        }
         known *= x;
       }
       if (open >= 0) A->shape.dim[open] = mg_shape_elements(in) / known ? mg_shape_elements(in) / known : 1;
@@ -2076,9 +2212,15 @@ mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps,
   mg_tensor none = {0};
   if (!mgi_valid(g, x, "rms_norm") || (gain.id && !mgi_valid(g, gain, "rms_norm"))) return none;
   int rank = g->tensors[x.id].shape.rank;
-  if (dim < -rank || dim >= rank) { mgi_err(g, MG_BAD_INPUT, "rms_norm", "dim is between %d and %d, got %d", -rank, rank - 1, dim); return none; }
+  if (dim < -rank || dim >= rank) {
+    mgi_err(g, MG_BAD_INPUT, "rms_norm", "dim is between %d and %d, got %d", -rank, rank - 1, dim);
+    return none;
+  }
   if (dim < 0) dim += rank;
-  if (eps.den <= 0 || eps.num < 0) { mgi_err(g, MG_BAD_INPUT, "rms_norm", "eps is a rational, 0 or more"); return none; }
+  if (eps.den <= 0 || eps.num < 0) {
+    mgi_err(g, MG_BAD_INPUT, "rms_norm", "eps is a rational, 0 or more");
+    return none;
+  }
   uint32_t first = g->n_tensors;
   mg_tensor m = mgi_lower_mean(g, mg_sqr(g, x), dim);
   if (eps.num) m = mg_with_rat(g, MG_OP_ADD_SCALAR, m, eps);
@@ -2097,10 +2239,16 @@ MGI_FN mg_tensor mgi_lower_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor
   const uint32_t first = g->n_tensors;
   const int last = shape.rank - 1;
   const int64_t half = shape.dim[last] / 2;
-  if (shape.dim[last] % 2) { mgi_err(g, MG_BAD_INPUT, "rope", "expected a last dimension of two halves, found %lld", (long long)shape.dim[last]); return none; }
+  if (shape.dim[last] % 2) {
+    mgi_err(g, MG_BAD_INPUT, "rope", "expected a last dimension of two halves, found %lld", (long long)shape.dim[last]);
+    return none;
+  }
   mg_tensor turned = mg_concat(g, mg_neg(g, mg_slice(g, x, last, half, half)), mg_slice(g, x, last, 0, half), last);
   mg_tensor y = mg_add(g, mg_mul(g, x, c), mg_mul(g, turned, s));
-  if (y.id && memcmp(&g->tensors[y.id].shape, &shape, sizeof shape)) { mgi_err(g, MG_BAD_INPUT, "rope", "the second and third operand must broadcast to the first"); return none; }
+  if (y.id && memcmp(&g->tensors[y.id].shape, &shape, sizeof shape)) {
+    mgi_err(g, MG_BAD_INPUT, "rope", "the second and third operand must broadcast to the first");
+    return none;
+  }
   return mgi_inner_but(g, first, y);
 }
 
@@ -2170,11 +2318,15 @@ MGI_FN mg_tensor mgi_lower(mg_graph *g, mg_opcode op, const mg_attr *A, int n, c
   const uint32_t first = g->n_tensors;
   switch (op) {
     case MG_OP_MEAN: return mgi_inner_but(g, first, mgi_lower_mean(g, in[0], A->dim));
-    case MG_OP_WHERE: return mgi_inner_but(g, first, mg_add(g, mg_binary(g, MG_OP_KEEP, in[0], in[1]), mg_binary(g, MG_OP_DROP, in[0], in[2])));
+    case MG_OP_WHERE:
+      return mgi_inner_but(g, first,
+                           mg_add(g, mg_binary(g, MG_OP_KEEP, in[0], in[1]), mg_binary(g, MG_OP_DROP, in[0], in[2])));
     case MG_OP_CAUSAL: return mgi_lower_causal(g, in[0]);
     case MG_OP_ROPE: return mgi_lower_rope(g, in[0], in[1], in[2]);
     case MG_OP_MIN: return mgi_inner_but(g, first, mg_neg(g, mg_max(g, mg_neg(g, in[0]), A->dim)));
-    case MG_OP_CLAMP: return mgi_inner_but(g, first, mg_with_rat(g, MG_OP_CLAMP_MAX, mg_with_rat(g, MG_OP_CLAMP_MIN, in[0], A->c), A->most));
+    case MG_OP_CLAMP:
+      return mgi_inner_but(g, first,
+                           mg_with_rat(g, MG_OP_CLAMP_MAX, mg_with_rat(g, MG_OP_CLAMP_MIN, in[0], A->c), A->most));
     case MG_OP_RMS_NORM: return mg_rms_norm(g, in[0], n > 1 ? in[1] : none, A->c, A->dim);
     case MG_OP_SOFTMAX: {
       mg_tensor e = mg_exp(g, in[0]);
@@ -2200,32 +2352,47 @@ MGI_FN int mgi_index_ok(mg_graph *g, mg_opcode op, int k, const mg_tensor *in) {
   const int index = op == MG_OP_GATHER && k == 1;
   const char *name = t->name ? t->name : "unnamed";
   if (index && t->dtype != MG_I32) {
-    mgi_err(g, MG_BAD_INPUT, "gather", "expected indices of i32 as operand 2, found '%s' of %s", name, mg_dtype_name(t->dtype));
+    mgi_err(g, MG_BAD_INPUT, "gather", "expected indices of i32 as operand 2, found '%s' of %s", name,
+            mg_dtype_name(t->dtype));
     return 0;
   }
   if (!index && t->dtype == MG_I32) {
-    mgi_err(g, MG_BAD_INPUT, mgi_rows[op].name, "operand %d ('%s') holds indices (i32), which only gather reads, as its operand 2", k + 1, name);
+    mgi_err(g, MG_BAD_INPUT, mgi_rows[op].name,
+            "operand %d ('%s') holds indices (i32), which only gather reads, as its operand 2", k + 1, name);
     return 0;
   }
   const mg_op_node *by = mg_op_of(g, t->op);
   if (!index || by->code != MG_OP_ARGMAX) return 1;
   const int64_t rows = g->tensors[in[0].id].shape.dim[0], most = g->tensors[by->in[0].id].shape.dim[by->attr.dim];
   if (most <= rows) return 1;
-  mgi_err(g, MG_BAD_INPUT, "gather", "'%s' is an argmax over %lld elements, and there are %lld rows to gather from", name, (long long)most, (long long)rows);
+  mgi_err(g, MG_BAD_INPUT, "gather", "'%s' is an argmax over %lld elements, and there are %lld rows to gather from",
+          name, (long long)most, (long long)rows);
   return 0;
 }
 
 mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const mg_tensor *in) {
   mg_tensor none = {0};
   if (!g || g->root->err.status != MG_OK) return none;
-  if (op <= MG_OP_NONE || op >= MG_OP_TABLE_END) { mgi_err(g, MG_BAD_INPUT, "mg_apply", "%d is no row of the operator table", (int)op); return none; }
+  if (op <= MG_OP_NONE || op >= MG_OP_TABLE_END) {
+    mgi_err(g, MG_BAD_INPUT, "mg_apply", "%d is no row of the operator table", (int)op);
+    return none;
+  }
   const mg_op_info *row = &mgi_rows[op];
   mg_attr A;
   if (A_in) A = *A_in;
   else memset(&A, 0, sizeof A), A.c.den = row->attr == MG_ATTR_NORM; /* where a constant is needed, none is an error */
-  if (!(row->levels >> g->level & 1)) { mgi_err(g, MG_BAD_INPUT, row->name, "the operator may not stand in a %s graph", g->level == MG_KERNEL ? "kernel" : g->level == MG_BLOCK ? "block" : "thread"); return none; }
+  if (!(row->levels >> g->level & 1)) {
+    mgi_err(g, MG_BAD_INPUT, row->name, "the operator may not stand in a %s graph",
+            g->level == MG_KERNEL  ? "kernel"
+            : g->level == MG_BLOCK ? "block"
+                                   : "thread");
+    return none;
+  }
   int least = op == MG_OP_RMS_NORM ? 1 : row->n_in;
-  if (n < least || n > row->n_in) { mgi_err(g, MG_BAD_INPUT, row->name, "takes %d operand%s, got %d", row->n_in, row->n_in == 1 ? "" : "s", n); return none; }
+  if (n < least || n > row->n_in) {
+    mgi_err(g, MG_BAD_INPUT, row->name, "takes %d operand%s, got %d", row->n_in, row->n_in == 1 ? "" : "s", n);
+    return none;
+  }
   mg_shape shape[MG_MAX_IN], out;
   mg_dtype dtype = MG_DTYPE_COUNT, half = MG_F32; /* half: the 16-bit type among the operands */
   uint32_t depends = 0, merged = 0;
@@ -2233,7 +2400,9 @@ mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const 
     if (!mgi_valid(g, in[k], row->name)) return none;
     const mg_tensor_info *t = &g->tensors[in[k].id];
     if (!mgi_encloses(g, t->scope, g->cursor)) {
-      mgi_err(g, MG_BAD_INPUT, row->name, "operand %d ('%s') lives in loop %s, which is not open here: lift it with accum", k + 1, t->name ? t->name : "unnamed", g->axes[t->scope].name);
+      mgi_err(g, MG_BAD_INPUT, row->name,
+              "operand %d ('%s') lives in loop %s, which is not open here: lift it with accum", k + 1,
+              t->name ? t->name : "unnamed", g->axes[t->scope].name);
       return none;
     }
     shape[k] = t->shape;
@@ -2242,7 +2411,11 @@ mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const 
     if (t->dtype == MG_I32) continue;
     if (dtype == MG_DTYPE_COUNT || t->dtype == MG_F32) dtype = t->dtype;
     if (half == MG_F32) half = t->dtype;
-    else if (t->dtype != MG_F32 && half != t->dtype) { mgi_err(g, MG_BAD_INPUT, row->name, "operands of dtype %s and %s do not mix", mg_dtype_name(half), mg_dtype_name(t->dtype)); return none; }
+    else if (t->dtype != MG_F32 && half != t->dtype) {
+      mgi_err(g, MG_BAD_INPUT, row->name, "operands of dtype %s and %s do not mix", mg_dtype_name(half),
+              mg_dtype_name(t->dtype));
+      return none;
+    }
   }
   mg_is_cast(op, &dtype);
   if (op == MG_OP_ARGMAX) dtype = MG_I32;
@@ -2250,7 +2423,10 @@ mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const 
   if (row->abstract == MG_ABS_SUGAR) return mgi_lower(g, op, &A, n, in);
   mg_error e;
   memset(&e, 0, sizeof e);
-  if (mgi_shape_of(op, &A, shape, n, &out, &e) != MG_OK) { mgi_err(g, e.status ? e.status : MG_BAD_INPUT, row->name, "%s", e.msg); return none; }
+  if (mgi_shape_of(op, &A, shape, n, &out, &e) != MG_OK) {
+    mgi_err(g, e.status ? e.status : MG_BAD_INPUT, row->name, "%s", e.msg);
+    return none;
+  }
   if (!mgi_good_shape(g, row->name, &out)) return none;
   uint32_t index;
   mg_op_node *o = mgi_new_op(g, op, &index);
@@ -2374,10 +2550,17 @@ mg_tensor mg_concat_matmul(mg_graph *g, mg_tensor w, mg_tensor x, mg_tensor y, m
 mg_graph *mg_graph_begin(mg_graph *g, const int64_t grid[3], int threads) {
   if (!g || g->root->err.status != MG_OK) return NULL;
   if (g->level == MG_THREAD) { mgi_err(g, MG_BAD_INPUT, "graph", "a thread graph has no lower graph"); return NULL; }
-  if (g->level == MG_KERNEL && (threads < 32 || threads > 1024 || threads % 32)) { mgi_err(g, MG_BAD_INPUT, "kernel", "threads is a multiple of 32 between 32 and 1024, got %d", threads); return NULL; }
+  if (g->level == MG_KERNEL && (threads < 32 || threads > 1024 || threads % 32)) {
+    mgi_err(g, MG_BAD_INPUT, "kernel", "threads is a multiple of 32 between 32 and 1024, got %d", threads);
+    return NULL;
+  }
   for (int k = 0; k < 3; k++) {
     int64_t top = g->level == MG_THREAD ? 1024 : k ? 65535 : 2147483647;
-    if (grid[k] < 1 || grid[k] > top) { mgi_err(g, MG_BAD_INPUT, "grid", "grid %c is between 1 and %lld, got %lld", "xyz"[k], (long long)top, (long long)grid[k]); return NULL; }
+    if (grid[k] < 1 || grid[k] > top) {
+      mgi_err(g, MG_BAD_INPUT, "grid", "grid %c is between 1 and %lld, got %lld", "xyz"[k], (long long)top,
+              (long long)grid[k]);
+      return NULL;
+    }
   }
   mg_graph *s = mgi_graph_new(g->root, g->level == MG_KERNEL ? MG_BLOCK : MG_THREAD);
   if (!s) return NULL;
@@ -2399,11 +2582,23 @@ mg_axis mg_loop_begin(mg_graph *g, const char *name, int64_t extent) {
   mg_axis a = {0};
   if (!g || g->root->err.status != MG_OK) return a;
   if (g->level == MG_KERNEL) { mgi_err(g, MG_BAD_INPUT, "for", "a loop stands in a block or thread graph"); return a; }
-  if (g->n_axes > MG_MAX_AXES) { mgi_err(g, MG_LIMIT, "for", "a graph has at most %d loops", MG_MAX_AXES - 3); return a; }
-  if (extent < 1 || extent > INT32_MAX) { mgi_err(g, MG_BAD_INPUT, "for", "a loop runs 1 to 2^31 - 1 times, got %lld", (long long)extent); return a; }
-  if (!mgi_good_name(name) || mgi_keyword(name)) { mgi_err(g, MG_BAD_INPUT, "for", "'%.40s' is no name for a loop", name ? name : "(null)"); return a; }
+  if (g->n_axes > MG_MAX_AXES) {
+    mgi_err(g, MG_LIMIT, "for", "a graph has at most %d loops", MG_MAX_AXES - 3);
+    return a;
+  }
+  if (extent < 1 || extent > INT32_MAX) {
+    mgi_err(g, MG_BAD_INPUT, "for", "a loop runs 1 to 2^31 - 1 times, got %lld", (long long)extent);
+    return a;
+  }
+  if (!mgi_good_name(name) || mgi_keyword(name)) {
+    mgi_err(g, MG_BAD_INPUT, "for", "'%.40s' is no name for a loop", name ? name : "(null)");
+    return a;
+  }
   for (uint32_t k = 1; k < g->n_axes; k++)
-    if (!strcmp(g->axes[k].name, name)) { mgi_err(g, MG_BAD_INPUT, "for", "the name '%s' is taken by another axis", name); return a; }
+    if (!strcmp(g->axes[k].name, name)) {
+      mgi_err(g, MG_BAD_INPUT, "for", "the name '%s' is taken by another axis", name);
+      return a;
+    }
   mg_axis_info *x = &g->axes[g->n_axes];
   x->name = mgi_copy_string(g->root, name, strlen(name));
   if (!x->name) return a;
@@ -2425,11 +2620,29 @@ MGI_FN int mgi_map_ok(mg_graph *g, const char *where, mg_map *m, int rank, uint3
   for (uint32_t a = 1; a <= MG_MAX_AXES; a++) {
     int to = m->to[a];
     if (to == MG_MAP_NONE) continue;
-    if (a >= g->n_axes) { mgi_err(g, MG_BAD_INPUT, where, "the map names axis %u, the graph has %u", a, g->n_axes - 1); return 0; }
-    if (a > 3 && (!loops || !mgi_encloses(g, a, scope))) { mgi_err(g, MG_BAD_INPUT, where, "the map names loop %s, %s", g->axes[a].name, loops ? "which is not open here" : "but a store stands outside of loops and maps grid axes"); return 0; }
-    if (to >= rank) { mgi_err(g, MG_BAD_INPUT, where, "the map sends %s to dimension %d of a tensor of rank %d", g->axes[a].name, to, rank); return 0; }
-    if (to < MG_MAP_MAX || (!accum && to < MG_MAP_ALL)) { mgi_err(g, MG_BAD_INPUT, where, "the map sends %s to something that only an accumulator may name", g->axes[a].name); return 0; }
-    if (accum && to == MG_MAP_ALL) { mgi_err(g, MG_BAD_INPUT, where, "an accumulator's map says +, max or a dimension for %s", g->axes[a].name); return 0; }
+    if (a >= g->n_axes) {
+      mgi_err(g, MG_BAD_INPUT, where, "the map names axis %u, the graph has %u", a, g->n_axes - 1);
+      return 0;
+    }
+    if (a > 3 && (!loops || !mgi_encloses(g, a, scope))) {
+      mgi_err(g, MG_BAD_INPUT, where, "the map names loop %s, %s", g->axes[a].name,
+              loops ? "which is not open here" : "but a store stands outside of loops and maps grid axes");
+      return 0;
+    }
+    if (to >= rank) {
+      mgi_err(g, MG_BAD_INPUT, where, "the map sends %s to dimension %d of a tensor of rank %d", g->axes[a].name, to,
+              rank);
+      return 0;
+    }
+    if (to < MG_MAP_MAX || (!accum && to < MG_MAP_ALL)) {
+      mgi_err(g, MG_BAD_INPUT, where, "the map sends %s to something that only an accumulator may name",
+              g->axes[a].name);
+      return 0;
+    }
+    if (accum && to == MG_MAP_ALL) {
+      mgi_err(g, MG_BAD_INPUT, where, "an accumulator's map says +, max or a dimension for %s", g->axes[a].name);
+      return 0;
+    }
     if (g->axes[a].extent == 1 && a <= 3) m->to[a] = MG_MAP_NONE;
     else if (to == MG_MAP_ALL) m->to[a] = MG_MAP_NONE; /* a replica is what an axis that is not named means */
   }
@@ -2442,8 +2655,16 @@ mg_tensor mg_load(mg_graph *g, mg_tensor above, mg_map map) {
   if (!g->up) { mgi_err(g, MG_BAD_INPUT, "load", "a program loads nothing: it has inputs"); return none; }
   if (!mgi_valid(g->up, above, "load")) return none;
   const mg_tensor_info *src = &g->up->tensors[above.id];
-  if (src->dtype == MG_I32) { mgi_err(g, MG_BAD_INPUT, "load", "'%s' holds indices (i32): no kernel loads them, gather reads them", src->name ? src->name : "the tensor"); return none; }
-  if (!mgi_encloses(g->up, src->scope, g->up->cursor)) { mgi_err(g, MG_BAD_INPUT, "load", "'%s' lives in loop %s of the graph above, which is not open here", src->name ? src->name : "the tensor", g->up->axes[src->scope].name); return none; }
+  if (src->dtype == MG_I32) {
+    mgi_err(g, MG_BAD_INPUT, "load", "'%s' holds indices (i32): no kernel loads them, gather reads them",
+            src->name ? src->name : "the tensor");
+    return none;
+  }
+  if (!mgi_encloses(g->up, src->scope, g->up->cursor)) {
+    mgi_err(g, MG_BAD_INPUT, "load", "'%s' lives in loop %s of the graph above, which is not open here",
+            src->name ? src->name : "the tensor", g->up->axes[src->scope].name);
+    return none;
+  }
   if (!mgi_map_ok(g, "load", &map, src->shape.rank, g->cursor, 1, 0)) return none;
   mg_shape s = src->shape;
   mgi_cuts cut[MG_MAX_RANK];
@@ -2454,15 +2675,29 @@ mg_tensor mg_load(mg_graph *g, mg_tensor above, mg_map map) {
     int d = map.to[a];
     if (d < 0) continue;
     int64_t n = g->axes[a].extent, chunk = mg_ceil_div(s.dim[d], n);
-    if (n > s.dim[d]) { mgi_err(g, MG_BAD_INPUT, "load", "%s=%lld cuts dimension %d of '%s', whose chunk so far has only %lld", g->axes[a].name, (long long)n, d, src->name ? src->name : "the tensor", (long long)s.dim[d]); return none; }
-    if ((n - 1) * chunk >= s.dim[d]) { mgi_err(g, MG_BAD_INPUT, "load", "%s=%lld cuts %lld of dimension %d of '%s' into chunks of %lld, which leaves the last one empty: use %lld", g->axes[a].name, (long long)n, (long long)s.dim[d], d, src->name ? src->name : "the tensor", (long long)chunk, (long long)mg_ceil_div(s.dim[d], chunk)); return none; }
+    if (n > s.dim[d]) {
+      mgi_err(g, MG_BAD_INPUT, "load", "%s=%lld cuts dimension %d of '%s', whose chunk so far has only %lld",
+              g->axes[a].name, (long long)n, d, src->name ? src->name : "the tensor", (long long)s.dim[d]);
+      return none;
+    }
+    if ((n - 1) * chunk >= s.dim[d]) {
+      mgi_err(
+          g, MG_BAD_INPUT, "load",
+          "%s=%lld cuts %lld of dimension %d of '%s' into chunks of %lld, which leaves the last one empty: use %lld",
+          g->axes[a].name, (long long)n, (long long)s.dim[d], d, src->name ? src->name : "the tensor", (long long)chunk,
+          (long long)mg_ceil_div(s.dim[d], chunk));
+      return none;
+    }
     ragged[d] |= chunk * n != s.dim[d];
     cut[d].axis[cut[d].n] = a, cut[d].before[cut[d].n++] = s.dim[d];
     s.dim[d] = chunk;
     if (a <= 3) depends |= 1u << a;
   }
   for (int d = 0; d < s.rank; d++)
-    if (src->cuts[d]) { mgi_err(g, MG_UNSUPPORTED, "load", "a thread graph under a block tensor that is cut unevenly"); return none; }
+    if (src->cuts[d]) {
+      mgi_err(g, MG_UNSUPPORTED, "load", "a thread graph under a block tensor that is cut unevenly");
+      return none;
+    }
   uint32_t index;
   mg_op_node *o = mgi_new_op(g, MG_OP_LOAD, &index);
   if (!o) return none;
@@ -2486,11 +2721,18 @@ MGI_FN int mgi_uncut(mg_graph *g, const char *where, mg_tensor_info *t, int d, u
   const mgi_cuts *c = t->cuts[d];
   int64_t n = g->axes[a].extent;
   if (!c) {
-    if (t->shape.dim[d] > ((int64_t)1 << 40) / n) { mgi_err(g, MG_BAD_INPUT, where, "the concatenated dimension passes 2^40"); return 0; }
+    if (t->shape.dim[d] > ((int64_t)1 << 40) / n) {
+      mgi_err(g, MG_BAD_INPUT, where, "the concatenated dimension passes 2^40");
+      return 0;
+    }
     t->shape.dim[d] *= n;
     return 1;
   }
-  if (c->axis[c->n - 1] != a) { mgi_err(g, MG_UNSUPPORTED, where, "dimension %d is cut unevenly, last by %s, and would be put together by %s", d, g->axes[c->axis[c->n - 1]].name, g->axes[a].name); return 0; }
+  if (c->axis[c->n - 1] != a) {
+    mgi_err(g, MG_UNSUPPORTED, where, "dimension %d is cut unevenly, last by %s, and would be put together by %s", d,
+            g->axes[c->axis[c->n - 1]].name, g->axes[a].name);
+    return 0;
+  }
   t->shape.dim[d] = c->before[c->n - 1];
   t->cuts[d] = NULL;
   if (c->n == 1) return 1;
@@ -2500,7 +2742,8 @@ MGI_FN int mgi_uncut(mg_graph *g, const char *where, mg_tensor_info *t, int d, u
   r->n--;
   int64_t even = r->before[0];
   int ragged = 0;
-  for (int k = 0; k < r->n; k++) ragged |= even % g->axes[r->axis[k]].extent != 0, even = mg_ceil_div(even, g->axes[r->axis[k]].extent);
+  for (int k = 0; k < r->n; k++)
+    ragged |= even % g->axes[r->axis[k]].extent != 0, even = mg_ceil_div(even, g->axes[r->axis[k]].extent);
   if (ragged) t->cuts[d] = r;
   return 1;
 }
@@ -2522,32 +2765,67 @@ MGI_FN int mgi_cut_by(const mg_tensor_info *t, uint32_t a) {
 mg_tensor mg_accum(mg_graph *g, mg_tensor in, mg_map map) {
   mg_tensor none = {0};
   if (!mgi_valid(g, in, "accum")) return none;
-  if (g->level == MG_KERNEL) { mgi_err(g, MG_BAD_INPUT, "accum", "an accumulator stands in a block or thread graph"); return none; }
+  if (g->level == MG_KERNEL) {
+    mgi_err(g, MG_BAD_INPUT, "accum", "an accumulator stands in a block or thread graph");
+    return none;
+  }
   mg_tensor_info t = g->tensors[in.id]; /* a copy: what the accumulator makes of it */
-  if (!mgi_encloses(g, g->cursor, t.scope)) { mgi_err(g, MG_BAD_INPUT, "accum", "'%s' lives in loop %s, which does not stand in the body that is open here", t.name ? t.name : "the operand", g->axes[t.scope].name); return none; }
+  if (!mgi_encloses(g, g->cursor, t.scope)) {
+    mgi_err(g, MG_BAD_INPUT, "accum", "'%s' lives in loop %s, which does not stand in the body that is open here",
+            t.name ? t.name : "the operand", g->axes[t.scope].name);
+    return none;
+  }
   if (!mgi_map_ok(g, "accum", &map, t.shape.rank, t.scope, 1, 1)) return none;
   int any = 0, kinds = 0;
   for (uint32_t a = 1; a < g->n_axes; a++) kinds |= map.to[a] == MG_MAP_SUM ? 1 : map.to[a] == MG_MAP_MAX ? 2 : 0;
-  if (kinds == 3) { mgi_err(g, MG_UNSUPPORTED, "accum", "+ and max in one accumulator: take the inner one first"); return none; }
+  if (kinds == 3) {
+    mgi_err(g, MG_UNSUPPORTED, "accum", "+ and max in one accumulator: take the inner one first");
+    return none;
+  }
   uint32_t over = mgi_grid_part(&map);
   for (uint32_t k = 1; over && k < g->n_ops; k++)
-    if (g->ops[k].code == MG_OP_ACCUM && mgi_grid_part(&g->ops[k].map) && mgi_grid_part(&g->ops[k].map) != over) { mgi_err(g, MG_UNSUPPORTED, "accum", "all accumulators of a kernel that merge blocks do so over the same grid axes"); return none; }
-  if (over && t.merged) { mgi_err(g, MG_UNSUPPORTED, "accum", "'%s' was merged over grid axes already", t.name ? t.name : "the operand"); return none; }
+    if (g->ops[k].code == MG_OP_ACCUM && mgi_grid_part(&g->ops[k].map) && mgi_grid_part(&g->ops[k].map) != over) {
+      mgi_err(g, MG_UNSUPPORTED, "accum",
+              "all accumulators of a kernel that merge blocks do so over the same grid axes");
+      return none;
+    }
+  if (over && t.merged) {
+    mgi_err(g, MG_UNSUPPORTED, "accum", "'%s' was merged over grid axes already", t.name ? t.name : "the operand");
+    return none;
+  }
   for (uint32_t s = t.scope; s != g->cursor; s = g->axes[s].parent) {
-    if (map.to[s] == MG_MAP_NONE) { mgi_err(g, MG_BAD_INPUT, "accum", "'%s' lives in loop %s: the map must say what becomes of it", t.name ? t.name : "the operand", g->axes[s].name); return none; }
+    if (map.to[s] == MG_MAP_NONE) {
+      mgi_err(g, MG_BAD_INPUT, "accum", "'%s' lives in loop %s: the map must say what becomes of it",
+              t.name ? t.name : "the operand", g->axes[s].name);
+      return none;
+    }
     any = 1;
   }
   for (uint32_t a = 1; a < g->n_axes; a++) {
     if (map.to[a] == MG_MAP_NONE) continue;
-    if (a > 3 && (a == g->cursor || !mgi_encloses(g, g->cursor, a))) { mgi_err(g, MG_BAD_INPUT, "accum", "loop %s is still open here", g->axes[a].name); return none; }
+    if (a > 3 && (a == g->cursor || !mgi_encloses(g, g->cursor, a))) {
+      mgi_err(g, MG_BAD_INPUT, "accum", "loop %s is still open here", g->axes[a].name);
+      return none;
+    }
     any = 1;
     if (a <= 3) {
-      if (g->cursor) { mgi_err(g, MG_UNSUPPORTED, "accum", "an accumulator over grid axes stands outside of loops"); return none; }
-      if (g->level != MG_BLOCK) { mgi_err(g, MG_UNSUPPORTED, "accum", "an accumulator over grid axes stands in a block graph"); return none; }
+      if (g->cursor) {
+        mgi_err(g, MG_UNSUPPORTED, "accum", "an accumulator over grid axes stands outside of loops");
+        return none;
+      }
+      if (g->level != MG_BLOCK) {
+        mgi_err(g, MG_UNSUPPORTED, "accum", "an accumulator over grid axes stands in a block graph");
+        return none;
+      }
       t.depends &= ~(1u << a);
       t.merged |= 1u << a;
     }
-    if (map.to[a] < 0 && mgi_cut_by(&t, a) >= 0) { mgi_err(g, MG_BAD_INPUT, "accum", "dimension %d is cut unevenly by %s: chunks of different extents cannot be combined element by element", mgi_cut_by(&t, a), g->axes[a].name); return none; }
+    if (map.to[a] < 0 && mgi_cut_by(&t, a) >= 0) {
+      mgi_err(g, MG_BAD_INPUT, "accum",
+              "dimension %d is cut unevenly by %s: chunks of different extents cannot be combined element by element",
+              mgi_cut_by(&t, a), g->axes[a].name);
+      return none;
+    }
   }
   if (!any && g->level == MG_BLOCK) { /* every axis named has one block: nothing to lift */
     for (int a = 1; a <= 3; a++) any |= g->axes[a].extent == 1;
@@ -2558,8 +2836,10 @@ mg_tensor mg_accum(mg_graph *g, mg_tensor in, mg_map map) {
   for (uint32_t a = 1; a < g->n_axes; a++) {
     const int other = map.to[a] >= 0 ? mgi_cut_by(&t, a) : -1;
     if (other < 0) continue;
-    mgi_err(g, MG_BAD_INPUT, "accum", "dimension %d is cut unevenly by %s, too: chunks of different extents cannot be put "
-            "side by side along dimension %d alone", other, g->axes[a].name, map.to[a]);
+    mgi_err(g, MG_BAD_INPUT, "accum",
+            "dimension %d is cut unevenly by %s, too: chunks of different extents cannot be put "
+            "side by side along dimension %d alone",
+            other, g->axes[a].name, map.to[a]);
     return none;
   }
   if (!mgi_good_shape(g, "accum", &t.shape)) return none;
@@ -2579,12 +2859,27 @@ void mg_store(mg_graph *g, mg_tensor in, mg_map map) {
   if (!mgi_valid(g, in, "store")) return;
   if (g->level == MG_KERNEL) { mgi_err(g, MG_BAD_INPUT, "store", "a program stores nothing: it has outputs"); return; }
   const mg_tensor_info *t = &g->tensors[in.id];
-  if (t->scope || g->cursor) { mgi_err(g, MG_BAD_INPUT, "store", "a store stands outside of loops: lift '%s' with accum", t->name ? t->name : "the tensor"); return; }
+  if (t->scope || g->cursor) {
+    mgi_err(g, MG_BAD_INPUT, "store", "a store stands outside of loops: lift '%s' with accum",
+            t->name ? t->name : "the tensor");
+    return;
+  }
   if (!mgi_map_ok(g, "store", &map, t->shape.rank, 0, 0, 0)) return;
   for (uint32_t a = 1; a <= 3; a++) {
     if (g->axes[a].extent == 1) continue;
-    if (map.to[a] < 0 && (t->depends >> a & 1)) { mgi_err(g, MG_BAD_INPUT, "store", "blocks along %s hold different values of '%s': the map must send %s to a dimension, or an accumulator must merge them", g->axes[a].name, t->name ? t->name : "the tensor", g->axes[a].name); return; }
-    if ((t->merged >> a & 1) && (map.to[a] >= 0 || (t->depends >> a & 1))) { mgi_err(g, MG_BAD_INPUT, "store", "'%s' is defined once per group of blocks over %s (an accumulator merged them) and must not depend on %s", t->name ? t->name : "the tensor", g->axes[a].name, g->axes[a].name); return; }
+    if (map.to[a] < 0 && (t->depends >> a & 1)) {
+      mgi_err(
+          g, MG_BAD_INPUT, "store",
+          "blocks along %s hold different values of '%s': the map must send %s to a dimension, or an accumulator must merge them",
+          g->axes[a].name, t->name ? t->name : "the tensor", g->axes[a].name);
+      return;
+    }
+    if ((t->merged >> a & 1) && (map.to[a] >= 0 || (t->depends >> a & 1))) {
+      mgi_err(g, MG_BAD_INPUT, "store",
+              "'%s' is defined once per group of blocks over %s (an accumulator merged them) and must not depend on %s",
+              t->name ? t->name : "the tensor", g->axes[a].name, g->axes[a].name);
+      return;
+    }
   }
   uint32_t index;
   mg_op_node *o = mgi_new_op(g, MG_OP_STORE, &index);
@@ -2598,14 +2893,21 @@ void mg_plan_set(mg_graph *g, const char *key, const char *value) {
   for (const char *p = key; ; p = value) {
     size_t n = 0;
     for (; p && p[n] && n < 64; n++)
-      if (!((p[n] >= 'a' && p[n] <= 'z') || (p[n] >= 'A' && p[n] <= 'Z') || (p[n] >= '0' && p[n] <= '9') || p[n] == '_' || p[n] == '.' || p[n] == '-')) break;
-    if (!n || p[n] || (p == key && p[0] >= '0' && p[0] <= '9')) { mgi_err(g, MG_BAD_INPUT, "plan", "'%.40s' is no key or value: letters, digits, '_', '.' and '-', at most 63", p ? p : "(null)"); return; }
+      if (!((p[n] >= 'a' && p[n] <= 'z') || (p[n] >= 'A' && p[n] <= 'Z') || (p[n] >= '0' && p[n] <= '9') ||
+            p[n] == '_' || p[n] == '.' || p[n] == '-'))
+        break;
+    if (!n || p[n] || (p == key && p[0] >= '0' && p[0] <= '9')) {
+      mgi_err(g, MG_BAD_INPUT, "plan", "'%.40s' is no key or value: letters, digits, '_', '.' and '-', at most 63",
+              p ? p : "(null)");
+      return;
+    }
     if (p == value) break;
   }
   uint32_t k = 0;
   while (k < g->n_plan && strcmp(g->plan[k].key, key)) k++;
   if (k == MG_MAX_PLAN) { mgi_err(g, MG_LIMIT, "plan", "a plan has at most %d entries", MG_MAX_PLAN); return; }
-  const char *v = mgi_copy_string(g->root, value, strlen(value)), *n = k < g->n_plan ? g->plan[k].key : mgi_copy_string(g->root, key, strlen(key));
+  const char *v = mgi_copy_string(g->root, value, strlen(value)),
+             *n = k < g->n_plan ? g->plan[k].key : mgi_copy_string(g->root, key, strlen(key));
   if (!v || !n) return;
   g->plan[k].key = n, g->plan[k].value = v;
   if (k == g->n_plan) g->n_plan++;
@@ -2648,7 +2950,9 @@ int mg_softmax_dim(const mg_graph *g, uint32_t op) {
     const int of_exp = x->in[0].id == o->out[0].id || (x->n_in > 1 && x->in[1].id == o->out[0].id);
     const int of_sum = sum && (x->in[0].id == sum->out[0].id || (x->n_in > 1 && x->in[1].id == sum->out[0].id));
     if (of_exp && x->code == MG_OP_SUM && !sum && g->tensors[x->out[0].id].inner) sum = x;
-    else if ((of_exp || of_sum) && !(sum && x->code == MG_OP_DIV && x->in[0].id == o->out[0].id && x->in[1].id == sum->out[0].id)) return -1;
+    else if ((of_exp || of_sum) &&
+             !(sum && x->code == MG_OP_DIV && x->in[0].id == o->out[0].id && x->in[1].id == sum->out[0].id))
+      return -1;
     for (int j = 2; j < x->n_in; j++)
       if (x->in[j].id == o->out[0].id || (sum && x->in[j].id == sum->out[0].id)) return -1;
   }
@@ -2661,7 +2965,10 @@ int mg_graph_end(mg_graph *s, mg_tensor *out) {
   if (s->cursor) { mgi_err(s, MG_BAD_INPUT, "graph", "loop %s is still open", s->axes[s->cursor].name); return 0; }
   uint32_t index;
   int n = mg_ops_before(s, s->n_ops, MG_OP_STORE);
-  if (n < 1 || n > MG_MAX_OUT) { mgi_err(s, MG_BAD_INPUT, "graph", "a lower graph stores 1 to %d tensors, got %d", MG_MAX_OUT, n); return 0; }
+  if (n < 1 || n > MG_MAX_OUT) {
+    mgi_err(s, MG_BAD_INPUT, "graph", "a lower graph stores 1 to %d tensors, got %d", MG_MAX_OUT, n);
+    return 0;
+  }
   mg_op_node *o = mgi_new_op(g, MG_OP_GRAPH, &index);
   if (!o) return 0;
   o->sub = s;
@@ -2674,7 +2981,10 @@ int mg_graph_end(mg_graph *s, mg_tensor *out) {
     o = &g->ops[index];
     for (int j = 0; j < o->n_in; j++) seen |= o->in[j].id == l->in[0].id;
     if (seen) continue;
-    if (o->n_in == MG_MAX_IN) { mgi_err(s, MG_LIMIT, "graph", "a lower graph loads at most %d tensors", MG_MAX_IN); return 0; }
+    if (o->n_in == MG_MAX_IN) {
+      mgi_err(s, MG_LIMIT, "graph", "a lower graph loads at most %d tensors", MG_MAX_IN);
+      return 0;
+    }
     o->in[o->n_in++] = l->in[0];
     depends |= g->tensors[l->in[0].id].depends, merged |= g->tensors[l->in[0].id].merged;
   }
@@ -2685,7 +2995,11 @@ int mg_graph_end(mg_graph *s, mg_tensor *out) {
     for (uint32_t a = 4; a-- > 1;)
       if (s->ops[k].map.to[a] >= 0 && !mgi_uncut(s, "store", &t, s->ops[k].map.to[a], a)) return 0;
     for (int d = 0; d < t.shape.rank; d++)
-      if (t.cuts[d]) { mgi_err(s, MG_BAD_INPUT, "store", "dimension %d is cut unevenly by %s, which the store does not undo", d, s->axes[t.cuts[d]->axis[t.cuts[d]->n - 1]].name); return 0; }
+      if (t.cuts[d]) {
+        mgi_err(s, MG_BAD_INPUT, "store", "dimension %d is cut unevenly by %s, which the store does not undo", d,
+                s->axes[t.cuts[d]->axis[t.cuts[d]->n - 1]].name);
+        return 0;
+      }
     if (!mgi_good_shape(s, "store", &t.shape)) return 0;
     mg_tensor r = mgi_new_tensor(g, &t.shape, t.dtype, index, g->cursor);
     if (!r.id) return 0;
@@ -2709,7 +3023,8 @@ MGI_FN int mgi_names_within(const mg_graph *g, const char *name) {
     if (g->ops[k].sub) n += mgi_names_within(g->ops[k].sub, name);
   return n;
 }
-/* Names what has none, all levels of a listing apart: t1, t2, .., of the inner ones _1, _2, ..  *next: where to go on. */
+/* Names what has none, all levels of a listing apart: t1, t2, .., of the inner ones _1, _2, ..  *next: where to go
+   on. */
 MGI_FN void mgi_name_all(const mg_graph *whole, mg_graph *g, unsigned *next) {
   for (uint32_t k = 1; k < g->n_tensors; k++) {
     char buf[24];
@@ -2723,7 +3038,8 @@ MGI_FN void mgi_name_all(const mg_graph *whole, mg_graph *g, unsigned *next) {
     if (g->ops[k].sub) mgi_name_all(whole, g->ops[k].sub, next);
 }
 
-/* Keys of the plans around g that are of `was`, and of no value in there that is still called so, become those of `name`. */
+/* Keys of the plans around g that are of `was`, and of no value in there that is still called so, become those of
+   `name`. */
 MGI_FN void mgi_plan_renamed(mg_graph *g, const char *was, const char *name) {
   const size_t n = strlen(was);
   char key[200];
@@ -2735,8 +3051,8 @@ MGI_FN void mgi_plan_renamed(mg_graph *g, const char *was, const char *name) {
       if (copy) b->plan[k].key = copy;
     }
 }
-/* Of values within the kernels of `whole` that share a name all but the first are called name_2, name_3, ..; of one outside
-   that has it, all.  What there is no memory for keeps its name. */
+/* Of values within the kernels of `whole` that share a name all but the first are called name_2, name_3, ..; of one
+   outside that has it, all.  What there is no memory for keeps its name. */
 MGI_FN void mgi_apart(const mg_graph *whole, mg_graph *g) {
   for (uint32_t k = g->n_ops; k-- > 1;)
     if (g->ops[k].sub) mgi_apart(whole, g->ops[k].sub);
@@ -2761,7 +3077,9 @@ mg_status mg_check(mg_graph *g, mg_error *e) {
   if (g->root->err.status == MG_OK) {
     if (g->up) return mg_fail(e, MG_BAD_INPUT, "mg_check", "call it on the program");
     if (!mgi_good_name(g->name)) return mg_fail(e, MG_BAD_INPUT, "program", "'%.40s' is no name", g->name);
-    if (g->root->open) return mg_fail(e, MG_BAD_INPUT, g->name, "mg_graph_begin without mg_graph_end: %u graph%s not closed", g->root->open, g->root->open == 1 ? " is" : "s are");
+    if (g->root->open)
+      return mg_fail(e, MG_BAD_INPUT, g->name, "mg_graph_begin without mg_graph_end: %u graph%s not closed",
+                     g->root->open, g->root->open == 1 ? " is" : "s are");
     if (!g->n_in) return mg_fail(e, MG_BAD_INPUT, g->name, "the program has no input");
     if (!g->n_out) return mg_fail(e, MG_BAD_INPUT, g->name, "the program has no output");
     unsigned next = 1;
@@ -2783,15 +3101,15 @@ MGI_FN uint32_t mgi_hash_id(const mg_graph *g, mg_tensor t) {
   return id;
 }
 
-/* Gives what a graph is, word by word.  exact: counts and attributes stand apart, so that no two graphs give the same words;
-   mg_hash does without them. */
+/* Gives what a graph is, word by word.  exact: counts and attributes stand apart, so that no two graphs give the same
+   words; mg_hash does without them. */
 typedef struct mgi_words { void (*put)(void *user, uint64_t word); void *user; int exact; } mgi_words;
 
 MGI_FN void mgi_words_exactly(const mgi_words *w, uint64_t word) {
   if (w->exact) w->put(w->user, word);
 }
-/* What ties levels together is where it stood when the table had softmax last; later rows come behind.  So a row more changes
-   the words, and with them the certificates, of no graph without it. */
+/* What ties levels together is where it stood when the table had softmax last; later rows come behind.  So a row more
+   changes the words, and with them the certificates, of no graph without it. */
 MGI_FN int mgi_code_word(mg_opcode code) {
   const int first = (int)MG_OP_SOFTMAX + 1, levels = (int)MG_OP_COUNT - (int)MG_OP_TABLE_END;
   const int c = (int)code;
@@ -2815,7 +3133,8 @@ MGI_FN void mgi_words_of(const mg_graph *g, const mgi_words *w) {
       c += n ? n : 1;
     }
   }
-  for (uint32_t k = 0; k < g->n_in * MG_MAX_RANK && g->n_symbols; k++) w->put(w->user, g->in_symbol[k / MG_MAX_RANK][k % MG_MAX_RANK]);
+  for (uint32_t k = 0; k < g->n_in * MG_MAX_RANK && g->n_symbols; k++)
+    w->put(w->user, g->in_symbol[k / MG_MAX_RANK][k % MG_MAX_RANK]);
   w->put(w->user, (uint64_t)g->threads);
   mgi_words_exactly(w, (uint64_t)g->n_in << 32 | g->n_ops);
   for (uint32_t k = 0; k < g->n_in; k++) {
@@ -2836,7 +3155,8 @@ MGI_FN void mgi_words_of(const mg_graph *g, const mgi_words *w) {
     w->put(w->user, (uint64_t)o->attr.c.num);
     w->put(w->user, (uint64_t)o->attr.c.den);
     mgi_words_exactly(w, (uint64_t)o->attr.shape.rank);
-    for (int d = 0; d < MG_MAX_RANK; d++) w->put(w->user, (uint64_t)o->attr.shape.dim[d] * 8 + (uint64_t)o->attr.perm[d]);
+    for (int d = 0; d < MG_MAX_RANK; d++)
+      w->put(w->user, (uint64_t)o->attr.shape.dim[d] * 8 + (uint64_t)o->attr.perm[d]);
     for (uint32_t a = 1; a <= MG_MAX_AXES; a++) w->put(w->user, (uint64_t)(o->map.to[a] + 8));
     if (o->sub) mgi_words_of(o->sub, w);
   }
@@ -3417,7 +3737,8 @@ mg_status mg_size_print(const mg_sizes *s, mg_size a, char **out, mg_error *e) {
      input     = "input" NAME ":" dtype ints ["@" ints | "=" fill]           output = "output" NAME {"," NAME}
      lower     = ("kernel" | "thread") ["grid" "=" "(" NAME "=" count {","..} ")"] ["threads" "=" INT] "{" body "}"
      count     = INT | "ceil" "(" product "/" INT ")" | size            of chunks of an extent, a size's product
-     body      = { "for" NAME "=" count "{" body "}" | "store" expr map | "plan" "{" {key "=" value} "}" | names "=" .. }
+     body      = { "for" NAME "=" count "{" body "}" | "store" expr map | "plan" "{" {key "=" value} "}" | names "=" ..
+               }
      expr      = NAME | op "(" arguments ")" | "load" NAME map | "accum" "(" expr ")" map
      map       = "{" [ axis "->" ("*" | "+" | "max" | INT) {","..} ] "}"
    Bounds: text 1 MiB, nesting 64, 4096 operators a graph (names are looked up by a scan), the arena's limit. */
@@ -3466,7 +3787,8 @@ void mgi_next(mgi_parser *P) {
     while (P->p < P->end && MGI_DIGIT(*P->p)) P->p++;
     if (P->p + 1 < P->end && *P->p == '.' && MGI_DIGIT(P->p[1]))
       for (P->p++; P->p < P->end && MGI_DIGIT(*P->p);) P->p++;
-    if (P->p + 1 < P->end && (*P->p == 'e' || *P->p == 'E') && (MGI_DIGIT(P->p[1]) || (P->p + 2 < P->end && (P->p[1] == '-' || P->p[1] == '+') && MGI_DIGIT(P->p[2]))))
+    if (P->p + 1 < P->end && (*P->p == 'e' || *P->p == 'E') &&
+        (MGI_DIGIT(P->p[1]) || (P->p + 2 < P->end && (P->p[1] == '-' || P->p[1] == '+') && MGI_DIGIT(P->p[2]))))
       for (P->p += 2; P->p < P->end && MGI_DIGIT(*P->p);) P->p++;
   } else if (P->end - P->p >= 2 && P->p[0] == '-' && P->p[1] == '>') P->tok = MGI_ARROW, P->p += 2;
   else P->tok = MGI_PUNCT, P->p++;
@@ -3476,7 +3798,8 @@ void mgi_next(mgi_parser *P) {
 
 MGI_FN const char *mgi_found(const mgi_parser *P, char *buf, size_t n) {
   if (P->tok == MGI_EOF) snprintf(buf, n, "the end of the text");
-  else if (P->tok == MGI_PUNCT && ((unsigned char)*P->start < 33 || (unsigned char)*P->start > 126)) snprintf(buf, n, "byte 0x%02x", (unsigned char)*P->start);
+  else if (P->tok == MGI_PUNCT && ((unsigned char)*P->start < 33 || (unsigned char)*P->start > 126))
+    snprintf(buf, n, "byte 0x%02x", (unsigned char)*P->start);
   else snprintf(buf, n, "'%.*s'", (int)(P->len < 40 ? P->len : 40), P->start);
   return buf;
 }
@@ -3525,7 +3848,10 @@ MGI_FN mg_rational mgi_rational(mgi_parser *P) {
   mg_rational none = {0, 1}, ten = {10, 1}, tenth = {1, 10}, r;
   int neg = mgi_accept(P, "-");
   if (P->failed) return none;
-  if (P->tok != MGI_NUMBER) { mgi_expected(P, "a number (an integer, a fraction such as 1/4096, or a decimal)"); return none; }
+  if (P->tok != MGI_NUMBER) {
+    mgi_expected(P, "a number (an integer, a fraction such as 1/4096, or a decimal)");
+    return none;
+  }
   int64_t v = 0;
   int shift = 0, point = 0, ok = 1;
   size_t k = 0;
@@ -3545,13 +3871,19 @@ MGI_FN mg_rational mgi_rational(mgi_parser *P) {
   if (r.num == 0) shift = 0;
   for (; ok && shift > 0; shift--) ok = mg_rat_mul(r, ten, &r);
   for (; ok && shift < 0; shift++) ok = mg_rat_mul(r, tenth, &r);
-  if (!ok) { mgi_perr(P, MG_BAD_INPUT, "a constant has numerator and denominator below 2^31; a decimal may need fewer digits"); return none; }
+  if (!ok) {
+    mgi_perr(P, MG_BAD_INPUT, "a constant has numerator and denominator below 2^31; a decimal may need fewer digits");
+    return none;
+  }
   mgi_next(P);
   if (mgi_accept(P, "/")) {
     int64_t d = mgi_int(P, "a denominator");
     if (P->failed) return none;
     mg_rational inv = d > 0 ? mg_rat(1, d) : mg_rat(0, 0);
-    if (!inv.den || !mg_rat_mul(r, inv, &r)) { mgi_perr(P, MG_BAD_INPUT, "a constant has numerator and denominator below 2^31 and no zero denominator"); return none; }
+    if (!inv.den || !mg_rat_mul(r, inv, &r)) {
+      mgi_perr(P, MG_BAD_INPUT, "a constant has numerator and denominator below 2^31 and no zero denominator");
+      return none;
+    }
   }
   return r;
 }
@@ -3611,7 +3943,8 @@ MGI_FN mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s, const char *what) {
   return mgi_parsed_size(P, s, a, line, column);
 }
 
-/* A size of the program's symbols, or, of a `product`, what ceil divides: a number, or which symbol or computed size. */
+/* A size of the program's symbols, or, of a `product`, what ceil divides: a number, or which symbol or computed
+   size. */
 MGI_FN int mgi_built(mgi_parser *P, int line, int column);
 MGI_FN int64_t mgi_symbol(mgi_parser *P, int product, uint32_t *symbol, const char *what) {
   const int line = P->line, column = P->column;
@@ -3653,8 +3986,12 @@ MGI_FN int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
   if (n < 1 || (n > 1 && mg_ceil_div(s->most, n) != chunk)) {
     P->line = line, P->column = column;
     if (n < 1) mgi_perr(P, MG_BAD_INPUT, "a chunk has at least one element, got %lld", (long long)chunk);
-    else mgi_perr(P, MG_BAD_INPUT, "%s is at most %lld: %lld chunks of it have %lld elements, not %lld; let it have %lld, as by `sym %s in %lld..%lld of %lld`", s->name, (long long)s->most, (long long)n,
-                  (long long)mg_ceil_div(s->most, n), (long long)chunk, (long long)(n * chunk), s->name, (long long)s->least, (long long)s->last, (long long)(n * chunk));
+    else
+      mgi_perr(
+          P, MG_BAD_INPUT,
+          "%s is at most %lld: %lld chunks of it have %lld elements, not %lld; let it have %lld, as by `sym %s in %lld..%lld of %lld`",
+          s->name, (long long)s->most, (long long)n, (long long)mg_ceil_div(s->most, n), (long long)chunk,
+          (long long)(n * chunk), s->name, (long long)s->least, (long long)s->last, (long long)(n * chunk));
     return 1;
   }
   return n;
@@ -3693,8 +4030,16 @@ MGI_FN mg_map mgi_parse_map(mgi_parser *P, mg_graph *g) {
     int line = P->line, column = P->column;
     if (!mgi_name(P, name, "the name of a grid dimension or loop")) return m;
     while (a < g->n_axes && strcmp(g->axes[a].name, name)) a++;
-    if (a == g->n_axes) { P->line = line, P->column = column; mgi_perr(P, MG_BAD_INPUT, "'%s' is no grid dimension or loop of this graph", name); return m; }
-    if (m.to[a] != MG_MAP_NONE) { P->line = line, P->column = column; mgi_perr(P, MG_BAD_INPUT, "the map names %s twice", name); return m; }
+    if (a == g->n_axes) {
+      P->line = line, P->column = column;
+      mgi_perr(P, MG_BAD_INPUT, "'%s' is no grid dimension or loop of this graph", name);
+      return m;
+    }
+    if (m.to[a] != MG_MAP_NONE) {
+      P->line = line, P->column = column;
+      mgi_perr(P, MG_BAD_INPUT, "the map names %s twice", name);
+      return m;
+    }
     if (!P->failed && P->tok != MGI_ARROW) { mgi_expected(P, "'->'"); return m; }
     mgi_next(P);
     if (mgi_accept(P, "*")) m.to[a] = MG_MAP_ALL;
@@ -3702,7 +4047,8 @@ MGI_FN mg_map mgi_parse_map(mgi_parser *P, mg_graph *g) {
     else if (mgi_accept(P, "max")) m.to[a] = MG_MAP_MAX;
     else {
       int64_t d = mgi_int(P, "'*', '+', 'max' or a dimension");
-      if (!P->failed && (d < 0 || d >= MG_MAX_RANK)) mgi_perr(P, MG_BAD_INPUT, "a dimension is between 0 and %d", MG_MAX_RANK - 1);
+      if (!P->failed && (d < 0 || d >= MG_MAX_RANK))
+        mgi_perr(P, MG_BAD_INPUT, "a dimension is between 0 and %d", MG_MAX_RANK - 1);
       m.to[a] = (int8_t)(d >= 0 && d < MG_MAX_RANK ? d : 0);
     }
   } while (!P->failed && mgi_accept(P, ","));
@@ -3738,8 +4084,8 @@ MGI_FN const char *mgi_attr_text(mg_attr_kind k) {
   return "none";
 }
 
-/* The row whose name differs from `name`, of at most 64 characters, in the fewest characters put in, left out or changed:
-   in one a third of its length, at most two.  NULL if there is none. */
+/* The row whose name differs from `name`, of at most 64 characters, in the fewest characters put in, left out or
+   changed:  in one a third of its length, at most two.  NULL if there is none. */
 MGI_FN const char *mgi_nearest_op(const char *name) {
   int n = (int)strlen(name), least = n < 6 ? 2 : 3;
   const char *best = NULL;
@@ -3764,7 +4110,11 @@ MGI_FN const char *mgi_nearest_op(const char *name) {
 MGI_FN const char *mgi_type_list(int types, char buf[128]) {
   size_t n = 0;
   for (int t = 0; t < types && n < 128; t++)
-    n += (size_t)snprintf(buf + n, 128 - n, "%s%s", !t ? "" : t + 1 < types ? ", " : " or ", mg_dtype_name((mg_dtype)t));
+    n += (size_t)snprintf(buf + n, 128 - n, "%s%s",
+                          !t              ? ""
+                          : t + 1 < types ? ", "
+                                          : " or ",
+                          mg_dtype_name((mg_dtype)t));
   return buf;
 }
 
@@ -3775,7 +4125,10 @@ mg_dtype mgi_parse_type(mgi_parser *P, int types) {
   int dt = 0;
   if (!mgi_name(P, type, mgi_type_list(types, list))) return MG_DTYPE_COUNT;
   while (dt < MG_DTYPE_COUNT && strcmp(type, mg_dtype_name((mg_dtype)dt))) dt++;
-  if (dt == MG_DTYPE_COUNT) { P->line = at.line, P->column = at.column; mgi_perr(P, MG_BAD_INPUT, "expected %s, found '%s'", mgi_type_list(types, list), type); }
+  if (dt == MG_DTYPE_COUNT) {
+    P->line = at.line, P->column = at.column;
+    mgi_perr(P, MG_BAD_INPUT, "expected %s, found '%s'", mgi_type_list(types, list), type);
+  }
   return (mg_dtype)dt;
 }
 MGI_FN mg_tensor mgi_parse_cast(mgi_parser *P, mg_graph *g, int line, int column) {
@@ -3798,7 +4151,9 @@ MGI_FN mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
   if (!op) {
     const char *near = mgi_nearest_op(name);
     P->line = line, P->column = column;
-    mgi_perr(P, MG_BAD_INPUT, near ? "'%s' is no operator: '%s' is one" : "'%s' is no operator; MG_USER_OPS adds one by a row", name, near);
+    mgi_perr(P, MG_BAD_INPUT,
+             near ? "'%s' is no operator: '%s' is one" : "'%s' is no operator; MG_USER_OPS adds one by a row", name,
+             near);
     return none;
   }
   const mg_op_info *row = mg_op_row(op);
@@ -3816,9 +4171,11 @@ MGI_FN mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
     if (P->tok == MGI_NUMBER || mgi_is(P, "-")) {
       const int range = row->attr == MG_ATTR_RANGE;
       if ((row->attr != MG_ATTR_RAT && (!range || have)) || n < row->n_in) {
-        mgi_expected(P, op == MG_OP_MUL || op == MG_OP_DIV   ? "a tensor (a constant goes with scale, as in scale(x, 1/8))"
-                        : op == MG_OP_ADD || op == MG_OP_SUB ? "a tensor (a constant goes with add_scalar, as in add_scalar(x, 1/8))"
-                                                             : "a tensor");
+        mgi_expected(P, op == MG_OP_MUL || op == MG_OP_DIV
+                            ? "a tensor (a constant goes with scale, as in scale(x, 1/8))"
+                        : op == MG_OP_ADD || op == MG_OP_SUB
+                            ? "a tensor (a constant goes with add_scalar, as in add_scalar(x, 1/8))"
+                            : "a tensor");
         return none;
       }
       *(range && have_least ? &A.most : &A.c) = mgi_rational(P), have = !range || have_least, have_least = 1;
@@ -3828,9 +4185,17 @@ MGI_FN mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
       if (row->attr == MG_ATTR_SHAPE) { A.shape.rank = k; for (int d = 0; d < k; d++) A.shape.dim[d] = v[d]; have = 1; }
       else if (row->attr == MG_ATTR_PERM) {
         for (int d = 0; d < k; d++) A.perm[d] = v[d] < 0 || v[d] > MG_MAX_RANK ? -1 : (int32_t)v[d];
-        if (n && g->tensors[in[0].id].shape.rank != k) { mgi_perr(P, MG_BAD_INPUT, "the permutation has %d entries, the tensor rank %d", k, g->tensors[in[0].id].shape.rank); return none; }
+        if (n && g->tensors[in[0].id].shape.rank != k) {
+          mgi_perr(P, MG_BAD_INPUT, "the permutation has %d entries, the tensor rank %d", k,
+                   g->tensors[in[0].id].shape.rank);
+          return none;
+        }
         have = 1;
-      } else { P->line = at.line, P->column = at.column; mgi_perr(P, MG_BAD_INPUT, "%s takes no list", name); return none; }
+      } else {
+        P->line = at.line, P->column = at.column;
+        mgi_perr(P, MG_BAD_INPUT, "%s takes no list", name);
+        return none;
+      }
     } else {
       char arg[65];
       int l = P->line, c = P->column;
@@ -3840,18 +4205,32 @@ MGI_FN mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
         const int slice = row->attr == MG_ATTR_SLICE;
         int dim = row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN || row->attr == MG_ATTR_NORM || slice;
         const uint32_t bit = 1u << (arg[0] & 31); /* no two attributes begin alike */
-        if (given & bit) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s has '%s=' twice", name, arg); return none; }
+        if (given & bit) {
+          P->line = l, P->column = c;
+          mgi_perr(P, MG_BAD_INPUT, "%s has '%s=' twice", name, arg);
+          return none;
+        }
         given |= bit;
         if (!strcmp(arg, "dim") && dim) {
           int64_t d = mgi_int(P, "a dimension");
           A.dim = d < -64 || d > 64 ? 64 : (int32_t)d, have = 1;
         } else if (!strcmp(arg, "n") && (row->attr == MG_ATTR_DIMN || slice)) A.n = mgi_int(P, "a count"), have_n = 1;
         else if (!strcmp(arg, "from") && slice) A.from = mgi_int(P, "the first element's place");
-        else if ((!strcmp(arg, "eps") && row->attr == MG_ATTR_NORM) || (!strcmp(arg, "c") && row->attr == MG_ATTR_RAT)) A.c = mgi_rational(P), have = 1;
-        else { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s has no attribute '%s': expected %s", name, arg, mgi_attr_text(row->attr)); return none; }
+        else if ((!strcmp(arg, "eps") && row->attr == MG_ATTR_NORM) || (!strcmp(arg, "c") && row->attr == MG_ATTR_RAT))
+          A.c = mgi_rational(P), have = 1;
+        else {
+          P->line = l, P->column = c;
+          mgi_perr(P, MG_BAD_INPUT, "%s has no attribute '%s': expected %s", name, arg, mgi_attr_text(row->attr));
+          return none;
+        }
       } else {
         *P = save;
-        if (n == row->n_in) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s takes %d operand%s%s", name, row->n_in, row->n_in == 1 ? "" : "s", row->attr == MG_ATTR_RAT ? " and a constant, a number such as 1/8" : ""); return none; }
+        if (n == row->n_in) {
+          P->line = l, P->column = c;
+          mgi_perr(P, MG_BAD_INPUT, "%s takes %d operand%s%s", name, row->n_in, row->n_in == 1 ? "" : "s",
+                   row->attr == MG_ATTR_RAT ? " and a constant, a number such as 1/8" : "");
+          return none;
+        }
         in[n] = mgi_parse_expr(P, g);
         n++;
       }
@@ -3860,14 +4239,23 @@ MGI_FN mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
   mgi_expect(P, ")");
   if (P->failed) return none;
   if (!have || !have_n) {
-    static const char *const need[] = {"", "a constant, as in (x, 1/8)", "dim=", "dim= and n=", "a shape, as in (x, [2, 3])", "a permutation, as in (x, [1, 0])", "", "its least and greatest value, as in (x, 0, 6)", "dim= and n="};
+    static const char *const need[] = { "",
+                                        "a constant, as in (x, 1/8)",
+                                        "dim=",
+                                        "dim= and n=",
+                                        "a shape, as in (x, [2, 3])",
+                                        "a permutation, as in (x, [1, 0])",
+                                        "",
+                                        "its least and greatest value, as in (x, 0, 6)",
+                                        "dim= and n=" };
     P->line = line, P->column = column;
     mgi_perr(P, MG_BAD_INPUT, "%s needs %s", name, need[row->attr]);
     return none;
   }
   mg_tensor t = mg_apply(g, op, &A, n, in);
   if (op == MG_OP_RESHAPE && P->root->n_symbols) {
-    mgi_written *w = (mgi_written *)mgi_alloc(P->root->root, sizeof *w); /* without memory the error sticks to the graph */
+    /* without memory the error sticks to the graph */
+    mgi_written *w = (mgi_written *)mgi_alloc(P->root->root, sizeof *w);
     if (w) {
       w->g = g, w->t = t, w->line = line, w->column = column, w->next = NULL;
       memcpy(w->symbol, written, sizeof written);
@@ -3886,7 +4274,11 @@ MGI_FN mg_tensor mgi_parse_expr(mgi_parser *P, mg_graph *g) {
   if (!mgi_name(P, name, "an expression")) return none;
   if (!strcmp(name, "load")) {
     int l = P->line, c = P->column;
-    if (!g->up) { P->line = line, P->column = column; mgi_perr(P, MG_BAD_INPUT, "a load stands in a kernel or thread graph"); return none; }
+    if (!g->up) {
+      P->line = line, P->column = column;
+      mgi_perr(P, MG_BAD_INPUT, "a load stands in a kernel or thread graph");
+      return none;
+    }
     if (!mgi_name(P, name, "the name of a tensor of the graph above")) return none;
     mg_tensor above = mgi_lookup(P, g->up, name, l, c);
     mg_map m = mgi_parse_map(P, g);
@@ -3910,7 +4302,11 @@ MGI_FN mg_graph *mgi_parse_lower(mgi_parser *P, mg_graph *g, mg_tensor *out, int
   uint32_t symbol[3] = {0, 0, 0};
   int line = P->line, column = P->column, named = 0;
   int kernel = mgi_is(P, "kernel");
-  if (kernel != (g->level == MG_KERNEL)) { mgi_perr(P, MG_BAD_INPUT, "a %s stands in a %s graph", kernel ? "kernel" : "thread graph", kernel ? "program's" : "kernel's block"); return NULL; }
+  if (kernel != (g->level == MG_KERNEL)) {
+    mgi_perr(P, MG_BAD_INPUT, "a %s stands in a %s graph", kernel ? "kernel" : "thread graph",
+             kernel ? "program's" : "kernel's block");
+    return NULL;
+  }
   mgi_next(P);
   while (!P->failed && !mgi_is(P, "{")) {
     if (mgi_accept(P, "grid")) {
@@ -3918,7 +4314,10 @@ MGI_FN mg_graph *mgi_parse_lower(mgi_parser *P, mg_graph *g, mg_tensor *out, int
       mgi_expect(P, "(");
       do {
         int k = mgi_is(P, "x") ? 0 : mgi_is(P, "y") ? 1 : mgi_is(P, "z") ? 2 : -1;
-        if (k < 0 || (named >> k & 1)) { mgi_expected(P, k < 0 ? "x, y or z" : "each of x, y and z once"); return NULL; }
+        if (k < 0 || (named >> k & 1)) {
+          mgi_expected(P, k < 0 ? "x, y or z" : "each of x, y and z once");
+          return NULL;
+        }
         named |= 1 << k;
         mgi_next(P);
         mgi_expect(P, "=");
@@ -3955,7 +4354,11 @@ MGI_FN void mgi_parse_assign(mgi_parser *P, mg_graph *g) {
     if (n == MG_MAX_OUT) { mgi_perr(P, MG_LIMIT, "at most %d names", MG_MAX_OUT); return; }
     line[n] = P->line, column[n] = P->column;
     if (!mgi_name(P, name[n], "a statement")) return;
-    if (mgi_keyword(name[n])) { P->line = line[n], P->column = column[n]; mgi_perr(P, MG_BAD_INPUT, "'%s' does not stand here, and is no name: it is a keyword", name[n]); return; }
+    if (mgi_keyword(name[n])) {
+      P->line = line[n], P->column = column[n];
+      mgi_perr(P, MG_BAD_INPUT, "'%s' does not stand here, and is no name: it is a keyword", name[n]);
+      return;
+    }
     n++;
   } while (mgi_accept(P, ","));
   mgi_expect(P, "=");
@@ -3968,9 +4371,17 @@ MGI_FN void mgi_parse_assign(mgi_parser *P, mg_graph *g) {
     uint32_t before = g->n_tensors;
     t[0] = mgi_parse_expr(P, g);
     if (P->failed) return;
-    if (g->n_tensors == before) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "expected an operator, as in add(X, Y), found the name of a tensor"); return; }
+    if (g->n_tensors == before) {
+      P->line = l, P->column = c;
+      mgi_perr(P, MG_BAD_INPUT, "expected an operator, as in add(X, Y), found the name of a tensor");
+      return;
+    }
   }
-  if (n != n_out) { P->line = line[0], P->column = column[0]; mgi_perr(P, MG_BAD_INPUT, "%d name%s for %d tensor%s", n, n == 1 ? "" : "s", n_out, n_out == 1 ? "" : "s"); return; }
+  if (n != n_out) {
+    P->line = line[0], P->column = column[0];
+    mgi_perr(P, MG_BAD_INPUT, "%d name%s for %d tensor%s", n, n == 1 ? "" : "s", n_out, n_out == 1 ? "" : "s");
+    return;
+  }
   for (int k = 0; k < n && !P->failed; k++) mg_named(g, t[k], name[k]), mgi_built(P, line[k], column[k]);
 }
 
@@ -4004,7 +4415,8 @@ MGI_FN void mgi_parse_body(mgi_parser *P, mg_graph *g) {
       mgi_expect(P, "{");
       while (!P->failed && !mgi_is(P, "}")) {
         char word[2][65];
-        for (int k = 0; k < 2; k++) { /* keys and values also hold '.', '-' and digits: taken as bytes up to '=' or space */
+        /* keys and values also hold '.', '-' and digits: taken as bytes up to '=' or space */
+        for (int k = 0; k < 2; k++) {
           size_t n = 0;
           const char *q = P->start;
           while (q + n < P->end && n < 64 && (MGI_ALPHA(q[n]) || MGI_DIGIT(q[n]) || q[n] == '.' || q[n] == '-')) n++;
@@ -4146,7 +4558,8 @@ mg_size mg_size_parse(mg_sizes *s, const char *text, size_t len, const char *whe
   if (!P.failed && P.tok != MGI_EOF) mgi_expected(&P, "+, -, * or the end of the text");
   return P.failed ? 0 : a;
 }
-mg_status mg_parse_all(const char *text, size_t len, const char *where, const mg_config *cfg, int most, mg_graph **out, int *n, mg_error *e) {
+mg_status mg_parse_all(const char *text, size_t len, const char *where, const mg_config *cfg, int most, mg_graph **out,
+                       int *n, mg_error *e) {
   mgi_parser P;
   mg_error local;
   mg_status s = MG_OK;
@@ -4175,7 +4588,8 @@ mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, 
   size_t n = buf ? fread(buf, 1, MGI_MAX_TEXT + 1, f) : 0;
   int bad = !buf || ferror(f);
   fclose(f);
-  mg_status s = bad ? mg_fail(e, buf ? MG_BAD_INPUT : MG_NO_MEMORY, path, "the file cannot be read") : mg_parse(buf, n, path, cfg, out, e);
+  mg_status s = bad ? mg_fail(e, buf ? MG_BAD_INPUT : MG_NO_MEMORY, path, "the file cannot be read")
+                    : mg_parse(buf, n, path, cfg, out, e);
   free(buf);
   return s;
 }
@@ -4213,7 +4627,9 @@ MGI_FN void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o, 
   if (o->code < MG_OP_TABLE_END) switch (row->attr) {
     case MG_ATTR_RAT: mgi_puts(t, ", "); mgi_print_rat(t, o->attr.c); break;
     case MG_ATTR_DIMN: mgi_putf(t, ", dim=%d, n=%lld", o->attr.dim, (long long)o->attr.n); break;
-    case MG_ATTR_SLICE: mgi_putf(t, ", dim=%d, from=%lld, n=%lld", o->attr.dim, (long long)o->attr.from, (long long)o->attr.n); break;
+    case MG_ATTR_SLICE:
+      mgi_putf(t, ", dim=%d, from=%lld, n=%lld", o->attr.dim, (long long)o->attr.from, (long long)o->attr.n);
+      break;
     case MG_ATTR_DIM: mgi_putf(t, ", dim=%d", o->attr.dim); break;
     case MG_ATTR_SHAPE: case MG_ATTR_PERM: {
       int n = row->attr == MG_ATTR_SHAPE ? o->attr.shape.rank : g->tensors[o->in[0].id].shape.rank;
@@ -4221,7 +4637,9 @@ MGI_FN void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o, 
         const mg_symbol *s = row->attr == MG_ATTR_SHAPE ? mgi_symbol_at(S, g, o->out[0], d) : NULL;
         mgi_puts(t, d ? ", " : ", [");
         if (s) mgi_puts(t, s->name);
-        else mgi_putf(t, "%lld", row->attr == MG_ATTR_SHAPE ? (long long)o->attr.shape.dim[d] : (long long)o->attr.perm[d]);
+        else
+          mgi_putf(t, "%lld",
+                   row->attr == MG_ATTR_SHAPE ? (long long)o->attr.shape.dim[d] : (long long)o->attr.perm[d]);
       }
       mgi_puts(t, "]");
       break;
@@ -4258,7 +4676,11 @@ MGI_FN void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent, const mgi_
   uint32_t scope = 0;
   for (uint32_t k = 1; k <= g->n_ops; k++) {
     uint32_t want = k < g->n_ops ? g->ops[k].scope : 0;
-    while (!mgi_encloses(g, scope, want)) { scope = g->axes[scope].parent; mgi_indent(t, --indent); mgi_puts(t, "}\n"); }
+    while (!mgi_encloses(g, scope, want)) {
+      scope = g->axes[scope].parent;
+      mgi_indent(t, --indent);
+      mgi_puts(t, "}\n");
+    }
     while (scope != want) { /* open the loops on the way down */
       uint32_t s = want;
       while (g->axes[s].parent != scope) s = g->axes[s].parent;
@@ -4284,7 +4706,8 @@ MGI_FN void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent, const mgi_
         if (o->sub->n_plan) {
           mgi_indent(t, indent + 1);
           mgi_puts(t, "plan {");
-          for (uint32_t j = 0; j < o->sub->n_plan; j++) mgi_putf(t, " %s=%s", o->sub->plan[j].key, o->sub->plan[j].value);
+          for (uint32_t j = 0; j < o->sub->n_plan; j++)
+            mgi_putf(t, " %s=%s", o->sub->plan[j].key, o->sub->plan[j].value);
           mgi_puts(t, " }\n");
         }
         mgi_indent(t, indent);
@@ -4342,12 +4765,14 @@ MGI_FN void mgi_dot_graph(mgi_text *t, const mg_graph *g, const char *path, int 
   int open = 0;
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
-    while (!mgi_encloses(g, scope, o->scope)) scope = g->axes[scope].parent, open--, mgi_indent(t, --indent), mgi_puts(t, "}\n");
+    while (!mgi_encloses(g, scope, o->scope))
+      scope = g->axes[scope].parent, open--, mgi_indent(t, --indent), mgi_puts(t, "}\n");
     while (scope != o->scope) {
       uint32_t s = o->scope;
       while (g->axes[s].parent != scope) s = g->axes[s].parent;
       mgi_indent(t, indent++);
-      mgi_putf(t, "subgraph \"cluster_%s_l%u\" { label=\"for %s=%lld\"; style=dashed;\n", path, s, g->axes[s].name, (long long)g->axes[s].extent);
+      mgi_putf(t, "subgraph \"cluster_%s_l%u\" { label=\"for %s=%lld\"; style=dashed;\n", path, s, g->axes[s].name,
+               (long long)g->axes[s].extent);
       scope = s, open++;
     }
     mgi_indent(t, indent);
@@ -4363,7 +4788,11 @@ MGI_FN void mgi_dot_graph(mgi_text *t, const mg_graph *g, const char *path, int 
     }
     mgi_putf(t, "\"o%s_%u\" [label=\"", path, k);
     if (o->code == MG_OP_STORE) mgi_putf(t, "store %s", g->tensors[o->in[0].id].name);
-    else { mgi_putf(t, "%s = ", g->tensors[o->out[0].id].name); mgi_print_call(t, g, o, NULL); mgi_putf(t, "\\n%s", mgi_shape_text(&g->tensors[o->out[0].id].shape, shape, sizeof shape)); }
+    else {
+      mgi_putf(t, "%s = ", g->tensors[o->out[0].id].name);
+      mgi_print_call(t, g, o, NULL);
+      mgi_putf(t, "\\n%s", mgi_shape_text(&g->tensors[o->out[0].id].shape, shape, sizeof shape));
+    }
     if (o->code >= MG_OP_LOAD && o->code <= MG_OP_ACCUM) mgi_puts(t, "\\n"), mgi_print_map(t, g, o);
     mgi_puts(t, "\"];\n");
   }
@@ -4413,7 +4842,8 @@ mg_status mg_dot(const mg_graph *g, char **out, mg_error *e) {
   for (uint32_t k = 0; k < g->n_out; k++) {
     const mg_tensor_info *i = &g->tensors[g->out[k].id];
     mgi_dot_source(g, g->out[k].id, "g", src, sizeof src);
-    mgi_putf(&t, "  \"out%u\" [shape=oval, label=\"%s %s\"];\n  \"%s\" -> \"out%u\";\n", k, i->name, mgi_shape_text(&i->shape, shape, sizeof shape), src, k);
+    mgi_putf(&t, "  \"out%u\" [shape=oval, label=\"%s %s\"];\n  \"%s\" -> \"out%u\";\n", k, i->name,
+             mgi_shape_text(&i->shape, shape, sizeof shape), src, k);
   }
   mgi_puts(&t, "}\n");
   return mgi_text_done(&t, out, "mg_dot", e);
@@ -4428,7 +4858,8 @@ mg_status mg_dot(const mg_graph *g, char **out, mg_error *e) {
    the group runs what does not depend on the merged value, stores too, and adds its part; in pass 2 the first block
    runs the rest.
    Parts: at kernel level every tensor may be a box of itself; an operator then sees its operands through what its own
-   box needs of them.  Only loads and stores of block graphs look at such boxes, so lower levels know nothing of them. */
+   box needs of them.  Only loads and stores of block graphs look at such boxes, so lower levels know nothing of
+   them. */
 
 MGI_FN void mgi_dense(mg_view *v) {
   int64_t s = 1;
@@ -4495,7 +4926,8 @@ MGI_FN mg_status mgi_real_combine(void *user, mg_opcode op, const mg_view *out, 
   do {
     double *o = (double *)out->data + mgi_offset(out, i, r - 1);
     const double *a = (const double *)in->data + mgi_offset(in, i, r - 1);
-    for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1]) *o = op == MG_OP_SUM ? *o + *a : *a > *o || isnan(*a) ? *a : *o;
+    for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1])
+      *o = op == MG_OP_SUM ? *o + *a : *a > *o || isnan(*a) ? *a : *o;
   } while (mgi_step(&in->shape, 1, i));
   return MG_OK;
 }
@@ -4567,19 +4999,23 @@ MGI_FN int64_t mgi_extent_at(const mgi_eval *E, const mg_tensor_info *t, int d) 
 }
 
 /* Bytes of an element of tensor t: indices are integers in every domain. */
-MGI_FN size_t mgi_eval_bytes(const mgi_eval *E, uint32_t t) { return E->g->tensors[t].dtype == MG_I32 ? sizeof(int32_t) : E->d->elem; }
+MGI_FN size_t mgi_eval_bytes(const mgi_eval *E, uint32_t t) {
+  return E->g->tensors[t].dtype == MG_I32 ? sizeof(int32_t) : E->d->elem;
+}
 
 /* Makes val[t] a dense view with the extents of this moment. */
 MGI_FN mg_status mgi_val(mgi_eval *E, mg_tensor t) {
   const mg_tensor_info *i = &E->g->tensors[t.id];
   mg_view *v = &E->val[t.id];
   v->shape = i->shape;
-  for (int d = 0; d < i->shape.rank; d++) v->shape.dim[d] = E->box ? E->box[t.id].hi[d] - E->box[t.id].lo[d] : mgi_extent_at(E, i, d);
+  for (int d = 0; d < i->shape.rank; d++)
+    v->shape.dim[d] = E->box ? E->box[t.id].hi[d] - E->box[t.id].lo[d] : mgi_extent_at(E, i, d);
   mgi_dense(v);
   if (!v->data) {
     size_t n = (size_t)mg_shape_elements(E->box ? &v->shape : &i->shape);
     const size_t bytes = mgi_eval_bytes(E, t.id);
-    if (n > ((size_t)1 << 36) / bytes) return mg_fail(E->e, MG_LIMIT, "mg_eval", "tensor '%s' takes more than 64 GiB", i->name);
+    if (n > ((size_t)1 << 36) / bytes)
+      return mg_fail(E->e, MG_LIMIT, "mg_eval", "tensor '%s' takes more than 64 GiB", i->name);
     v->data = E->buf[t.id] = malloc(n * bytes);
     if (!v->data) return mg_fail(E->e, MG_NO_MEMORY, "mg_eval", "no memory for tensor '%s' (%zu elements)", i->name, n);
   }
@@ -4606,7 +5042,9 @@ MGI_FN void mgi_copy(size_t elem, const mg_view *dst, const mg_view *src) {
     char *o = (char *)dst->data + (size_t)mgi_offset(dst, i, r - 1) * elem;
     const char *a = (const char *)src->data + (size_t)mgi_offset(src, i, r - 1) * elem;
     if (dst->stride[r - 1] == 1 && src->stride[r - 1] == 1) memcpy(o, a, (size_t)n * elem);
-    else for (int64_t k = 0; k < n; k++) memcpy(o + (size_t)(k * dst->stride[r - 1]) * elem, a + (size_t)(k * src->stride[r - 1]) * elem, elem);
+    else
+      for (int64_t k = 0; k < n; k++)
+        memcpy(o + (size_t)(k * dst->stride[r - 1]) * elem, a + (size_t)(k * src->stride[r - 1]) * elem, elem);
   } while (mgi_step(&src->shape, 1, i));
 }
 
@@ -4628,7 +5066,8 @@ MGI_FN mg_status mgi_eval_matmul(mgi_eval *E, const mg_view *out, const mg_view 
       m[k] = v[k];
       m[k].data = (char *)v[k].data + (size_t)mgi_offset(&v[k], i, r - 2) * E->d->elem;
       m[k].shape.rank = 2;
-      for (int d = 0; d < 2; d++) m[k].shape.dim[d] = v[k].shape.dim[r - 2 + d], m[k].stride[d] = v[k].stride[r - 2 + d];
+      for (int d = 0; d < 2; d++)
+        m[k].shape.dim[d] = v[k].shape.dim[r - 2 + d], m[k].stride[d] = v[k].stride[r - 2 + d];
     }
     mg_status s = E->d->matmul(E->d->user, &m[0], &m[1], &m[2]);
     if (s != MG_OK) return s;
@@ -4696,7 +5135,8 @@ MGI_FN mg_box mgi_need(const mg_graph *g, const mg_op_node *o, int k, const mg_b
   if (row->elementwise || o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) {
     int product = !row->elementwise, right = o->code == MG_OP_MATMUL ? k == 1 : k >= 2;
     for (int d = 0; d < s->rank; d++) {
-      int at = d + z->rank - s->rank, depth = product && d == s->rank - (right ? 2 : 1); /* the dimension that is summed */
+      /* the dimension that is summed */
+      int at = d + z->rank - s->rank, depth = product && d == s->rank - (right ? 2 : 1);
       int batch = !product || d < s->rank - 2;
       if (at >= 0 && !depth && !(batch && s->dim[d] == 1)) r.lo[d] = b->lo[at], r.hi[d] = b->hi[at];
     }
@@ -4750,7 +5190,8 @@ MGI_FN mg_status mgi_eval_gather(mgi_eval *E, const mg_op_node *o, const mg_view
       continue;
     }
     if (at < 0 || at >= rows->shape.dim[0])
-      return mg_fail(E->e, MG_BAD_INPUT, "gather", "index %d is not in 0..%lld", (int)at, (long long)rows->shape.dim[0] - 1);
+      return mg_fail(E->e, MG_BAD_INPUT, "gather", "index %d is not in 0..%lld", (int)at,
+                     (long long)rows->shape.dim[0] - 1);
     row.data = (char *)rows->data + (size_t)(at * rows->stride[0]) * elem;
     if (row.shape.rank) mgi_copy(elem, &to, &row);
     else memcpy(to.data, row.data, elem);
@@ -4823,13 +5264,19 @@ MGI_FN mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
       int src = mg_op_index(o->code, &o->attr, S, at, j);
       char *dst = (char *)out->data + (size_t)mgi_offset(out, i, out->shape.rank) * d->elem;
       if (src < 0) { d->fill(d->user, MG_OP_SUM, dst, 1); continue; }
-      if (src >= o->n_in) return mg_fail(E->e, MG_BAD_INPUT, row->name, "the index text names operand %d of %d", src, o->n_in);
+      if (src >= o->n_in)
+        return mg_fail(E->e, MG_BAD_INPUT, row->name, "the index text names operand %d of %d", src, o->n_in);
       for (int k = 0; k < S[src].rank; k++)
-        if (j[k] < 0 || j[k] >= S[src].dim[k]) return mg_fail(E->e, MG_BAD_INPUT, row->name, "the index text reads element %lld of dimension %d, which has %lld", (long long)j[k], k, (long long)S[src].dim[k]);
+        if (j[k] < 0 || j[k] >= S[src].dim[k])
+          return mg_fail(E->e, MG_BAD_INPUT, row->name,
+                         "the index text reads element %lld of dimension %d, which has %lld", (long long)j[k], k,
+                         (long long)S[src].dim[k]);
       if (B) for (int k = 0; k < S[src].rank; k++) j[k] -= E->box[o->in[src].id].lo[k];
       memcpy(dst, (const char *)in[src]->data + (size_t)mgi_offset(in[src], j, S[src].rank) * d->elem, d->elem);
     } while (mgi_step(&out->shape, 0, i));
-  } else return mg_fail(E->e, MG_UNSUPPORTED, row->name, "the row says neither how to move elements nor how to compute them");
+  } else
+    return mg_fail(E->e, MG_UNSUPPORTED, row->name,
+                   "the row says neither how to move elements nor how to compute them");
   return s == MG_OK ? MG_OK : mg_fail(E->e, s, row->name, "the domain has no meaning for it");
 }
 
@@ -4846,7 +5293,9 @@ MGI_FN void mgi_locate(const mgi_eval *E, const mg_map *m, uint32_t axes, mg_sha
 }
 
 /* A tensor of the graph above whole, and where the part of it lies that is there. */
-MGI_FN mg_shape mgi_up_shape(const mgi_eval *E, uint32_t t) { return E->box ? E->g->tensors[t].shape : E->val[t].shape; }
+MGI_FN mg_shape mgi_up_shape(const mgi_eval *E, uint32_t t) {
+  return E->box ? E->g->tensors[t].shape : E->val[t].shape;
+}
 MGI_FN void mgi_up_offset(const mgi_eval *E, uint32_t t, int64_t *off) {
   for (int d = 0; E->box && d < E->g->tensors[t].shape.rank; d++) off[d] -= E->box[t].lo[d];
 }
@@ -4860,7 +5309,8 @@ MGI_FN mg_opcode mgi_accum_kind(const mg_map *m) {
 MGI_FN mg_status mgi_accum_reset(mgi_eval *E, const mg_op_node *o) {
   mg_status s = mgi_val(E, o->out[0]);
   mg_view *v = &E->val[o->out[0].id];
-  if (s == MG_OK && mg_shape_elements(&v->shape)) E->d->fill(E->d->user, mgi_accum_kind(&o->map), v->data, (size_t)mg_shape_elements(&v->shape));
+  if (s == MG_OK && mg_shape_elements(&v->shape))
+    E->d->fill(E->d->user, mgi_accum_kind(&o->map), v->data, (size_t)mg_shape_elements(&v->shape));
   return s;
 }
 
@@ -4883,7 +5333,9 @@ MGI_FN int mgi_left_out(const mgi_eval *E, const mg_op_node *o) {
   return E->g->tensors[(o->code == MG_OP_STORE ? o->in[0] : o->out[0]).id].merged != 0;
 }
 /* Pass 2 has the merged values already. */
-MGI_FN int mgi_takes(const mgi_eval *E, const mg_op_node *o) { return !mgi_left_out(E, o) && !(E->pass == 2 && mgi_grid_part(&o->map)); }
+MGI_FN int mgi_takes(const mgi_eval *E, const mg_op_node *o) {
+  return !mgi_left_out(E, o) && !(E->pass == 2 && mgi_grid_part(&o->map));
+}
 
 MGI_FN mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner);
 MGI_FN int mgi_is_given(const mgi_eval *E, const mg_op_node *o);
@@ -4897,16 +5349,20 @@ MGI_FN mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
       uint32_t loop = o->scope, end = k;
       while (g->axes[loop].parent != scope) loop = g->axes[loop].parent;
       while (end < hi && mgi_encloses(g, loop, g->ops[end].scope)) end++;
-      for (uint32_t j = end; j < g->n_ops && s == MG_OK; j++) { /* accumulators of this scope that lift out of the loop */
+      /* accumulators of this scope that lift out of the loop */
+      for (uint32_t j = end; j < g->n_ops && s == MG_OK; j++) {
         const mg_op_node *a = &g->ops[j];
-        if (a->code == MG_OP_ACCUM && a->scope == scope && !mgi_grid_part(&a->map) && mgi_encloses(g, loop, g->tensors[a->in[0].id].scope)) s = mgi_accum_reset(E, a);
+        if (a->code == MG_OP_ACCUM && a->scope == scope && !mgi_grid_part(&a->map) &&
+            mgi_encloses(g, loop, g->tensors[a->in[0].id].scope))
+          s = mgi_accum_reset(E, a);
       }
       for (int64_t it = 0; it < g->axes[loop].extent && s == MG_OK; it++) {
         E->at[loop] = it;
         s = mgi_eval_range(E, k, end, loop);
         for (uint32_t j = end; j < g->n_ops && s == MG_OK; j++) {
           const mg_op_node *a = &g->ops[j];
-          if (a->code == MG_OP_ACCUM && g->tensors[a->in[0].id].scope == loop && mgi_takes(E, a)) s = mgi_accum_take(E, a);
+          if (a->code == MG_OP_ACCUM && g->tensors[a->in[0].id].scope == loop && mgi_takes(E, a))
+            s = mgi_accum_take(E, a);
         }
       }
       E->at[loop] = 0;
@@ -4925,8 +5381,11 @@ MGI_FN mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
         mgi_locate(E, &o->map, ~0u, &full, off);
         mgi_up_offset(E->up, o->in[0].id, off);
         *v = *up;
-        for (int d = 0; d < full.rank; d++) v->shape.dim[d] = g->tensors[o->out[0].id].cuts[d] ? mgi_extent_at(E, &g->tensors[o->out[0].id], d) : full.dim[d];
-        if (mg_shape_elements(&v->shape)) v->data = (char *)up->data + (size_t)mgi_offset(up, off, full.rank) * E->d->elem;
+        for (int d = 0; d < full.rank; d++)
+          v->shape.dim[d] = g->tensors[o->out[0].id].cuts[d] ? mgi_extent_at(E, &g->tensors[o->out[0].id], d)
+                                                             : full.dim[d];
+        if (mg_shape_elements(&v->shape))
+          v->data = (char *)up->data + (size_t)mgi_offset(up, off, full.rank) * E->d->elem;
         break;
       }
       case MG_OP_STORE: {
@@ -4955,7 +5414,8 @@ MGI_FN mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
     for (int j = 0; E->last && E->d->made && s == MG_OK && j < o->n_out; j++)
       if (E->val[o->out[j].id].data) E->d->made(E->d->user, g, o->out[j], &E->val[o->out[j].id]);
     for (int j = 0; E->last && j < o->n_in; j++)
-      if (E->last[o->in[j].id] == k - 1 && E->buf[o->in[j].id]) free(E->buf[o->in[j].id]), E->buf[o->in[j].id] = E->val[o->in[j].id].data = NULL;
+      if (E->last[o->in[j].id] == k - 1 && E->buf[o->in[j].id])
+        free(E->buf[o->in[j].id]), E->buf[o->in[j].id] = E->val[o->in[j].id].data = NULL;
   }
   return s;
 }
@@ -4968,8 +5428,8 @@ MGI_FN uint32_t mgi_merged_axes(const mg_graph *g) {
   return r;
 }
 
-/* The blocks lo[a] <= at[a] < hi[a] of o->sub that the boxes of o's results need; 0 if none.  Of blocks that hold replicas
-   one will do. */
+/* The blocks lo[a] <= at[a] < hi[a] of o->sub that the boxes of o's results need; 0 if none.  Of blocks that hold
+   replicas one will do. */
 MGI_FN int mgi_block_range(const mg_graph *g, const mg_op_node *o, const mg_box *box, int64_t *lo, int64_t *hi) {
   const mg_graph *s = o->sub;
   uint32_t merged = mgi_merged_axes(s), store = 0;
@@ -5005,7 +5465,8 @@ MGI_FN int mgi_block_range(const mg_graph *g, const mg_op_node *o, const mg_box 
 }
 
 /* What those blocks cover of a tensor of shape s under map m; loops run over all of theirs. */
-MGI_FN mg_box mgi_block_cover(const mg_graph *g, const mg_map *m, const mg_shape *s, const int64_t *lo, const int64_t *hi) {
+MGI_FN mg_box mgi_block_cover(const mg_graph *g, const mg_map *m, const mg_shape *s, const int64_t *lo,
+                              const int64_t *hi) {
   mg_box b;
   mg_shape full = *s;
   memset(&b, 0, sizeof b);
@@ -5013,7 +5474,8 @@ MGI_FN mg_box mgi_block_cover(const mg_graph *g, const mg_map *m, const mg_shape
     int d = m->to[a];
     if (d < 0) continue;
     full.dim[d] = mg_ceil_div(full.dim[d], g->axes[a].extent);
-    b.lo[d] += (a <= 3 ? lo[a] : 0) * full.dim[d], b.hi[d] += (a <= 3 ? hi[a] - 1 : g->axes[a].extent - 1) * full.dim[d];
+    b.lo[d] += (a <= 3 ? lo[a] : 0) * full.dim[d],
+        b.hi[d] += (a <= 3 ? hi[a] - 1 : g->axes[a].extent - 1) * full.dim[d];
   }
   for (int d = 0; d < s->rank; d++) {
     b.hi[d] += full.dim[d];
@@ -5035,7 +5497,8 @@ MGI_FN void mgi_block_cost(const mg_graph *g, double *elements, double *work) {
     if (o->code == MG_OP_GRAPH) {
       double inner = 0;
       mgi_block_cost(o->sub, elements, &inner);
-      *work += times * inner * (double)o->sub->axes[1].extent * (double)o->sub->axes[2].extent * (double)o->sub->axes[3].extent;
+      *work += times * inner * (double)o->sub->axes[1].extent * (double)o->sub->axes[2].extent *
+               (double)o->sub->axes[3].extent;
     }
     for (int j = 0; j < o->n_out; j++) n += (double)mg_shape_elements(&g->tensors[o->out[j].id].shape);
     if (o->code != MG_OP_LOAD) *elements += n;
@@ -5060,7 +5523,8 @@ mg_status mg_part_of(const mg_graph *g, const mg_box *want, mg_part *out, mg_err
   none.id = 0;
   return mg_part_of_value(g, none, want, NULL, out, e);
 }
-mg_status mg_part_of_value(const mg_graph *g, mg_tensor value, const mg_box *want, const uint8_t *given, mg_part *out, mg_error *e) {
+mg_status mg_part_of_value(const mg_graph *g, mg_tensor value, const mg_box *want, const uint8_t *given, mg_part *out,
+                           mg_error *e) {
   memset(out, 0, sizeof *out);
   if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_part_of", "call it on a program");
   mg_box *box = out->box = (mg_box *)calloc(g->n_tensors, sizeof *box);
@@ -5079,7 +5543,8 @@ mg_status mg_part_of_value(const mg_graph *g, mg_tensor value, const mg_box *wan
       if (want[k].lo[d] < 0 || want[k].lo[d] > want[k].hi[d] || want[k].hi[d] > s->dim[d]) {
         free(last);
         mg_part_free(out);
-        return mg_fail(e, MG_BAD_INPUT, "mg_part_of", "output %u has no part %lld to %lld of dimension %d", k, (long long)want[k].lo[d], (long long)want[k].hi[d], d);
+        return mg_fail(e, MG_BAD_INPUT, "mg_part_of", "output %u has no part %lld to %lld of dimension %d", k,
+                       (long long)want[k].lo[d], (long long)want[k].hi[d], d);
       }
     mgi_box_join(&box[wanted[k].id], &want[k], s->rank);
   }
@@ -5114,7 +5579,8 @@ mg_status mg_part_of_value(const mg_graph *g, mg_tensor value, const mg_box *wan
         mgi_box_join(&box[t], &b, g->tensors[t].shape.rank);
       }
       mgi_block_cost(s, &elements, &work);
-      out->work += work * (double)(hi[1] - lo[1]) * (double)(hi[2] - lo[2]) * (double)(hi[3] - lo[3]) * (mgi_merged_axes(s) ? 2 : 1);
+      out->work += work * (double)(hi[1] - lo[1]) * (double)(hi[2] - lo[2]) * (double)(hi[3] - lo[3]) *
+                   (mgi_merged_axes(s) ? 2 : 1);
       for (int j = 0; j < o->n_in; j++) if (!last[o->in[j].id]) last[o->in[j].id] = k;
       continue;
     }
@@ -5126,7 +5592,8 @@ mg_status mg_part_of_value(const mg_graph *g, mg_tensor value, const mg_box *wan
       mg_box b = mgi_need(g, o, j, &box[o->out[0].id]);
       mgi_box_join(&box[o->in[j].id], &b, s->rank);
       if (!last[o->in[j].id]) last[o->in[j].id] = k;
-      if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) out->work += j < o->n_in / 2 ? n * (double)s->dim[s->rank - 1] : 0;
+      if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL)
+        out->work += j < o->n_in / 2 ? n * (double)s->dim[s->rank - 1] : 0;
       else out->work += 4 * (double)mg_box_elements(&b, s->rank);
     }
   }
@@ -5135,8 +5602,11 @@ mg_status mg_part_of_value(const mg_graph *g, mg_tensor value, const mg_box *wan
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
     double own = 0, unused = 0;
-    for (int j = 0; j < o->n_out; j++) held += (double)mg_box_elements(&box[o->out[j].id], g->tensors[o->out[j].id].shape.rank);
-    if (o->code == MG_OP_GRAPH && o->n_out && !mgi_all_given(o, given) && !mgi_box_empty(&box[o->out[0].id], g->tensors[o->out[0].id].shape.rank)) mgi_block_cost(o->sub, &own, &unused);
+    for (int j = 0; j < o->n_out; j++)
+      held += (double)mg_box_elements(&box[o->out[j].id], g->tensors[o->out[j].id].shape.rank);
+    if (o->code == MG_OP_GRAPH && o->n_out && !mgi_all_given(o, given) &&
+        !mgi_box_empty(&box[o->out[0].id], g->tensors[o->out[0].id].shape.rank))
+      mgi_block_cost(o->sub, &own, &unused);
     if (held + own > out->elements) out->elements = held + own;
     for (uint32_t t = 1; t < g->n_tensors; t++)
       if (last[t] == k && g->tensors[t].op) held -= (double)mg_box_elements(&box[t], g->tensors[t].shape.rank);
@@ -5159,7 +5629,8 @@ MGI_FN mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner) {
   if (!S) return mg_fail(E->e, MG_NO_MEMORY, "mg_eval", "no memory for a lower graph");
   merged = mgi_merged_axes(g);
   int64_t n[4] = {0, 1, 1, 1}, m[4] = {0, 1, 1, 1}; /* groups, and blocks of a group, by axis */
-  for (int a = 1; a <= 3; a++) *((merged >> a & 1) ? &m[a] : &n[a]) = E->box && !(merged >> a & 1) ? hi[a] - lo[a] : g->axes[a].extent;
+  for (int a = 1; a <= 3; a++)
+    *((merged >> a & 1) ? &m[a] : &n[a]) = E->box && !(merged >> a & 1) ? hi[a] - lo[a] : g->axes[a].extent;
   for (int64_t group = 0; group < n[1] * n[2] * n[3] && s == MG_OK; group++) {
     S->at[1] = lo[1] + group % n[1], S->at[2] = lo[2] + group / n[1] % n[2], S->at[3] = lo[3] + group / n[1] / n[2];
     if (merged) {
@@ -5194,7 +5665,8 @@ MGI_FN mg_status mgi_eval_given(mgi_eval *E) {
     memset(&from, 0, sizeof from);
     from.shape = *s;
     mgi_dense(&from);
-    from.data = (char *)(uintptr_t)E->given[t] + (size_t)mgi_offset(&from, E->box[t].lo, s->rank) * mgi_eval_bytes(E, t);
+    from.data = (char *)(uintptr_t)E->given[t] +
+                (size_t)mgi_offset(&from, E->box[t].lo, s->rank) * mgi_eval_bytes(E, t);
     from.shape = E->val[t].shape;
     mgi_copy(mgi_eval_bytes(E, t), &E->val[t], &from);
   }
@@ -5206,7 +5678,8 @@ MGI_FN int mgi_is_given(const mgi_eval *E, const mg_op_node *o) {
   return all;
 }
 
-mg_status mg_eval_part(const mg_graph *g, const mg_domain *d, const mg_part *p, const void *const *in, void *const *out, mg_error *e) {
+mg_status mg_eval_part(const mg_graph *g, const mg_domain *d, const mg_part *p, const void *const *in, void *const *out,
+                       mg_error *e) {
   if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_eval", "call it on a program");
   mg_error local;
   mgi_eval *E = mgi_eval_new(g, d, NULL, e ? e : &local);
@@ -5235,23 +5708,32 @@ mg_status mg_eval_part(const mg_graph *g, const mg_domain *d, const mg_part *p, 
   return s;
 }
 
-mg_status mg_eval(const mg_graph *g, const mg_domain *d, const void *const *in, void *const *out, mg_error *e) { return mg_eval_part(g, d, NULL, in, out, e); }
+mg_status mg_eval(const mg_graph *g, const mg_domain *d, const void *const *in, void *const *out, mg_error *e) {
+  return mg_eval_part(g, d, NULL, in, out, e);
+}
 
 /* -------------------------------------------------------------------------------------------- >>resize
    Dimension classes by union-find over the dimensions of all tensors at all levels; a chunk's dimension is of the class
    that it was cut from.  Resizing rebuilds the program through the builder, so that every check runs again. */
 
 
-/* extent: by root, of its dimensions of kernel-level tensors, 0: all of them are 1; stacked: blocks' results side by side. */
-typedef struct mgi_classer { uint32_t *uf; int64_t *extent; uint8_t *fixed, *stacked; mgi_level *level; uint32_t n_levels; } mgi_classer;
+/* extent: by root, of its dimensions of kernel-level tensors, 0: all of them are 1; stacked: blocks' results side by
+   side. */
+typedef struct mgi_classer {
+  uint32_t *uf;
+  int64_t *extent;
+  uint8_t *fixed, *stacked;
+  mgi_level *level;
+  uint32_t n_levels;
+} mgi_classer;
 
 MGI_FN uint32_t mgi_node(const mgi_classer *C, const mg_graph *g, mg_tensor t, int d) {
   uint32_t k = 0;
   while (C->level[k].g != g) k++;
   return C->level[k].base + t.id * MG_MAX_RANK + (uint32_t)d;
 }
-/* Joins two nodes, unless dimensions of kernel-level tensors would share a class that have not one extent: tiles of as many rows may
-   be cut from dimensions of 4 and of 12. */
+/* Joins two nodes, unless dimensions of kernel-level tensors would share a class that have not one extent: tiles of as
+   many rows may be cut from dimensions of 4 and of 12. */
 MGI_FN void mgi_class_join(mgi_classer *C, uint32_t x, uint32_t y) {
   const int64_t a = C->extent[mgi_uf_find(C->uf, x)], b = C->extent[mgi_uf_find(C->uf, y)];
   if (a && b && a != b) return;
@@ -5259,7 +5741,8 @@ MGI_FN void mgi_class_join(mgi_classer *C, uint32_t x, uint32_t y) {
   C->extent[mgi_uf_find(C->uf, x)] = a ? a : b;
 }
 /* The same, and not if one of the two has extent 1 and the other has not (a broadcast). */
-MGI_FN void mgi_join_dims(mgi_classer *C, const mg_graph *ga, mg_tensor a, int da, const mg_graph *gb, mg_tensor b, int db) {
+MGI_FN void mgi_join_dims(mgi_classer *C, const mg_graph *ga, mg_tensor a, int da, const mg_graph *gb, mg_tensor b,
+                          int db) {
   int64_t x = ga->tensors[a.id].shape.dim[da], y = gb->tensors[b.id].shape.dim[db];
   if (ga == gb && (x == 1) != (y == 1)) return;
   mgi_class_join(C, mgi_node(C, ga, a, da), mgi_node(C, gb, b, db));
@@ -5275,8 +5758,8 @@ MGI_FN int mgi_reshape_kept(const mg_shape *in, const mg_shape *out) {
   return d;
 }
 
-/* run[d]: the dimension of `out` that dimension d of `in` is, or -1: dimensions that it passes through, and those that stand
-   alone where the products of the extents before them are alike. */
+/* run[d]: the dimension of `out` that dimension d of `in` is, or -1: dimensions that it passes through, and those that
+   stand alone where the products of the extents before them are alike. */
 MGI_FN void mgi_reshape_runs(const mg_shape *in, const mg_shape *out, int8_t *run) {
   int i = mgi_reshape_kept(in, out), j = i;
   for (int d = 0; d < in->rank; d++) run[d] = (int8_t)(d < i ? d : -1);
@@ -5294,7 +5777,8 @@ MGI_FN void mgi_reshape_runs(const mg_shape *in, const mg_shape *out, int8_t *ru
   }
 }
 
-void mg_op_runs(mg_opcode op, const mg_attr *A, const mg_shape *in, const mg_shape *out, int8_t run[MG_MAX_IN][MG_MAX_RANK]) {
+void mg_op_runs(mg_opcode op, const mg_attr *A, const mg_shape *in, const mg_shape *out,
+                int8_t run[MG_MAX_IN][MG_MAX_RANK]) {
   const mg_op_info *row = mg_op_row(op);
   for (int k = 0; k < row->n_in; k++)
     for (int d = 0; d < MG_MAX_RANK; d++) run[k][d] = -1;
@@ -5318,14 +5802,16 @@ MGI_FN void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
 #define MGI_RANK(t) (g->tensors[(t).id].shape.rank)
   if (row->elementwise) {
     for (int k = 0; k < o->n_in; k++)
-      for (int d = 1; d <= MGI_RANK(o->in[k]); d++) mgi_join_dims(C, g, o->in[k], MGI_RANK(o->in[k]) - d, g, out, r - d);
+      for (int d = 1; d <= MGI_RANK(o->in[k]); d++)
+        mgi_join_dims(C, g, o->in[k], MGI_RANK(o->in[k]) - d, g, out, r - d);
     return;
   }
   switch (o->code) {
     case MG_OP_LOAD:
       for (int d = 0; d < r; d++) {
         int apart = 0; /* taken apart again: the piece has an extent of its own */
-        for (uint32_t a = 1; a < g->n_axes; a++) apart |= o->map.to[a] == d && C->stacked[mgi_node(C, g->up, o->in[0], d)];
+        for (uint32_t a = 1; a < g->n_axes; a++)
+          apart |= o->map.to[a] == d && C->stacked[mgi_node(C, g->up, o->in[0], d)];
         if (!apart) mgi_class_join(C, mgi_node(C, g, out, d), mgi_node(C, g->up, o->in[0], d));
       }
       return;
@@ -5333,7 +5819,8 @@ MGI_FN void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
       const mg_op_node *owner = &g->up->ops[g->up_op];
       const int index = mg_ops_before(g, (uint32_t)(o - g->ops), MG_OP_STORE);
       for (int d = 0; d < r; d++) {
-        int stacked = 0; /* blocks side by side along a dimension that no load cut: its extent is the count times the block's */
+        /* blocks side by side along a dimension that no load cut: its extent is the count times the block's */
+        int stacked = 0;
         for (int a = 1; a <= 3; a++) stacked |= o->map.to[a] == d && g->tensors[out.id].shape.dim[d] == 1;
         const int64_t own = C->extent[mgi_uf_find(C->uf, mgi_node(C, g, out, d))];
         stacked |= own && own != g->up->tensors[owner->out[index].id].shape.dim[d];
@@ -5370,7 +5857,8 @@ MGI_FN void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
       return;
     }
     case MG_OP_GRAPH: return;
-    default: { /* moves: extents stay free where dimensions pass through, or if the shapes are equal and nothing but a dimension is an attribute */
+    default: { /* moves: extents stay free where dimensions pass through, or if the shapes are equal and nothing but a
+                  dimension is an attribute */
       const mg_shape *to = &g->tensors[out.id].shape;
       int same = row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_DIM;
       for (int k = 0; k < o->n_in; k++) same &= !memcmp(&g->tensors[o->in[k].id].shape, to, sizeof *to);
@@ -5416,7 +5904,8 @@ mg_status mg_classes_of(const mg_graph *g, mg_classes *out, mg_error *e) {
   out->fixed = (uint8_t *)calloc(g->n_tensors * MG_MAX_RANK, 1);
   int32_t *number = (int32_t *)malloc(nodes * sizeof *number);
   mg_status s = MG_OK;
-  if (!C.level || !C.uf || !C.extent || !C.fixed || !C.stacked || !out->of || !out->extent || !out->fixed || !number) s = mg_fail(e, MG_NO_MEMORY, "mg_classes_of", "no memory for the classes");
+  if (!C.level || !C.uf || !C.extent || !C.fixed || !C.stacked || !out->of || !out->extent || !out->fixed || !number)
+    s = mg_fail(e, MG_NO_MEMORY, "mg_classes_of", "no memory for the classes");
   else {
     nodes = 0;
     mgi_levels(g, C.level, &n, &nodes);
@@ -5468,14 +5957,16 @@ typedef struct mgi_fold {
   mg_shape box, parts;           /* what the block has in its place; if it is turned, as what by `perm` before */
   int turned;
   int32_t perm[MG_MAX_RANK];
-  uint32_t axis[4], split, into; /* split, if any: a grid axis that becomes two, `outer` blocks of it and the rest of `into`, inside */
+  /* split, if any: a grid axis that becomes two, `outer` blocks of it and the rest of `into`, inside */
+  uint32_t axis[4], split, into;
   int64_t outer;
 } mgi_fold;
 
-/* Other extents of classes of an index: axes that cut class c get chunks[c], if that is not NULL; those that count a symbol's
-   chunks count them in value[symbol], if that is not NULL.  The copy has no symbol that is fixed; least: of the others, or NULL.
-   keep: NULL, or by kernel-level operator whether it is copied.  outs: NULL, or of each such kernel which outputs are, a bit each,
-   without its plan where some are not; lines: what they take of the block graph.  fold: NULL, or what is loaded or stored elsewhere. */
+/* Other extents of classes of an index: axes that cut class c get chunks[c], if that is not NULL; those that count a
+   symbol's chunks count them in value[symbol], if that is not NULL.  The copy has no symbol that is fixed; least: of
+   the others, or NULL.  keep: NULL, or by kernel-level operator whether it is copied.  outs: NULL, or of each such
+   kernel which outputs are, a bit each, without its plan where some are not; lines: what they take of the block graph.
+   fold: NULL, or what is loaded or stored elsewhere. */
 typedef struct mgi_family {
   const mg_parallel *p;
   int which;
@@ -5487,7 +5978,8 @@ typedef struct mgi_family {
 MGI_FN void mgi_lines_mark(const mg_graph *s, uint32_t op, uint8_t *lines) {
   if (lines[op]) return;
   lines[op] = 1;
-  for (int k = 0; k < s->ops[op].n_in && s->ops[op].code != MG_OP_LOAD; k++) mgi_lines_mark(s, s->tensors[s->ops[op].in[k].id].op, lines);
+  for (int k = 0; k < s->ops[op].n_in && s->ops[op].code != MG_OP_LOAD; k++)
+    mgi_lines_mark(s, s->tensors[s->ops[op].in[k].id].op, lines);
 }
 /* What the outputs `outs` of the block graph s are made of, by operator; NULL: no memory. */
 MGI_FN uint8_t *mgi_lines_of(const mg_graph *s, uint32_t outs) {
@@ -5503,7 +5995,8 @@ int mg_piece_needs(const mg_graph *g, mg_tensor t, uint8_t need[MG_MAX_IN]) {
   uint8_t *lines = o->sub && o->n_out > 1 ? mgi_lines_of(o->sub, 1u << j) : NULL;
   for (int k = 0; k < o->n_in; k++) need[k] = !lines; /* without memory: of all */
   for (uint32_t q = 1; lines && q < o->sub->n_ops; q++)
-    for (int k = 0; k < o->n_in; k++) need[k] |= lines[q] && o->sub->ops[q].code == MG_OP_LOAD && o->sub->ops[q].in[0].id == o->in[k].id;
+    for (int k = 0; k < o->n_in; k++)
+      need[k] |= lines[q] && o->sub->ops[q].code == MG_OP_LOAD && o->sub->ops[q].in[0].id == o->in[k].id;
   free(lines);
   return j;
 }
@@ -5531,13 +6024,15 @@ MGI_FN mg_tensor mgi_fold_box(mg_graph *to, const mgi_fold *f, mg_tensor t) {
 MGI_FN void mgi_slice_resize(mg_graph *to, mg_attr *A, int64_t was, int64_t now) {
   const int64_t common = mg_gcd(was, now), by = was / common;
   if (A->from % by || A->n % by)
-    mgi_err(to, MG_BAD_INPUT, "mg_resize", "%lld of %lld elements from %lld on are no whole part of %lld", (long long)A->n, (long long)was,
-            (long long)A->from, (long long)now);
+    mgi_err(to, MG_BAD_INPUT, "mg_resize", "%lld of %lld elements from %lld on are no whole part of %lld",
+            (long long)A->n, (long long)was, (long long)A->from, (long long)now);
   A->from = A->from / by * (now / common), A->n = A->n / by * (now / common);
 }
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
-   flat: thread graphs are inlined, which mgi_flat_threads must have allowed.  F: NULL, or what counts follow besides. */
-MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel, int flat, const mgi_family *F) {
+   flat: thread graphs are inlined, which mgi_flat_threads must have allowed.  F: NULL, or what counts follow
+   besides. */
+MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts,
+                        int *kernel, int flat, const mgi_family *F) {
   uint32_t scope = 0, axis[MG_MAX_AXES + 1] = {0, 1, 2, 3};
   const mgi_fold *fold = F ? F->fold : NULL; /* where this graph is the kernel, or the program */
   if (fold && from->level != MG_KERNEL && (from->level != MG_BLOCK || from->up_op != fold->kernel)) fold = NULL;
@@ -5549,7 +6044,9 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
     while (scope != want) {
       uint32_t s = want;
       while (from->axes[s].parent != scope) s = from->axes[s].parent;
-      axis[s] = mg_loop_begin(to, from->axes[s].name, mgi_family_count(F, from, s, counts ? counts[s] : from->axes[s].extent)).id;
+      axis[s] = mg_loop_begin(to, from->axes[s].name,
+                              mgi_family_count(F, from, s, counts ? counts[s] : from->axes[s].extent))
+                    .id;
       const uint32_t counted = mgi_family_symbol(F, from->axes[s].symbol);
       if (counted) mg_symbol_axis(to, mgi_axis(axis[s]), counted);
       scope = s;
@@ -5558,7 +6055,8 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
     if (F && F->keep && from->level == MG_KERNEL && !F->keep[k]) continue;
     const mg_op_node *o = &from->ops[k];
     mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT] = {{0}};
-    const uint32_t all = (1u << o->n_out) - 1, outs = F && F->outs && from->level == MG_KERNEL && o->sub ? F->outs[k] & all : all;
+    const uint32_t all = (1u << o->n_out) - 1,
+                   outs = F && F->outs && from->level == MG_KERNEL && o->sub ? F->outs[k] & all : all;
     mg_map m = mg_map_none();
     for (uint32_t a = 1; a < from->n_axes; a++)
       if (o->map.to[a] != MG_MAP_NONE) m.to[axis[a]] = o->map.to[a];
@@ -5569,7 +6067,8 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
       const mg_tensor box = mgi_fold_box(to, fold, in[0]);
       if (o->code == MG_OP_STORE) mg_store(to, box, fold->map);
       else map[o->out[0].id] = box;
-      if (o->code == MG_OP_LOAD) mg_named(to, in[0], from->tensors[o->out[0].id].name); /* what the plan says is of the load */
+      /* what the plan says is of the load */
+      if (o->code == MG_OP_LOAD) mg_named(to, in[0], from->tensors[o->out[0].id].name);
       continue;
     }
     switch (o->code) {
@@ -5612,7 +6111,8 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
         uint8_t *lines = outs != all ? mgi_lines_of(s, outs) : NULL;
         mgi_family some;
         if (lines) some = *F, some.lines = lines;
-        if (sub && lower && (outs == all || lines)) mgi_rebuild(sub, s, lower, map, mine, kernel, flat, lines ? &some : F);
+        if (sub && lower && (outs == all || lines))
+          mgi_rebuild(sub, s, lower, map, mine, kernel, flat, lines ? &some : F);
         else if (sub) mgi_err(to, MG_NO_MEMORY, "mg_resize", "no memory");
         for (uint32_t j = 0; j < s->n_plan && sub && !lines; j++) mg_plan_set(sub, s->plan[j].key, s->plan[j].value);
         free(lower), free(lines);
@@ -5628,8 +6128,10 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
           for (int d = 0; d < was->rank; d++)
             if (run[d] >= 0) A.shape.dim[run[d]] = mg_tensor_of(to, in[0])->shape.dim[d];
         }
-        if (o->code == MG_OP_SLICE && from->level == MG_KERNEL && !(F && F->p)) /* a family's slices, and a block's, are as they are written */
-          mgi_slice_resize(to, &A, from->tensors[o->in[0].id].shape.dim[A.dim], mg_tensor_of(to, in[0])->shape.dim[A.dim]);
+        /* a family's slices, and a block's, are as they are written */
+        if (o->code == MG_OP_SLICE && from->level == MG_KERNEL && !(F && F->p))
+          mgi_slice_resize(to, &A, from->tensors[o->in[0].id].shape.dim[A.dim],
+                           mg_tensor_of(to, in[0])->shape.dim[A.dim]);
         out[0] = mg_apply(to, o->code, &A, o->n_in, in);
       }
     }
@@ -5640,7 +6142,8 @@ MGI_FN void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
       const mg_tensor now = map[was] = out[made++];
       const mg_tensor_info *t = mg_tensor_of(to, now);
       if (t->name == NULL && now.id) to->tensors[now.id].inner = from->tensors[was].inner; /* inlined, two may be one */
-      if (from->tensors[was].name && !(t->name && flat)) mg_named(to, now, from->tensors[was].name); /* inlined, two may be one */
+      /* inlined, two may be one */
+      if (from->tensors[was].name && !(t->name && flat)) mg_named(to, now, from->tensors[was].name);
     }
   }
 }
@@ -5664,10 +6167,13 @@ MGI_FN mg_status mgi_flat_threads(const mg_graph *s, mg_error *e) {
     const mg_op_info *row = &mgi_rows[o->code];
     const mg_graph *g = o->code == MG_OP_LOAD ? s->up : s;
     at = o->code == MG_OP_LOAD ? "load" : o->code == MG_OP_STORE ? "store" : row->name;
-    if (!row->elementwise && o->code != MG_OP_LOAD && o->code != MG_OP_STORE && o->code != MG_OP_SUM && o->code != MG_OP_MAX) why = "it is neither elementwise, sum nor max";
+    if (!row->elementwise && o->code != MG_OP_LOAD && o->code != MG_OP_STORE && o->code != MG_OP_SUM &&
+        o->code != MG_OP_MAX)
+      why = "it is neither elementwise, sum nor max";
     for (int a = 1; a < 4 && !why; a++) {
       int8_t d = -1;
-      for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) if (where[o->in[j].id][a] >= 0) d = where[o->in[j].id][a];
+      for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++)
+        if (where[o->in[j].id][a] >= 0) d = where[o->in[j].id][a];
       if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
         int rank = g->tensors[o->in[0].id].shape.rank;
         int8_t m = o->map.to[a] >= 0 && s->axes[a].extent > 1 ? (int8_t)(rank - 1 - o->map.to[a]) : -1;
@@ -5677,9 +6183,12 @@ MGI_FN mg_status mgi_flat_threads(const mg_graph *s, mg_error *e) {
       }
       for (int j = 0; j < o->n_in && d >= 0 && row->elementwise; j++) {
         const mg_shape *x = &s->tensors[o->in[j].id].shape;
-        if (where[o->in[j].id][a] != d && !(where[o->in[j].id][a] < 0 && (d >= x->rank || x->dim[x->rank - 1 - d] == 1))) why = "its operands are cut along different dimensions";
+        if (where[o->in[j].id][a] != d &&
+            !(where[o->in[j].id][a] < 0 && (d >= x->rank || x->dim[x->rank - 1 - d] == 1)))
+          why = "its operands are cut along different dimensions";
       }
-      if (!row->elementwise && d >= 0 && d == s->tensors[o->in[0].id].shape.rank - 1 - o->attr.dim) why = "it reduces a dimension that the threads cut";
+      if (!row->elementwise && d >= 0 && d == s->tensors[o->in[0].id].shape.rank - 1 - o->attr.dim)
+        why = "it reduces a dimension that the threads cut";
       where[o->out[0].id][a] = d;
     }
   }
@@ -5694,8 +6203,8 @@ MGI_FN mg_status mgi_flat_all(const mg_graph *g, mg_error *e) {
   return s;
 }
 
-/* What symbol k of g, which no input has, is at where computed sizes are what inputs of `to` have; their other symbols are
-   at v. */
+/* What symbol k of g, which no input has, is at where computed sizes are what inputs of `to` have; their other symbols
+   are at v. */
 MGI_FN int64_t mgi_symbol_from(const mg_graph *to, const mg_graph *g, uint32_t k, const int64_t *v) {
   int64_t at[MG_MAX_SYMBOLS], least = 1, most = (int64_t)1 << 40, value;
   for (uint32_t j = 0; j < g->n_in; j++)
@@ -5748,7 +6257,8 @@ MGI_FN void mgi_copy_fixed(mg_graph *to, const mg_graph *g, const mgi_family *F)
     if (F->fixed[k]) to->fixed[n++] = mgi_copy_string(to->root, g->symbol[k].name, strlen(g->symbol[k].name));
 }
 /* A copy, of other sizes or without thread graphs. */
-MGI_FN mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, const mgi_family *F, mg_graph **out, mg_error *e) {
+MGI_FN mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat,
+                                  const mgi_family *F, mg_graph **out, mg_error *e) {
   uint8_t all[MG_MAX_SYMBOLS];
   mg_classes C;
   int kernel = 0, apart = 0;
@@ -5799,14 +6309,16 @@ MGI_FN void mgi_piece_mark(const mg_graph *g, const uint8_t *given, mg_tensor t,
   if (keep[op] && (!outs || (outs[op] & bit))) return;
   keep[op] = 1;
   if (outs) outs[op] |= (uint8_t)bit;
-  for (int k = 0; k < g->ops[op].n_in; k++) if (!outs || need[k]) mgi_piece_mark(g, given, g->ops[op].in[k], keep, outs);
+  for (int k = 0; k < g->ops[op].n_in; k++)
+    if (!outs || need[k]) mgi_piece_mark(g, given, g->ops[op].in[k], keep, outs);
 }
 mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e) {
   static const char where[] = "mg_piece_of";
   mg_config cfg = g->root->cfg;
   mg_graph *r = mg_program_new(g->name, &cfg);
   mg_tensor *map = (mg_tensor *)calloc(g->n_tensors, sizeof *map);
-  uint8_t *given = (uint8_t *)calloc(g->n_tensors, 1), *keep = (uint8_t *)calloc(g->n_ops, 1), *outs = (uint8_t *)calloc(g->n_ops, 1);
+  uint8_t *given = (uint8_t *)calloc(g->n_tensors, 1), *keep = (uint8_t *)calloc(g->n_ops, 1),
+          *outs = (uint8_t *)calloc(g->n_ops, 1);
   mg_status s = MG_OK;
   int kernel = 0;
   uint8_t fixed[MG_MAX_SYMBOLS];
@@ -5875,11 +6387,15 @@ MGI_FN int mgi_pick_index(const mg_graph *g, const mg_op_node *o, const int *res
   if (o->code != MG_OP_GATHER) return 0;
   return result[o->in[1].id] ? -result[o->in[1].id] : mgi_input_of(g, o->in[1]);
 }
-/* 1 if operator `op` of graph `which` is pick p.  Computed operands of the second graph are taken to be the first's in order. */
-MGI_FN int mgi_pick_same(const mg_rest *r, const mg_graph *const *g, int which, const mg_pick *p, uint32_t op, const int *const *result) {
+/* 1 if operator `op` of graph `which` is pick p.  Computed operands of the second graph are taken to be the first's in
+   order. */
+MGI_FN int mgi_pick_same(const mg_rest *r, const mg_graph *const *g, int which, const mg_pick *p, uint32_t op,
+                         const int *const *result) {
   const mg_op_node *x = &g[0]->ops[p->op[0]], *y = &g[which]->ops[op];
-  if (x->code != y->code || x->attr.dim != y->attr.dim || p->index != mgi_pick_index(g[which], y, result[which])) return 0;
-  const mgi_picked had = mgi_picked_of(g[0], p->of[0], result[0]), is = mgi_picked_of(g[which], y->in[0], result[which]);
+  if (x->code != y->code || x->attr.dim != y->attr.dim || p->index != mgi_pick_index(g[which], y, result[which]))
+    return 0;
+  const mgi_picked had = mgi_picked_of(g[0], p->of[0], result[0]),
+                   is = mgi_picked_of(g[which], y->in[0], result[which]);
   if (had.kind != is.kind) return 0;
   if (is.kind != MGI_PICKED_COMPUTED || !which) return had.which == is.which;
   const mg_tensor_info *s = &g[0]->tensors[p->of[0].id], *t = &g[1]->tensors[y->in[0].id];
@@ -5903,8 +6419,10 @@ MGI_FN mg_status mgi_rest_picks(mg_rest *r, const mg_graph *const *g, int which,
         if (mgi_pick_same(r, g, which, p, op, (const int *const *)result)) break;
       }
     if (k == r->n && which)
-      return mg_fail(e, MG_UNSUPPORTED, "picks", "%s '%.60s' of the second is none that the first has", mg_op_row(o->code)->name, name);
-    if (k == MG_MAX_PICKS) return mg_fail(e, MG_UNSUPPORTED, "picks", "more than %d gathers and argmaxes", (int)MG_MAX_PICKS);
+      return mg_fail(e, MG_UNSUPPORTED, "picks", "%s '%.60s' of the second is none that the first has",
+                     mg_op_row(o->code)->name, name);
+    if (k == MG_MAX_PICKS)
+      return mg_fail(e, MG_UNSUPPORTED, "picks", "more than %d gathers and argmaxes", (int)MG_MAX_PICKS);
     mg_pick *p = &r->pick[k];
     if (k == r->n) r->n++, p->index = mgi_pick_index(h, o, result[0]), p->input = p->output = -1;
     if (!p->op[which]) p->op[which] = op, p->of[which] = o->in[0];
@@ -5916,7 +6434,8 @@ MGI_FN mg_status mgi_rest_picks(mg_rest *r, const mg_graph *const *g, int which,
 MGI_FN int mgi_pick_computed(const mg_rest *r, const mg_graph *g, int k, const int *result) {
   const mg_pick *p = &r->pick[k];
   const mgi_picked of = mgi_picked_of(g, p->of[0], result);
-  if (of.kind == MGI_PICKED_COMPUTED || (of.kind == MGI_PICKED_PICK && mgi_pick_computed(r, g, of.which, result))) return 1;
+  if (of.kind == MGI_PICKED_COMPUTED || (of.kind == MGI_PICKED_PICK && mgi_pick_computed(r, g, of.which, result)))
+    return 1;
   return p->index < 0 && mgi_pick_computed(r, g, -1 - p->index, result);
 }
 /* The rests' outputs, out[which][j] of n. */
@@ -5924,23 +6443,29 @@ typedef struct mgi_rest_outputs { int n; mg_tensor out[2][MG_MAX_OUT]; } mgi_res
 MGI_FN mg_status mgi_rest_add(mgi_rest_outputs *w, mg_tensor a, mg_tensor b, int *at, mg_error *e) {
   for (*at = 0; *at < w->n; ++*at)
     if (w->out[0][*at].id == a.id && w->out[1][*at].id == b.id) return MG_OK;
-  if (w->n == MG_MAX_OUT) return mg_fail(e, MG_UNSUPPORTED, "picks", "outputs, and what is picked of, are more than %d", (int)MG_MAX_OUT);
+  if (w->n == MG_MAX_OUT)
+    return mg_fail(e, MG_UNSUPPORTED, "picks", "outputs, and what is picked of, are more than %d", (int)MG_MAX_OUT);
   w->out[0][w->n] = a, w->out[1][w->n++] = b;
   return MG_OK;
 }
-MGI_FN mg_status mgi_rest_wanted(mg_rest *r, const mg_graph *const *g, int graphs, int *const *result, mgi_rest_outputs *w, mg_error *e) {
+MGI_FN mg_status mgi_rest_wanted(mg_rest *r, const mg_graph *const *g, int graphs, int *const *result,
+                                 mgi_rest_outputs *w, mg_error *e) {
   const int second = graphs - 1;
   mg_status s = MG_OK;
   for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK; k++) {
     const mg_tensor a = g[0]->out[k], b = g[second]->out[k];
     const int index = g[0]->tensors[a.id].dtype == MG_I32, x = result[0][a.id], y = result[second][b.id];
     if (x && x == y) r->out[k] = -x;
-    else if (index) s = mg_fail(e, MG_UNSUPPORTED, "picks", "output '%.60s' is an argmax of one thing in the first and of another in the second", g[0]->tensors[a.id].name);
+    else if (index)
+      s = mg_fail(e, MG_UNSUPPORTED, "picks",
+                  "output '%.60s' is an argmax of one thing in the first and of another in the second",
+                  g[0]->tensors[a.id].name);
     else s = mgi_rest_add(w, a, b, &r->out[k], e);
   }
   for (int k = 0; k < r->n && s == MG_OK; k++) {
     mg_pick *p = &r->pick[k];
-    const int in_both = p->op[second] != 0, computed = mgi_picked_of(g[0], p->of[0], result[0]).kind == MGI_PICKED_COMPUTED;
+    const int in_both = p->op[second] != 0,
+              computed = mgi_picked_of(g[0], p->of[0], result[0]).kind == MGI_PICKED_COMPUTED;
     if (computed && in_both) s = mgi_rest_add(w, p->of[0], p->of[second], &p->output, e);
     if (g[0]->ops[p->op[0]].code == MG_OP_GATHER) r->computed |= mgi_pick_computed(r, g[0], k, result[0]);
   }
@@ -5953,10 +6478,12 @@ MGI_FN const char *mgi_rest_name(const mg_graph *g, uint32_t t, const mg_graph *
     snprintf(buf, 65, "%.48s_%d", name, k);
   return buf;
 }
-/* Marks in keep[] the operators of g that its rest has; given[]: what ends there, an input or a gather's result.  Of these,
-   what is read is marked in r: by a place that is not -1. */
-MGI_FN void mgi_rest_mark(mg_rest *r, const mg_graph *g, int which, const int *result, const mgi_rest_outputs *w, uint8_t *given, uint8_t *keep) {
-  for (uint32_t t = 1; t < g->n_tensors; t++) given[t] = g->tensors[t].dtype != MG_I32 && (!g->tensors[t].op || result[t]);
+/* Marks in keep[] the operators of g that its rest has; given[]: what ends there, an input or a gather's result.  Of
+   these, what is read is marked in r: by a place that is not -1. */
+MGI_FN void mgi_rest_mark(mg_rest *r, const mg_graph *g, int which, const int *result, const mgi_rest_outputs *w,
+                          uint8_t *given, uint8_t *keep) {
+  for (uint32_t t = 1; t < g->n_tensors; t++)
+    given[t] = g->tensors[t].dtype != MG_I32 && (!g->tensors[t].op || result[t]);
   for (int j = 0; j < w->n; j++) mgi_piece_mark(g, given, w->out[which][j], keep, NULL);
   for (uint32_t t = 1; t < g->n_tensors; t++) {
     mg_tensor h;
@@ -5970,7 +6497,8 @@ MGI_FN void mgi_rest_mark(mg_rest *r, const mg_graph *g, int which, const int *r
     else r->in[mgi_input_of(g, h)] = 0;
   }
 }
-MGI_FN mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, const int *result, const uint8_t *symbols, const mgi_rest_outputs *w, mg_error *e) {
+MGI_FN mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, const int *result,
+                               const uint8_t *symbols, const mgi_rest_outputs *w, mg_error *e) {
   const mg_graph *h = g[which];
   mg_config cfg = h->root->cfg;
   mg_graph *to = r->g[which] = mg_program_new(h->name, &cfg);
@@ -5979,10 +6507,13 @@ MGI_FN mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
   mgi_family F;
   int kernel = 0;
   memset(&F, 0, sizeof F), F.keep = keep;
-  mg_status s = to && map && given && keep ? MG_OK : mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the rest of a program");
+  mg_status s = to && map && given && keep ? MG_OK
+                                           : mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the rest of a program");
   if (s == MG_OK) mgi_rest_mark(r, h, which, result, w, given, keep);
   for (uint32_t k = 0; k < mg_n_sizes(h) && s == MG_OK; k++) {
-    if (k < h->n_symbols) mg_symbol_last(to, mg_symbol_new(to, h->symbol[k].name, h->symbol[k].least, h->symbol[k].most), h->symbol[k].last);
+    if (k < h->n_symbols)
+      mg_symbol_last(to, mg_symbol_new(to, h->symbol[k].name, h->symbol[k].least, h->symbol[k].most),
+                     h->symbol[k].last);
     else mg_symbol_computed(to, h->symbol[k].name);
   }
   for (uint32_t k = 0; k < h->n_in && s == MG_OK; k++) {
@@ -6012,7 +6543,8 @@ MGI_FN mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
   if (s == MG_OK) mgi_rebuild(to, h, map, NULL, NULL, &kernel, 0, &F);
   for (int j = 0; j < w->n && s == MG_OK; j++) {
     const mg_tensor t = map[w->out[which][j].id];
-    const int had = given[w->out[which][j].id] || mg_is_output(to, t); /* an input, or one twice, is an output times one */
+    /* an input, or one twice, is an output times one */
+    const int had = given[w->out[which][j].id] || mg_is_output(to, t);
     mg_output(to, had ? mg_scale(to, t, 1, 1) : t);
   }
   if (s == MG_OK) s = mg_check(to, e);
@@ -6058,12 +6590,14 @@ mg_status mg_rest_of(const mg_graph *a, const mg_graph *b, mg_rest *r, mg_error 
     free(given), free(keep);
   }
   if (s == MG_OK && symbols) mgi_rest_sizes(r, a, symbols);
-  for (int which = 0; which < graphs && s == MG_OK && w.n; which++) s = mgi_rest_make(r, g, which, result[which], symbols, &w, e);
+  for (int which = 0; which < graphs && s == MG_OK && w.n; which++)
+    s = mgi_rest_make(r, g, which, result[which], symbols, &w, e);
   free(result[0]), free(result[1]), free(symbols);
   return s;
 }
 
-/* Copies to `to` what can be of the operators of the rest that are not there yet; map: by its tensors.  1 if any was. */
+/* Copies to `to` what can be of the operators of the rest that are not there yet; map: by its tensors.  1 if any
+   was. */
 MGI_FN int mgi_rest_ready(mg_graph *to, const mg_graph *rest, mg_tensor *map, uint8_t *done, uint8_t *keep) {
   mgi_family F;
   int kernel = 0, any = 0;
@@ -6125,7 +6659,8 @@ mg_status mg_rest_join(const mg_graph *g, const mg_rest *r, const mg_graph *rest
       if (o->code == MG_OP_GATHER) x[1] = p->index >= 0 ? in[p->index] : made[-1 - p->index];
       if (made[k].id || !x[0].id || (o->n_in > 1 && !x[1].id)) continue;
       made[k] = mg_apply(to, o->code, &o->attr, o->n_in, x), more = 1;
-      if (p->input >= 0 && own) mg_named(to, made[k], own->tensors[own->in[p->input].id].name), map[own->in[p->input].id] = made[k];
+      if (p->input >= 0 && own)
+        mg_named(to, made[k], own->tensors[own->in[p->input].id].name), map[own->in[p->input].id] = made[k];
       else mg_named(to, made[k], g->tensors[o->out[0].id].name);
     }
   }
@@ -6138,7 +6673,8 @@ mg_status mg_rest_join(const mg_graph *g, const mg_rest *r, const mg_graph *rest
         break;
       }
     if (t.id) mg_output(to, t);
-    else if (to->root->err.status == MG_OK) s = mg_fail(e, MG_UNSUPPORTED, "picks", "a kernel waits for a pick of what it stores");
+    else if (to->root->err.status == MG_OK)
+      s = mg_fail(e, MG_UNSUPPORTED, "picks", "a kernel waits for a pick of what it stores");
   }
   if (s == MG_OK) s = mg_check(to, e);
   free(map), free(done);
@@ -6207,8 +6743,8 @@ MGI_FN int mgi_factor_whole(const mgi_factors *F, int f) {
     for (int d = 0; d < F->x[side].rank; d++) whole += F->x[side].n[d] == 1 && F->x[side].of[d][0] == f;
   return whole == 2;
 }
-/* The axes of g cut tensor `side` by `map`: exactly, or a whole dimension of both tensors, the last of whose chunks may be short
-   then, as the other's. */
+/* The axes of g cut tensor `side` by `map`: exactly, or a whole dimension of both tensors, the last of whose chunks may
+   be short then, as the other's. */
 MGI_FN int mgi_factor_cut(mgi_factors *F, int side, const mg_graph *g, const mg_map *map) {
   int at[MG_MAX_RANK] = {0};
   for (uint32_t a = 1; a < g->n_axes; a++) {
@@ -6267,7 +6803,8 @@ MGI_FN int mgi_factor_left(const mgi_factors *F, int side, int d, uint8_t *left)
     if (!F->cut[F->x[side].of[d][k]]) left[n++] = F->x[side].of[d][k];
   return n;
 }
-/* Whether what is left of the first tensor becomes what is left of the second by an exchange of whole dimensions, *f has which. */
+/* Whether what is left of the first tensor becomes what is left of the second by an exchange of whole dimensions, *f
+   has which. */
 MGI_FN int mgi_factor_exchange(const mgi_factors *F, mgi_fold *f) {
   uint8_t left[2][MGI_FACTORS];
   int taken = 0, moved = 0;
@@ -6285,7 +6822,8 @@ MGI_FN int mgi_factor_exchange(const mgi_factors *F, mgi_fold *f) {
   f->turned = moved;
   return 1;
 }
-/* The same by an exchange of parts of dimensions: runs of factors that are neighbours in both.  0 if there are too many. */
+/* The same by an exchange of parts of dimensions: runs of factors that are neighbours in both.  0 if there are too
+   many. */
 MGI_FN int mgi_factor_parts(const mgi_factors *F, mgi_fold *f) {
   uint8_t left[2][MGI_FACTORS], run[MGI_FACTORS], part[MGI_FACTORS];
   int n[2] = {0, 0}, at[MGI_FACTORS], parts = 0;
@@ -6307,8 +6845,8 @@ MGI_FN int mgi_factor_parts(const mgi_factors *F, mgi_fold *f) {
   return 1;
 }
 MGI_FN int mgi_has_map(int code) { return code == MG_OP_LOAD || code == MG_OP_STORE || code == MG_OP_ACCUM; }
-/* 1 if no two grid axes of extents above 1 that cut one dimension anywhere in b, but at `but`, change their order; what a split axis
-   left to another stays inside of it, and outside of those that it was outside of. */
+/* 1 if no two grid axes of extents above 1 that cut one dimension anywhere in b, but at `but`, change their order; what
+   a split axis left to another stays inside of it, and outside of those that it was outside of. */
 MGI_FN int mgi_axes_keep(const mg_graph *b, uint32_t but, const uint32_t *axis, const mgi_fold *f) {
   if (f->split && axis[f->split] > axis[f->into]) return 0;
   for (uint32_t k = 1; k < b->n_ops; k++)
@@ -6320,14 +6858,15 @@ MGI_FN int mgi_axes_keep(const mg_graph *b, uint32_t but, const uint32_t *axis, 
       }
   return 1;
 }
-/* 1 if all that axis a cuts in b is cut into chunks of one extent: cut by two axes in its place they are the same chunks. */
+/* 1 if all that axis a cuts in b is cut into chunks of one extent: cut by two axes in its place they are the same
+   chunks. */
 MGI_FN int mgi_cuts_evenly(const mg_graph *b, uint32_t a) {
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (mgi_cut_by(&b->tensors[t], a) >= 0) return 0;
   return 1;
 }
-/* A grid axis whose cuts of tensor `side` lie in two dimensions of the other, as 32 blocks that are 8 heads of 4 parts do, becomes two: a
-   grid axis that had one block takes the inner cuts.  0: there is none, or none is free. */
+/* A grid axis whose cuts of tensor `side` lie in two dimensions of the other, as 32 blocks that are 8 heads of 4 parts
+   do, becomes two: a grid axis that had one block takes the inner cuts.  0: there is none, or none is free. */
 MGI_FN int mgi_factor_axis(mgi_factors *F, int side, const mg_graph *b, mgi_fold *f) {
   const mgi_factored *x = &F->x[side], *y = &F->x[!side];
   int where[MGI_FACTORS];
@@ -6411,7 +6950,8 @@ mg_status mg_fold_moves(const mg_graph *g, uint32_t kernel, uint32_t op, mg_tens
   if (!found) return mg_fail(e, MG_UNSUPPORTED, where, "the moves are no addresses of what a block has");
   memcpy(f.axis, axis, sizeof f.axis);
   mgi_factor_box(&F, 1, &f.box); /* of what is loaded as the block reads it, of what is stored as it is stored */
-  if (!mgi_factor_exchange(&F, &f) && !mgi_factor_parts(&F, &f)) return mg_fail(e, MG_UNSUPPORTED, where, "the moves exchange too many parts of what a block has");
+  if (!mgi_factor_exchange(&F, &f) && !mgi_factor_parts(&F, &f))
+    return mg_fail(e, MG_UNSUPPORTED, where, "the moves exchange too many parts of what a block has");
   mg_graph *r = mg_program_new(g->name, &cfg);
   mg_tensor *map = (mg_tensor *)calloc(g->n_tensors, sizeof *map);
   uint8_t *keep = (uint8_t *)calloc(g->n_ops, 1);
@@ -6435,7 +6975,9 @@ mg_status mg_fold_moves(const mg_graph *g, uint32_t kernel, uint32_t op, mg_tens
   *out = r;
   return MG_OK;
 }
-mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e) { return mgi_copy_program(g, extent, counts, 0, NULL, out, e); }
+mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e) {
+  return mgi_copy_program(g, extent, counts, 0, NULL, out, e);
+}
 
 mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
   *out = NULL;
@@ -6445,35 +6987,39 @@ mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
 }
 
 /* ------------------------------------------------------------------------------------------ >>classes
-   Classes of an index (mg_parallel), as labels that run through both graphs.  A label stands at a dimension of a tensor, with
-   the list of the axes that cut it, outermost first.  What is to hold for every tensor of every level, at all extents of the
-   classes, all counts of the axes that cut them and all intervals that the cuts make (empty ones too):
+   Classes of an index (mg_parallel), as labels that run through both graphs.  A label stands at a dimension of a
+   tensor, with the list of the axes that cut it, outermost first.  What is to hold for every tensor of every level, at
+   all extents of the classes, all counts of the axes that cut them and all intervals that the cuts make (empty ones
+   too):
 
-     carried   a tensor that carries class c at dimension d holds, along d, the indices of the interval that its list of cuts
-               says, and its row at index i is one function of the rows at i of the inputs that carry c, and of other inputs
-     free      a tensor that does not carry c depends neither on inputs that do, nor on c's extent, counts and coordinates
+     carried   a tensor that carries class c at dimension d holds, along d, the indices of the interval that its list of
+               cuts says, and its row at index i is one function of the rows at i of the inputs that carry c, and of
+               other inputs
+     free      a tensor that does not carry c depends neither on inputs that do, nor on c's extent, counts and
+               coordinates
 
-   Both hold of the inputs.  Each rule below keeps them (mg_op_runs is proved by a test that draws maps of indices), so they
-   hold of the outputs: then output row i is f(input rows i) with one f for all extents, T(phi*x) = phi*T(x) for every map phi
-   of indices.  A rule that fails takes its class's label off everywhere: its extent is a constant then.  Two labels that meet
-   are one class.  Labels are given anew until nothing changes; so all rules hold of those that are left.
-     1  An operator hands labels on by mg_op_runs.  Dimensions that it hands to one have one label and one list of cuts, or
-        are of a constant extent 1 that broadcasts.  A label that is not handed on is lost.  No tensor has a label twice.
-     2  An axis that cuts a class cuts that class and nothing else in its graph, after the same cuts, and all of it: a load in
-        its scope maps it to the class's dimension, or does not carry the class.
-     3  An accumulator neither sums nor takes maxima nor concatenates over such an axis, but a loop's that undoes the last
-        cut (exact or not: the builder looks at ragged ones alone); over another axis it concatenates no dimension of a
-        class.  A store undoes the cuts that its graph made, innermost first.
+   Both hold of the inputs.  Each rule below keeps them (mg_op_runs is proved by a test that draws maps of indices), so
+   they hold of the outputs: then output row i is f(input rows i) with one f for all extents, T(phi*x) = phi*T(x) for
+   every map phi of indices.  A rule that fails takes its class's label off everywhere: its extent is a constant then.
+   Two labels that meet are one class.  Labels are given anew until nothing changes; so all rules hold of those that are
+     left.  1  An operator hands labels on by mg_op_runs.  Dimensions that it hands to one have one label and one list
+        of cuts, or are of a constant extent 1 that broadcasts.  A label that is not handed on is lost.  No tensor has a
+        label twice.
+     2  An axis that cuts a class cuts that class and nothing else in its graph, after the same cuts, and all of it: a
+        load in its scope maps it to the class's dimension, or does not carry the class.
+     3  An accumulator neither sums nor takes maxima nor concatenates over such an axis, but a loop's that undoes the
+        last cut (exact or not: the builder looks at ragged ones alone); over another axis it concatenates no dimension
+        of a class.  A store undoes the cuts that its graph made, innermost first.
      4  An output has the labels of the other graph's output.  What carries a class uncut has its extent as written.
-   A reshape of (n, 8) to 8 n hands no label on: rows of the result would run through n in groups of 8, and a label knows no groups.
-   The same memory may be an input of 8*n rows.
-   An axis that cuts no class keeps its count; so does a grid axis of one block, which the builder takes out of all maps.
-   Requirement 1: in doubt there is no class.
+   A reshape of (n, 8) to 8 n hands no label on: rows of the result would run through n in groups of 8, and a label
+   knows no groups.  The same memory may be an input of 8*n rows.
+   An axis that cuts no class keeps its count; so does a grid axis of one block, which the builder takes out of all
+   maps.  Requirement 1: in doubt there is no class.
 
    Indices that are contracted (mgi_indices_of) follow the same rules but three, so that every extent has a graph that
    is well formed; what it computes is another question at each of them, and Theorem C does not answer it:
-     1' A sum or maximum of the labelled dimension, or a product over it whose operands have the same label there and the same
-        list of cuts, ends the label.  A tensor may have a label twice.
+     1' A sum or maximum of the labelled dimension, or a product over it whose operands have the same label there and
+        the same list of cuts, ends the label.  A tensor may have a label twice.
      2' An axis that cuts a class may leave it whole in some of the loads in its scope, and cut another dimension of it
         in others.
      3' An accumulator may sum or take maxima over an axis that cuts the class, of what that axis does not cut; what it
@@ -6482,10 +7028,11 @@ mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
    Where Q, K and V are made of one X : [n, 64], scores are [n, n]: a block with some rows of Q has all of K and V. */
 
 enum { MGI_LABEL_CUTS = 7 };
-typedef struct mgi_label { int32_t c; uint8_t n, cut[MGI_LABEL_CUTS]; } mgi_label; /* c: of the union-find, or -1; cut: axes, +16 in a thread graph */
+/* c: of the union-find, or -1; cut: axes, +16 in a thread graph */
+typedef struct mgi_label { int32_t c; uint8_t n, cut[MGI_LABEL_CUTS]; } mgi_label;
 
-/* before: by level and axis, the label that it cuts as it stands before that.  contract: by the rules of indices that are
-   contracted. */
+/* before: by level and axis, the label that it cuts as it stands before that.  contract: by the rules of indices that
+   are contracted. */
 typedef struct mgi_labeller {
   mg_parallel *p;
   mgi_label *before;
@@ -6517,8 +7064,12 @@ uint32_t mg_parallel_level(const mg_parallel *p, int which, const mg_graph *g) {
   while (p->level[k].g != g) k++;
   return k;
 }
-MGI_FN mgi_label *mgi_labels(const mg_parallel *p, uint32_t level, mg_tensor t) { return &p->dim[p->level[level].base + t.id * MG_MAX_RANK]; }
-MGI_FN int mgi_label_same_cuts(const mgi_label *a, const mgi_label *b) { return a->n == b->n && !memcmp(a->cut, b->cut, a->n); }
+MGI_FN mgi_label *mgi_labels(const mg_parallel *p, uint32_t level, mg_tensor t) {
+  return &p->dim[p->level[level].base + t.id * MG_MAX_RANK];
+}
+MGI_FN int mgi_label_same_cuts(const mgi_label *a, const mgi_label *b) {
+  return a->n == b->n && !memcmp(a->cut, b->cut, a->n);
+}
 /* A label may stand at one dimension of a tensor, but by rule 1'. */
 MGI_FN void mgi_label_once(mgi_labeller *R, const mgi_label *x, int rank) {
   if (R->contract) return;
@@ -6598,7 +7149,8 @@ MGI_FN void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const m
       const int to = o->map.to[a];
       if (to >= 0 && x[to].c >= 0) {
         if (before[a].c < 0) before[a] = x[to];
-        if (x[to].n == MGI_LABEL_CUTS || c != mgi_label_root(R, x[to].c) || !mgi_label_same_cuts(&before[a], &x[to])) mgi_label_lose(R, x[to].c);
+        if (x[to].n == MGI_LABEL_CUTS || c != mgi_label_root(R, x[to].c) || !mgi_label_same_cuts(&before[a], &x[to]))
+          mgi_label_lose(R, x[to].c);
         else x[to].cut[x[to].n++] = mgi_label_axis(g, a);
       } else if (to >= 0) mgi_label_lose(R, c);
       for (int d = 0; d < rank && c >= 0 && !R->contract && (a <= 3 || mgi_encloses(g, a, o->scope)); d++)
@@ -6614,8 +7166,11 @@ MGI_FN void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const m
           if (x[d].c >= 0 && memchr(x[d].cut, mgi_label_axis(g, a), x[d].n)) mgi_label_lose(R, c);
       } else if (c < 0) {
         if (to >= 0) mgi_label_lose(R, x[to].c);
-      } else if (to < 0 || (o->code == MG_OP_ACCUM && a <= 3) || mgi_label_root(R, x[to].c) != c || !mgi_label_undo(&x[to], mgi_label_axis(g, a))) mgi_label_lose(R, c);
-      for (int d = 0; d < rank && R->contract && c >= 0; d++) /* what is put together is not cut by the axis elsewhere */
+      } else if (to < 0 || (o->code == MG_OP_ACCUM && a <= 3) || mgi_label_root(R, x[to].c) != c ||
+                 !mgi_label_undo(&x[to], mgi_label_axis(g, a)))
+        mgi_label_lose(R, c);
+      /* what is put together is not cut by the axis elsewhere */
+      for (int d = 0; d < rank && R->contract && c >= 0; d++)
         if (x[d].c >= 0 && memchr(x[d].cut, mgi_label_axis(g, a), x[d].n)) mgi_label_lose(R, c);
     }
   for (int d = 0; d < rank && o->code == MG_OP_STORE; d++)
@@ -6632,7 +7187,8 @@ MGI_FN void mgi_label_axes(mgi_labeller *R, uint32_t level, uint32_t up) {
   for (uint32_t k = 1; k < g->n_ops; k++)
     for (uint32_t a = 1; a < g->n_axes && g->ops[k].code == MG_OP_LOAD; a++) {
       if (g->ops[k].map.to[a] < 0) continue;
-      const int32_t c = mgi_label_root(R, mgi_labels(R->p, up, g->ops[k].in[0])[g->ops[k].map.to[a]].c), old = mgi_label_root(R, label[a]);
+      const int32_t c = mgi_label_root(R, mgi_labels(R->p, up, g->ops[k].in[0])[g->ops[k].map.to[a]].c),
+                    old = mgi_label_root(R, label[a]);
       if (label[a] == MGI_AXIS_FREE) label[a] = c;
       else if (c >= 0 && old >= 0) mgi_label_join(R, c, old);
       else mgi_label_lose(R, c), mgi_label_lose(R, old), label[a] = MGI_AXIS_PLAIN;
@@ -6676,7 +7232,8 @@ MGI_FN int mgi_label_all(mgi_labeller *R, uint32_t nodes) {
   const mg_graph *g = p->level[p->first[0]].g, *h = p->level[p->first[p->graphs - 1]].g;
   for (uint32_t k = 0; k < g->n_out; k++)
     for (int d = 0; d < g->tensors[g->out[k].id].shape.rank; d++) {
-      const mgi_label *x = mgi_labels(p, p->first[0], g->out[k]) + d, *y = mgi_labels(p, p->first[p->graphs - 1], h->out[k]) + d;
+      const mgi_label *x = mgi_labels(p, p->first[0], g->out[k]) + d,
+                      *y = mgi_labels(p, p->first[p->graphs - 1], h->out[k]) + d;
       if (x->c >= 0 && y->c >= 0) mgi_label_join(R, x->c, y->c);
       else mgi_label_lose(R, x->c), mgi_label_lose(R, y->c);
     }
@@ -6699,7 +7256,9 @@ MGI_FN void mgi_label_number(mgi_labeller *R, uint32_t nodes) {
   for (int k = 0; k < MG_MAX_CLASSES; k++) number[k] = -1;
   for (uint32_t k = 0; k < g->n_in; k++)
     for (int d = 0; d < MG_MAX_RANK; d++) {
-      const int32_t c = d < g->tensors[g->in[k].id].shape.rank ? mgi_label_root(R, mgi_labels(p, p->first[0], g->in[k])[d].c) : -1;
+      const int32_t c = d < g->tensors[g->in[k].id].shape.rank
+                            ? mgi_label_root(R, mgi_labels(p, p->first[0], g->in[k])[d].c)
+                            : -1;
       if (c >= 0 && number[c] < 0) extent[p->n] = p->extent[c], number[c] = p->n++;
       p->in[k][d] = c < 0 ? -1 : number[c];
       p->lost[k][d] = R->lost_at[mgi_uf_find(R->uf, k * MG_MAX_RANK + (uint32_t)d)];
@@ -6715,7 +7274,8 @@ MGI_FN void mgi_label_number(mgi_labeller *R, uint32_t nodes) {
     if (c >= 0 && p->dim[k].n > p->nested[number[c]]) p->nested[number[c]] = p->dim[k].n;
   }
   for (uint32_t k = 0; k < g->n_out; k++)
-    for (int d = 0; d < MG_MAX_RANK; d++) p->out[k][d] = d < g->tensors[g->out[k].id].shape.rank ? mgi_labels(p, p->first[0], g->out[k])[d].c : -1;
+    for (int d = 0; d < MG_MAX_RANK; d++)
+      p->out[k][d] = d < g->tensors[g->out[k].id].shape.rank ? mgi_labels(p, p->first[0], g->out[k])[d].c : -1;
 }
 
 MGI_FN mg_status mgi_indices_of(const mg_graph *a, const mg_graph *b, int contract, mg_parallel *out, mg_error *e) {
@@ -6743,7 +7303,8 @@ MGI_FN mg_status mgi_indices_of(const mg_graph *a, const mg_graph *b, int contra
   R.p = out;
   for (uint32_t k = 0; k < MG_MAX_CLASSES; k++) R.uf[k] = k;
   for (uint32_t k = 0; k < a->n_in; k++)
-    for (int d = 0; d < a->tensors[a->in[k].id].shape.rank; d++) out->extent[k * MG_MAX_RANK + (uint32_t)d] = a->tensors[a->in[k].id].shape.dim[d];
+    for (int d = 0; d < a->tensors[a->in[k].id].shape.rank; d++)
+      out->extent[k * MG_MAX_RANK + (uint32_t)d] = a->tensors[a->in[k].id].shape.dim[d];
   while (mgi_label_all(&R, nodes)) {}
   mgi_label_number(&R, nodes);
   free(R.before);
@@ -6760,13 +7321,16 @@ void mg_parallel_free(mg_parallel *p) {
 
 MGI_FN int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise) {
   const uint32_t symbol = F && F->value ? g->axes[axis].symbol : 0;
-  if (symbol) return mg_ceil_div(F->value[symbol - 1], mg_ceil_div(F->p->level[F->p->first[F->which]].g->symbol[symbol - 1].most, g->axes[axis].extent));
+  if (symbol)
+    return mg_ceil_div(F->value[symbol - 1], mg_ceil_div(F->p->level[F->p->first[F->which]].g->symbol[symbol - 1].most,
+                                                         g->axes[axis].extent));
   if (!F || !F->chunks) return otherwise;
   const int32_t c = F->p->axis[mg_parallel_level(F->p, F->which, g) * (MG_MAX_AXES + 1) + axis];
   return c < 0 ? otherwise : F->chunks[c];
 }
 
-mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *extent, const int64_t *chunks, mg_graph **out, mg_error *e) {
+mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *extent, const int64_t *chunks,
+                             mg_graph **out, mg_error *e) {
   mgi_family F;
   memset(&F, 0, sizeof F);
   F.p = p, F.which = which, F.extent = extent, F.chunks = chunks;
@@ -6794,16 +7358,20 @@ MGI_FN mg_status mgi_symbols_axes(const mgi_symbols *S, uint32_t level, mg_error
   for (uint32_t a = 1; a < g->n_axes; a++) {
     const uint32_t runs = mgi_symbol_cut(S, level, a);
     if (g->level == MG_THREAD && (runs || g->axes[a].symbol))
-      return mg_fail(e, MG_UNSUPPORTED, "sym", "threads do not cut %s: a block has as many as it has, whatever the size", S->g->symbol[(runs ? runs : g->axes[a].symbol) - 1].name);
+      return mg_fail(e, MG_UNSUPPORTED, "sym",
+                     "threads do not cut %s: a block has as many as it has, whatever the size",
+                     S->g->symbol[(runs ? runs : g->axes[a].symbol) - 1].name);
     if (runs == g->axes[a].symbol) continue;
     if (runs) {
       const mg_symbol *is = &S->g->symbol[runs - 1];
       char text[104];
-      return mg_fail(e, MG_BAD_INPUT, "sym", "%s=%lld cuts %s: expected the count of its chunks, %s=%s", g->axes[a].name,
-                     (long long)g->axes[a].extent, is->name, g->axes[a].name,
+      return mg_fail(e, MG_BAD_INPUT, "sym", "%s=%lld cuts %s: expected the count of its chunks, %s=%s",
+                     g->axes[a].name, (long long)g->axes[a].extent, is->name, g->axes[a].name,
                      mgi_count_text(is, mg_ceil_div(is->most, g->axes[a].extent), text));
     }
-    return mg_fail(e, MG_BAD_INPUT, "sym", "%s counts chunks of %s, and is not the outermost axis that cuts it in its graph", g->axes[a].name, S->g->symbol[g->axes[a].symbol - 1].name);
+    return mg_fail(e, MG_BAD_INPUT, "sym",
+                   "%s counts chunks of %s, and is not the outermost axis that cuts it in its graph", g->axes[a].name,
+                   S->g->symbol[g->axes[a].symbol - 1].name);
   }
   return MG_OK;
 }
@@ -6866,18 +7434,22 @@ MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
         if (!mg_symbol_within(g, is - 1, j)) continue;
         named |= 1u << j;
         if (S.contracted[j])
-          s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, and %s is contracted: only sizes that are not are computed with",
-                      d, name, g->symbol[is - 1].name, g->symbol[j].name);
+          s = mg_fail(e, MG_UNSUPPORTED, "sym",
+                      "dimension %d of '%s' is %s, and %s is contracted: only sizes that are not are computed with", d,
+                      name, g->symbol[is - 1].name, g->symbol[j].name);
       }
       const int shaped = S.p.lost[k][d] == MG_OP_RESHAPE && c < 0;
       if (is && shaped && s == MG_OK && g->symbol[is - 1].most > 1)
-        s = mg_fail(e, MG_UNSUPPORTED, "sym",
-                    "dimension %d of '%s' is %s, and the program is not parallel in it: a reshape joins it with others, or takes it apart; give the input in the "
-                    "reshape's shape, as [8*n, 64]",
-                    d, name, g->symbol[is - 1].name);
+        s = mg_fail(
+            e, MG_UNSUPPORTED, "sym",
+            "dimension %d of '%s' is %s, and the program is not parallel in it: a reshape joins it with others, or takes it apart; give the input in the "
+            "reshape's shape, as [8*n, 64]",
+            d, name, g->symbol[is - 1].name);
       if (is > g->n_symbols && S.contracted[is - 1] && s == MG_OK && g->symbol[is - 1].most > 1)
-        s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, a computed size, and the program is not parallel in it: what is summed over has a symbol of its own", d,
-                    name, g->symbol[is - 1].name);
+        s = mg_fail(
+            e, MG_UNSUPPORTED, "sym",
+            "dimension %d of '%s' is %s, a computed size, and the program is not parallel in it: what is summed over has a symbol of its own",
+            d, name, g->symbol[is - 1].name);
       if (s != MG_OK) break;
       if (is && c < 0 && g->symbol[is - 1].most > 1)
         s = mg_fail(e, MG_UNSUPPORTED, "sym",
@@ -6885,14 +7457,19 @@ MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
                     "%s is joined or taken apart, is picked from by an index, or meets another size",
                     d, name, g->symbol[is - 1].name, g->symbol[is - 1].name);
       else if (c >= 0 && S.of[c] != is)
-        s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name, g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);
+        s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name,
+                    g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);
     }
   for (int c = 0; c < S.p.n && s == MG_OK; c++)
-    if (S.of[c] && S.p.nested[c] > 1) s = mg_fail(e, MG_UNSUPPORTED, "sym", "%s is cut twice: where it is small, there are too few rows for that", g->symbol[S.of[c] - 1].name);
+    if (S.of[c] && S.p.nested[c] > 1)
+      s = mg_fail(e, MG_UNSUPPORTED, "sym", "%s is cut twice: where it is small, there are too few rows for that",
+                  g->symbol[S.of[c] - 1].name);
   const mg_symbol *mean = s == MG_OK ? mgi_symbols_mean(&S) : NULL;
   if (mean)
-    s = mg_fail(e, MG_UNSUPPORTED, "sym", "a mean over %s, as a sum times 1/%lld: that constant is no other at another %s; divide outside of the program", mean->name,
-                (long long)mean->most, mean->name);
+    s = mg_fail(
+        e, MG_UNSUPPORTED, "sym",
+        "a mean over %s, as a sum times 1/%lld: that constant is no other at another %s; divide outside of the program",
+        mean->name, (long long)mean->most, mean->name);
   for (uint32_t k = 0; k < mg_n_sizes(g) && s == MG_OK; k++)
     if (!(named >> k & 1)) s = mg_fail(e, MG_BAD_INPUT, "sym", "no input has %s as a dimension", g->symbol[k].name);
   for (uint32_t l = 1; l < S.p.n_levels && s == MG_OK; l++) s = mgi_symbols_axes(&S, l, e);
@@ -6903,7 +7480,9 @@ MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
 mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **out, mg_error *e) {
   mgi_symbols S;
   *out = NULL;
-  if (g->n_symbols || g->n_in != program->n_in) return mg_fail(e, MG_BAD_INPUT, "mg_family_of", "expected a graph without symbols, and a program with as many inputs");
+  if (g->n_symbols || g->n_in != program->n_in)
+    return mg_fail(e, MG_BAD_INPUT, "mg_family_of",
+                   "expected a graph without symbols, and a program with as many inputs");
   if (program->root->err.status != MG_OK) {
     if (e) *e = program->root->err;
     return program->root->err.status;
@@ -6960,13 +7539,15 @@ mg_status mg_range_at(const mg_graph *const *range, int n, const int64_t *value,
   for (uint32_t s = 0; s < range[0]->n_symbols; s++) {
     const mg_symbol is = mg_range_symbol(range, n, s);
     if (value[s] < is.least || value[s] > is.last)
-      return mg_fail(e, MG_BAD_INPUT, n > 1 ? "ranges" : range[0]->name, "%s is in %lld..%lld, got %lld", is.name, (long long)is.least, (long long)is.last, (long long)value[s]);
+      return mg_fail(e, MG_BAD_INPUT, n > 1 ? "ranges" : range[0]->name, "%s is in %lld..%lld, got %lld", is.name,
+                     (long long)is.least, (long long)is.last, (long long)value[s]);
   }
   *k = mg_range_of(range, n, value);
   return MG_OK;
 }
 mg_status mg_rename(mg_graph *g, const char *name, mg_error *e) {
-  if (!mgi_good_name(name) || mgi_keyword(name)) return mg_fail(e, MG_BAD_INPUT, "program", "'%.40s' is no name", name ? name : "(null)");
+  if (!mgi_good_name(name) || mgi_keyword(name))
+    return mg_fail(e, MG_BAD_INPUT, "program", "'%.40s' is no name", name ? name : "(null)");
   const char *copy = mgi_copy_string(g->root, name, strlen(name));
   if (!copy) return mg_fail(e, MG_NO_MEMORY, "mg_rename", "no memory");
   g->name = copy;
@@ -6988,7 +7569,8 @@ MGI_FN void mgi_shapes_hold(mgi_parser *P, const mg_graph *g) {
       const uint32_t want = w->symbol[d], has = is ? (uint32_t)(is - g->symbol) + 1 : 0;
       if (want == has || (want && g->symbol[want - 1].most == 1)) continue;
       P->line = w->line, P->column = w->column;
-      if (has) mgi_perr(P, MG_BAD_INPUT, "reshape: dimension %d runs with %s: expected %s there", d, is->name, is->name);
+      if (has)
+        mgi_perr(P, MG_BAD_INPUT, "reshape: dimension %d runs with %s: expected %s there", d, is->name, is->name);
       else mgi_perr(P, MG_UNSUPPORTED, "reshape: dimension %d is not what runs with %s", d, g->symbol[want - 1].name);
     }
   mgi_symbols_close(&S);
@@ -7034,8 +7616,10 @@ void mg_symbol_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]) {
     if (high > chunk[1]) chunk[1] = high;
   }
 }
-int mg_symbol_sizes(int64_t least, int64_t most, const int64_t whole[2], const int64_t further[2], int64_t value[MG_SYMBOL_SIZES]) {
-  const int64_t want[MG_SYMBOL_SIZES] = {least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, further[0], further[1]};
+int mg_symbol_sizes(int64_t least, int64_t most, const int64_t whole[2], const int64_t further[2],
+                    int64_t value[MG_SYMBOL_SIZES]) {
+  const int64_t want[MG_SYMBOL_SIZES] = { least,    whole[0] - 1, whole[0],   whole[0] + 1, whole[1] - 1,
+                                          whole[1], whole[1] + 1, further[0], further[1] };
   int n = 0;
   for (int j = 0; j < MG_SYMBOL_SIZES; j++) {
     int at = n;
@@ -7055,7 +7639,8 @@ mg_status mg_contracted(const mg_graph *g, uint8_t contracted[MG_MAX_SYMBOLS], m
 }
 
 /* A copy with the symbols at these values: without those that are fixed; others are a family's of other bounds. */
-MGI_FN mg_status mgi_symbols_copy(const mg_graph *g, const uint8_t *fixed, const int64_t *least, const int64_t *value, mg_graph **out, mg_error *e) {
+MGI_FN mg_status mgi_symbols_copy(const mg_graph *g, const uint8_t *fixed, const int64_t *least, const int64_t *value,
+                                  mg_graph **out, mg_error *e) {
   mgi_symbols S;
   mgi_family F;
   int64_t extent[MG_MAX_CLASSES];
@@ -7079,14 +7664,16 @@ mg_status mg_fix(const mg_graph *g, const uint8_t *some, const int64_t *given, m
     fixed[k] = some[k];
     value[k] = fixed[k] ? given[k] : g->symbol[k].most;
     if (fixed[k] && (value[k] < g->symbol[k].least || value[k] > g->symbol[k].last))
-      return mg_fail(e, MG_BAD_INPUT, "mg_at", "%s is in %lld..%lld, got %lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].last, (long long)value[k]);
+      return mg_fail(e, MG_BAD_INPUT, "mg_at", "%s is in %lld..%lld, got %lld", g->symbol[k].name,
+                     (long long)g->symbol[k].least, (long long)g->symbol[k].last, (long long)value[k]);
   }
   for (uint32_t c = g->n_symbols; c < mg_n_sizes(g); c++) { /* with its symbols, all or none */
     int in = 0, of = 0;
     for (uint32_t k = 0; k < g->n_symbols; k++)
       if (mg_symbol_within(g, c, k)) in++, of += fixed[k] != 0;
     if (of && of < in)
-      return mg_fail(e, MG_UNSUPPORTED, "mg_fix", "%s is computed of several symbols: they are fixed together", g->symbol[c].name);
+      return mg_fail(e, MG_UNSUPPORTED, "mg_fix", "%s is computed of several symbols: they are fixed together",
+                     g->symbol[c].name);
     fixed[c] = of > 0;
   }
   const mg_status s = mg_symbol_values(g, value, value, e);
@@ -7103,7 +7690,9 @@ mg_status mg_within(const mg_graph *g, const int64_t *low, const int64_t *high, 
   int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
   *out = NULL;
   for (uint32_t k = 0; k < g->n_symbols; k++)
-    if (low[k] < 1 || low[k] > high[k]) return mg_fail(e, MG_BAD_INPUT, "mg_within", "%s: expected bounds 1 <= least <= most, got %lld..%lld", g->symbol[k].name, (long long)low[k], (long long)high[k]);
+    if (low[k] < 1 || low[k] > high[k])
+      return mg_fail(e, MG_BAD_INPUT, "mg_within", "%s: expected bounds 1 <= least <= most, got %lld..%lld",
+                     g->symbol[k].name, (long long)low[k], (long long)high[k]);
   mg_status status = mg_symbol_values(g, low, least, e);
   if (status == MG_OK) status = mg_symbol_values(g, high, most, e);
   if (status != MG_OK) return status;
@@ -7112,9 +7701,11 @@ mg_status mg_within(const mg_graph *g, const int64_t *low, const int64_t *high, 
     for (uint32_t a = 1; b && a < b->n_axes; a++) {
       if (!b->axes[a].symbol) continue;
       const mg_symbol *s = &g->symbol[b->axes[a].symbol - 1];
-      const int64_t to = most[b->axes[a].symbol - 1], chunk = mg_ceil_div(s->most, b->axes[a].extent), n = mg_ceil_div(to, chunk);
+      const int64_t to = most[b->axes[a].symbol - 1], chunk = mg_ceil_div(s->most, b->axes[a].extent),
+                    n = mg_ceil_div(to, chunk);
       if (n > 1 && mg_ceil_div(to, n) != chunk)
-        return mg_fail(e, MG_BAD_INPUT, "mg_within", "%lld chunks of %s, at most %lld, have %lld elements, not %lld", (long long)n, s->name, (long long)to, (long long)mg_ceil_div(to, n), (long long)chunk);
+        return mg_fail(e, MG_BAD_INPUT, "mg_within", "%lld chunks of %s, at most %lld, have %lld elements, not %lld",
+                       (long long)n, s->name, (long long)to, (long long)mg_ceil_div(to, n), (long long)chunk);
     }
   }
   return mgi_symbols_copy(g, NULL, least, most, out, e);
@@ -7124,7 +7715,8 @@ mg_status mg_within_of(const mg_graph *program, const mg_graph *like, mg_graph *
   int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
   *out = NULL;
   if (program->n_symbols != like->n_symbols)
-    return mg_fail(e, MG_BAD_INPUT, "mg_within_of", "expected %u symbols, found %u", program->n_symbols, like->n_symbols);
+    return mg_fail(e, MG_BAD_INPUT, "mg_within_of", "expected %u symbols, found %u", program->n_symbols,
+                   like->n_symbols);
   for (uint32_t k = 0; k < like->n_symbols; k++) least[k] = like->symbol[k].least, most[k] = like->symbol[k].most;
   mg_status s = mg_within(program, least, most, out, e);
   for (uint32_t k = 0; k < like->n_symbols && s == MG_OK; k++) mg_symbol_last(*out, k + 1, like->symbol[k].last);

@@ -6,8 +6,8 @@
 
    DO THIS
      Host: in one C or C++ file #define MIRAGE_IMPLEMENTATION, then #include "mirage.h", "mirage_verify.h" (for the
-     check) and "mirage_cuda.cuh", which includes mirage_plan.h.  Emitted files #include "mirage_cuda.cuh" by themselves:
-     put its directory on the include path.
+     check) and "mirage_cuda.cuh", which includes mirage_plan.h.  Emitted files #include "mirage_cuda.cuh" by
+     themselves:  put its directory on the include path.
 
    EXAMPLE
      #define MIRAGE_IMPLEMENTATION
@@ -58,8 +58,8 @@
      >>file        emitter: the whole file
 
    CONFIGURATION (define before including)
-     MIRAGE_DEVICE_ONLY  leaves what an emitted kernel and its launch need, of mirage.h and mirage_plan.h too, whatever else
-                         is defined (emitted files define it)
+     MIRAGE_DEVICE_ONLY  leaves what an emitted kernel and its launch need, of mirage.h and mirage_plan.h too, whatever
+                         else is defined (emitted files define it)
      MG_EMULATE          host meaning of the wrappers; with MG_EMULATE_FIELD over field elements, else over floats;
                          with MG_EMULATE_RACES, and -fsanitize=thread, every access to shared memory is watched
      MG_RUNNER           adds the part that mg_cuda_run calls
@@ -68,49 +68,53 @@
      MG_HOST_ONLY        the host half of an emitted file, for a C++ compiler; MG_CUBIN names the other half
 
    CONCEPTS
-     residency  where a block tensor lives: a load in a shared-memory tile (in a loop: in a ring of `stages` tiles filled
-                by cp.async); a matmul's accumulator in register fragments, or, if warps split the contraction, in fp32
-                partials in shared memory once the loop is done; a sum or maximum as an fp32 vector; an elementwise
-                value nowhere: its expression is inlined where it is used.  A matmul's result that another matmul
-                or a reduction consumes stays in its fragments if warps_k is 1 and warps_n of 16 columns divide it, else
-                it is materialised in a tile.
+     residency  where a block tensor lives: a load in a shared-memory tile (in a loop: in a ring of `stages` tiles
+                filled by cp.async); a matmul's accumulator in register fragments, or, if warps split the contraction,
+                in fp32 partials in shared memory once the loop is done; a sum or maximum as an fp32 vector; an
+                elementwise value nowhere: its expression is inlined where it is used.  A matmul's result that another
+                matmul or a reduction consumes stays in its fragments if warps_k is 1 and warps_n of 16 columns divide
+                it, else it is materialised in a tile.
      maximum    an exponential of such a product runs under a maximum of its row, and what is summed from it carries the
-                factor, wherever that cancels in what is stored (softmax; not: exp stored by itself), or in what the kernels
-                store that read it: then the maxima are handed on in the workspace.  A row's sum, and its logarithm, have it
-                back where they are stored; the product's own elements are stored before
+                factor, wherever that cancels in what is stored (softmax; not: exp stored by itself), or in what the
+                kernels store that read it: then the maxima are handed on in the workspace.  A row's sum, and its
+                logarithm, have it back where they are stored; the product's own elements are stored before
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
-     plan       keys obeyed: those of MG_PLAN_KEYS (mirage_plan.h), or it is refused; the product of warps_m, warps_n and
-                warps_k, times 32, is `threads`.  The emitted text's µGraph has all keys that do not follow from the rest
-     wide       with NAME.mma=wide the operands of product NAME may pass f16's exponents: by running powers of two of their rows,
-                where rows times a row come in rings of warps (mg_steady); else over tf32: f16's precision, half of its rate; what is
-                computed of them is f32 until then, and warps make it, as no warpgroup does
-     f32        with NAME.store=f32 what is stored as NAME stands in device memory in f32 where it is no output; so do what library
-                operators, but products, hand on to each other
-     split      with NAME.store=split what is stored as NAME, in f16, stands in device memory as the sum of two, times a power of two
-                of its block, which its largest element says; one product takes both, and has the power back on its accumulators
+     plan       keys obeyed: those of MG_PLAN_KEYS (mirage_plan.h), or it is refused; the product of warps_m, warps_n
+                and warps_k, times 32, is `threads`.  The emitted text's µGraph has all keys that do not follow from the
+                rest
+     wide       with NAME.mma=wide the operands of product NAME may pass f16's exponents: by running powers of two of
+                their rows, where rows times a row come in rings of warps (mg_steady); else over tf32: f16's precision,
+                half of its rate; what is computed of them is f32 until then, and warps make it, as no warpgroup does
+     f32        with NAME.store=f32 what is stored as NAME stands in device memory in f32 where it is no output; so do
+                what library operators, but products, hand on to each other
+     split      with NAME.store=split what is stored as NAME, in f16, stands in device memory as the sum of two, times a
+                power of two of its block, which its largest element says; one product takes both, and has the power
+                back on its accumulators
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
                 warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next; with
                 ring=group (mma=warpgroup, warps_m = 4) every warpgroup does so, and meets nobody else in the loop
-     mma        with mma=warpgroup (where the machine can; else refused, with the reason) four warps with 64 rows multiply as one: left
-                operands come in registers, right ones from swizzled tiles, loads of whole panels of 64 neighbours in memory; a
-                warpgroup has 16, 32 or a multiple of 64 columns of the result; fragments are those of mma=warp, so all else is
-                the same.  A product whose operands do not allow it is made by warps, in the same fragments
-     copy       with copy=tma (where the machine can, and a tile's shape and strides allow it; else refused, with the reason)
-                tensor copies bring the loads of loops: one thread asks for a whole tile, and barriers of phases count its
-                bytes.  Their maps are made at the first launch, and again when a tensor stands elsewhere.  With copy=warp
-                that thread is of a warpgroup of its own, beside the `threads` of the µGraph, which leaves them its registers
-                where their products need them.  With three stages or more, products of warpgroups of two such loads read both in
-                shared memory, and are under way while the next step begins
-     chain      with chain=late (warpgroups, tensor copies, three stages or more; else refused, with the reason) a loop's product of
-                fragments is made beside the first product of the next step, and done when that step's exponentials are
-     share      with share=N, N blocks side by side are a cluster: each has its part of the tiles that all of them read copied
-                to all
+     mma        with mma=warpgroup (where the machine can; else refused, with the reason) four warps with 64 rows
+                multiply as one: left operands come in registers, right ones from swizzled tiles, loads of whole panels
+                of 64 neighbours in memory; a warpgroup has 16, 32 or a multiple of 64 columns of the result; fragments
+                are those of mma=warp, so all else is the same.  A product whose operands do not allow it is made by
+                warps, in the same fragments
+     copy       with copy=tma (where the machine can, and a tile's shape and strides allow it; else refused, with the
+                reason) tensor copies bring the loads of loops: one thread asks for a whole tile, and barriers of phases
+                count its bytes.  Their maps are made at the first launch, and again when a tensor stands elsewhere.
+                With copy=warp that thread is of a warpgroup of its own, beside the `threads` of the µGraph, which
+                leaves them its registers where their products need them.  With three stages or more, products of
+                warpgroups of two such loads read both in shared memory, and are under way while the next step begins
+     chain      with chain=late (warpgroups, tensor copies, three stages or more; else refused, with the reason) a
+                loop's product of fragments is made beside the first product of the next step, and done when that step's
+                exponentials are
+     share      with share=N, N blocks side by side are a cluster: each has its part of the tiles that all of them read
+                copied to all
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
-                stores, what depends on the whole.  Where the machine has clusters, up to 16 blocks: a cluster, the parts pushed through
-                distributed shared memory.  Else the last block to write its part to the workspace goes on.  So do
-                blocks that share a long row of an argmax over whole tensors (mg_library_shares)
+                stores, what depends on the whole.  Where the machine has clusters, up to 16 blocks: a cluster, the
+                parts pushed through distributed shared memory.  Else the last block to write its part to the workspace
+                goes on.  So do blocks that share a long row of an argmax over whole tensors (mg_library_shares)
      masks      every tile is padded with zeros; a site never evaluates, and a store never writes, a padded element
 
    ERRORS
@@ -124,11 +128,12 @@
      No mutable globals; distinct graphs are independent.
 
    DOES NOT
-     Emit concatenations over grid axes, or thread graphs that mg_inline_threads refuses (with loops, or cut unevenly); block
-     tensors are effectively 2-D: all but the last two dimensions have a chunk of extent 1.  Nor a loop's exponentials that are
-     joined over one loop and concatenated over another: these would have no running maximum.  Parts of a grid axis under maxima
-     of their own lie side by side along the last dimension, only kernels of the µGraph read them, and each divides by what all
-     parts are joined in or takes every part alone: none leaves the joined parts for a third kernel to divide.
+     Emit concatenations over grid axes, or thread graphs that mg_inline_threads refuses (with loops, or cut unevenly);
+     block tensors are effectively 2-D: all but the last two dimensions have a chunk of extent 1.  Nor a loop's
+     exponentials that are joined over one loop and concatenated over another: these would have no running maximum.
+     Parts of a grid axis under maxima of their own lie side by side along the last dimension, only kernels of the
+     µGraph read them, and each divides by what all parts are joined in or takes every part alone: none leaves the
+     joined parts for a third kernel to divide.
 */
 #ifndef MIRAGE_CUDA_CUH
 #define MIRAGE_CUDA_CUH
@@ -146,32 +151,34 @@ extern "C" {
 #endif
 
 /* What an emitted file NAME.cu exports, beside
-     int NAME_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream);  0 or the CUDA error
-     int NAME_launch_pdl(...);    the same, by programmatic dependent launch, where the machine has it: it may begin while the kernel before
-                                  it in the stream is still running, and waits for that one's end before it reads
-                                  anything but NAME_info's `early` inputs, which nothing in flight may write: weights.
-                                  The kernels of one call follow each other so in either entry
+     int NAME_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream);  0 or the CUDA
+     error int NAME_launch_pdl(...);    the same, by programmatic dependent launch, where the machine has it: it may
+                                  begin while the kernel before it in the stream is still running, and waits for that
+                                  one's end before it reads anything but NAME_info's `early` inputs, which nothing in
+                                  flight may write: weights.  The kernels of one call follow each other so in either
+                                  entry
      int NAME_run(const half *in_X, .., half *out_O, .., void *workspace, cudaStream_t stream);  NAME_launch, with each
                                   tensor by name and type: half, __nv_bfloat16 or float
      size_t NAME_workspace_bytes(void);
      extern const mg_emitted_info NAME_info;
-   A launch uses its stream only, waits for nothing and allocates nothing, but one: of a file that has library products, the
-   first that is not captured in a graph times their algorithms, and waits for that (>>blas).  Outputs stand elsewhere than
-   inputs, and the workspace apart.
-   Where the program has symbols, every launch takes their values before the stream, `const int64_t *sym` in the order of
-   NAME_info.symbol: tensors are dense at these sizes, grids in NAME_info are those of the greatest, the workspace is enough for all.
-   Extents computed of them (8*n) stand behind them there, and are no arguments.
-   Symbols of NAME_info's `device` are read in device memory by the kernels, each as it begins: in[n_in], one more pointer than
-   there are inputs, is to int64_t there, first a value for each symbol, in their order, then for each output by how many elements
-   behind its pointer it stands, of which those of `displaced` are read.  Nothing in flight may write them.  Such a launch takes
-   of `sym` nothing but its grids, for which
-     int NAME_blocks(const int64_t *sym, int64_t *count, int room);  how many counts of blocks there are; the first `room` into count
-   says the blocks of each kernel along x, y and z (of several ranges first, which it is): a launch that was captured in a graph
-   is right for all values in device memory for which these are the same.  What the host hands over instead, the map of a
-   tensor copy, or a product of cuBLAS, is made at the launch: symbols of its sizes are never in `device`, outputs that it reads or
-   writes never in `displaced`.  What a launch looks at, bounds of sizes and the alignment of pointers, nobody looks at where a
-   graph is replayed: values in device memory are within the bounds, displacements multiples of 16 bytes.
-   A size out of its bounds: cudaErrorInvalidValue (1), and nothing is launched.
+   A launch uses its stream only, waits for nothing and allocates nothing, but one: of a file that has library products,
+   the first that is not captured in a graph times their algorithms, and waits for that (>>blas).  Outputs stand
+   elsewhere than inputs, and the workspace apart.
+   Where the program has symbols, every launch takes their values before the stream, `const int64_t *sym` in the order
+   of NAME_info.symbol: tensors are dense at these sizes, grids in NAME_info are those of the greatest, the workspace is
+   enough for all.  Extents computed of them (8*n) stand behind them there, and are no arguments.
+   Symbols of NAME_info's `device` are read in device memory by the kernels, each as it begins: in[n_in], one more
+   pointer than there are inputs, is to int64_t there, first a value for each symbol, in their order, then for each
+   output by how many elements behind its pointer it stands, of which those of `displaced` are read.  Nothing in flight
+   may write them.  Such a launch takes of `sym` nothing but its grids, for which
+     int NAME_blocks(const int64_t *sym, int64_t *count, int room);  how many counts of blocks there are; the first
+     `room` into count
+   says the blocks of each kernel along x, y and z (of several ranges first, which it is): a launch that was captured in
+   a graph is right for all values in device memory for which these are the same.  What the host hands over instead, the
+   map of a tensor copy, or a product of cuBLAS, is made at the launch: symbols of its sizes are never in `device`,
+   outputs that it reads or writes never in `displaced`.  What a launch looks at, bounds of sizes and the alignment of
+   pointers, nobody looks at where a graph is replayed: values in device memory are within the bounds, displacements
+   multiples of 16 bytes.  A size out of its bounds: cudaErrorInvalidValue (1), and nothing is launched.
    A pointer to no multiple of 16 bytes: cudaErrorMisalignedAddress (716), and nothing is launched.
    An index (i32, an int32_t) beyond the rows that a gather takes: its kernel traps, and the stream's next call says so
    (cudaErrorLaunchFailure); the context is lost.  Whoever does not trust indices looks at them before the launch.
@@ -184,7 +191,8 @@ typedef struct mg_io_info {
   int rank;
   int64_t dim[MG_MAX_RANK], stride[MG_MAX_RANK]; /* strides in elements */
   int32_t order[MG_MAX_RANK];
-  uint8_t symbol[MG_MAX_RANK]; /* 0, or 1 + the size of `symbol` that the dimension has; dim and stride are of its most */
+  /* 0, or 1 + the size of `symbol` that the dimension has; dim and stride are of its most */
+  uint8_t symbol[MG_MAX_RANK];
 } mg_io_info;
 typedef struct mg_size_info { const char *name; int64_t least, most; } mg_size_info;
 typedef struct mg_kernel_info {
@@ -197,8 +205,10 @@ typedef struct mg_emitted_info {
   const char *name;
   int n_in, n_out, n_kernels;
   const mg_io_info *in, *out;
-  uint32_t early;            /* by input, of the first 32, as bits: NAME_launch_pdl reads it before the kernel before ends */
-  const mg_kernel_info *kernels; /* in the order of their launches; for a product that cuBLAS takes, the kernel without it */
+  uint32_t early;            /* by input, of the first 32, as bits: NAME_launch_pdl reads it before the kernel before
+                                ends */
+  /* in the order of their launches; for a product that cuBLAS takes, the kernel without it */
+  const mg_kernel_info *kernels;
   int n_symbols;             /* sizes that come with the launch */
   const mg_size_info *symbol;
   int n_computed;            /* behind these in `symbol`: extents that the launch computes of them, named "8*n" */
@@ -207,7 +217,8 @@ typedef struct mg_emitted_info {
 
 #ifndef MIRAGE_DEVICE_ONLY
 typedef struct mg_emit_config {
-  const char *arch;          /* an architecture, or a machine's name, of mirage_plan.h; NULL: its first row's, "sm_90a" */
+  const char *arch;          /* an architecture, or a machine's name, of mirage_plan.h; NULL: its first row's,
+                                "sm_90a" */
   const char *certificate;   /* lines that the head comment quotes, or NULL: it says "not certified" */
   uint32_t device, displaced; /* by symbol, by output, as bits: what kernels shall read in device memory; NAME_info says what of
                                 these they do */
@@ -219,9 +230,11 @@ mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *
 /* The .cu text.  The same graph and configuration always give the same text.  Thread graphs are inlined first, by
    mg_inline_threads, in the µGraph that the text quotes too. */
 mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e);
-/* One file of the ranges of a symbol (mg_search_family): n >= 1 families of it, each from where the one before ends, named NAME_1,
-   NAME_2 ..; of one, what mg_cuda_emit gives.  NAME_launch takes the one that its size is for.  certificate: NULL, or one of each. */
-mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit_config *cfg, const char *const *certificate, char **text, mg_error *e);
+/* One file of the ranges of a symbol (mg_search_family): n >= 1 families of it, each from where the one before ends,
+   named NAME_1, NAME_2 ..; of one, what mg_cuda_emit gives.  NAME_launch takes the one that its size is for.
+   certificate: NULL, or one of each. */
+mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit_config *cfg,
+                              const char *const *certificate, char **text, mg_error *e);
 
 /* What the emitter decides of a kernel of the µGraph: where every value lives, and what a block takes. */
 typedef struct mg_cuda_value {
@@ -234,8 +247,10 @@ typedef struct mg_cuda_value {
 typedef struct mg_cuda_kernel {
   mg_kernel_takes takes;     /* by which mg_kernel_facts_taking prices it */
   int warps_m, warps_n, warps_k;
-  const char *ring, *mma, *copy, *chain, *merge, *schedule; /* words of the plan; merge "none" where no blocks share a result */
-  int dealt;                 /* registers a thread once the warpgroup that copies has given up its own; 0: it keeps them */
+  /* words of the plan; merge "none" where no blocks share a result */
+  const char *ring, *mma, *copy, *chain, *merge, *schedule;
+  int dealt;                 /* registers a thread once the warpgroup that copies has given up its own; 0: it keeps
+                                them */
   int n_values;
   mg_cuda_value *value;
 } mg_cuda_kernel;
@@ -261,22 +276,26 @@ enum { MG_RUN_CALLS = 64 }; /* of so many calls of a launch each can be timed al
 typedef struct mg_check_config {
   uint64_t seed;             /* of inputs, fields and fiber orders; 0: 1 */
   int seeds;                 /* fiber orders tried over each field; 0: 8 */
-  const char *include_dir;   /* where mirage_cuda.cuh is; NULL: $MIRAGE_INCLUDE, else where it was when this was compiled */
+  const char *include_dir;   /* where mirage_cuda.cuh is; NULL: $MIRAGE_INCLUDE, else where it was when this was
+                                compiled */
   const char *work_dir;      /* where the temporary directory goes; NULL: $TMPDIR or /tmp */
   const char *cxx;           /* NULL: $CXX or g++ */
   int keep;                  /* 1: keep the temporary directory */
   int full_size;             /* 1: do not reduce the sizes */
-  int samples;               /* places of the grid at which blocks run at full size too, where sizes are reduced; 0: 6; -1: none */
+  int samples;               /* places of the grid at which blocks run at full size too, where sizes are reduced; 0: 6;
+                                -1: none */
   int timeout_s;             /* for one compilation, and of processor time for one field's runs; 0: 300 */
   double wall_s;             /* mg_cuda_numerics: seconds by the clock, after which its processes are ended; 0: any */
   double numerics_s;         /* mg_cuda_numerics: families that have not begun by then are not run; 0: all are */
   int numerics_first;        /* mg_cuda_numerics: 1: it ends at the first family that is unsafe */
   int jobs;                  /* mg_cuda_numerics: processes; 0: as many as the machine has processors, at most 8 */
-  int whole;                 /* 1: no bound on its work: all fiber orders and families, at the reduced sizes too, however large these are */
+  int whole;                 /* 1: no bound on its work: all fiber orders and families, at the reduced sizes too,
+                                however large these are */
 } mg_check_config;
 
-/* What link 2 says, by rows F(join, type, name, count, what).  join: how a file of several ranges says it, of theirs: LEAST, MOST,
-   SUM, ANY, ALL; LAST of them, which is where it ended; the FIRST that says it; or all of them in a LIST. */
+/* What link 2 says, by rows F(join, type, name, count, what).  join: how a file of several ranges says it, of theirs:
+   LEAST, MOST, SUM, ANY, ALL; LAST of them, which is where it ended; the FIRST that says it; or all of them in a
+   LIST. */
 #define MG_CHECK_FIELDS(F) \
   F(LEAST, int, fields, , "small pairs over which all outputs agreed") \
   F(LEAST, int, seeds, , "fiber orders tried over each of them") \
@@ -327,53 +346,60 @@ typedef struct mg_check_report {
 } mg_check_report;
 
 /* Link 2: compiles the emitted text for the CPU, over field elements and over floats, runs it thread by thread under
-   several fiber orders (every other one by NAME_launch_pdl, where the file has it), and compares every output element with the µGraph's.  `ugraph` NULL: the µGraph in the text.
-   The host's code is run with no blocks too: what it launches must not depend on which buffers earlier calls, or another thread's,
-   had; it must be on the caller's stream, return every error, and launch as many kernels as its info says.  Each launch has other
-   buffers, between pages that fault; launches are held against the limits of the machine that the nvcc command names.
-   In a file with tickets, other atomics or volatile accesses, and without clusters, blocks take turns at these: up to 16 under
-   every other order from the third on, and wherever those that run spin as many more as the machine that the nvcc command names
-   holds, or as there is room for (256).  What waits for more blocks than the machine holds is a deadlock; for more than there
-   is room for, MG_UNSUPPORTED.  Else blocks, or clusters, run one after another.
-   A file of several ranges (mg_cuda_emit_ranges) is checked with `ugraph` NULL: each of them, launched by way of the whole.
-   A family is run at its symbols' least values, at a chunk less 1, a chunk, a chunk and 1, three chunks and a ragged rest, all
-   other extents reduced; at full size where each is at its most.  What is contracted starts from the first whole number of chunks
-   instead that is not below its least: where it has bounds of its own, no less is run.  Sizes out of bounds have to be refused.
-   Its work is bounded, by counts of operations that follow from the µGraph alone, so that two processors take a minute at most and
-   every machine comes to the same verdict: what is large runs under fewer fiber orders, over fewer families of inputs; what is larger
-   still, at full size alone (r->apart; cfg->whole lifts this).  The ranges of a file are compiled once and share this bound: where
-   they are many, floats run under one order, families of inputs at the last size of each range alone (r->at_last), and the largest
-   ranges, if all are still too much, at full size alone.  The report says what ran, and what was left out.
-   Indices of inputs are drawn within bounds; an index out of bounds is a fault.  Those of outputs are compared over fields, whose
-   maxima are in a random order, without exception; over floats as mg_cuda_run does.
-   Not seen: what cuBLAS computes, and what the host's code does between two calls of the runtime; registers, in what a
-   machine holds.
-   MG_OK: same.  MG_NOT_FOUND: differs (r->difference), two accesses to shared or global memory race, or the kernel
-   faults (deadlock, out of bounds, misaligned, copies that nobody waits for).
-   MG_UNSUPPORTED: undecided.  MG_MACHINE: no compiler.  mg_error holds the compiler's message where it refuses. */
-mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e);
+   several fiber orders (every other one by NAME_launch_pdl, where the file has it), and compares every output element
+   with the µGraph's.  `ugraph` NULL: the µGraph in the text.  The host's code is run with no blocks too: what it
+   launches must not depend on which buffers earlier calls, or another thread's, had; it must be on the caller's stream,
+   return every error, and launch as many kernels as its info says.  Each launch has other buffers, between pages that
+   fault; launches are held against the limits of the machine that the nvcc command names.  In a file with tickets,
+   other atomics or volatile accesses, and without clusters, blocks take turns at these: up to 16 under every other
+   order from the third on, and wherever those that run spin as many more as the machine that the nvcc command names
+   holds, or as there is room for (256).  What waits for more blocks than the machine holds is a deadlock; for more than
+   there is room for, MG_UNSUPPORTED.  Else blocks, or clusters, run one after another.  A file of several ranges
+   (mg_cuda_emit_ranges) is checked with `ugraph` NULL: each of them, launched by way of the whole.  A family is run at
+   its symbols' least values, at a chunk less 1, a chunk, a chunk and 1, three chunks and a ragged rest, all other
+   extents reduced; at full size where each is at its most.  What is contracted starts from the first whole number of
+   chunks instead that is not below its least: where it has bounds of its own, no less is run.  Sizes out of bounds have
+   to be refused.  Its work is bounded, by counts of operations that follow from the µGraph alone, so that two
+   processors take a minute at most and every machine comes to the same verdict: what is large runs under fewer fiber
+   orders, over fewer families of inputs; what is larger still, at full size alone (r->apart; cfg->whole lifts this).
+   The ranges of a file are compiled once and share this bound: where they are many, floats run under one order,
+   families of inputs at the last size of each range alone (r->at_last), and the largest ranges, if all are still too
+   much, at full size alone.  The report says what ran, and what was left out.  Indices of inputs are drawn within
+   bounds; an index out of bounds is a fault.  Those of outputs are compared over fields, whose maxima are in a random
+   order, without exception; over floats as mg_cuda_run does.  Not seen: what cuBLAS computes, and what the host's code
+   does between two calls of the runtime; registers, in what a machine holds.  MG_OK: same.  MG_NOT_FOUND: differs
+   (r->difference), two accesses to shared or global memory race, or the kernel faults (deadlock, out of bounds,
+   misaligned, copies that nobody waits for).  MG_UNSUPPORTED: undecided.  MG_MACHINE: no compiler.  mg_error holds the
+   compiler's message where it refuses. */
+mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r,
+                        mg_error *e);
 
 #ifdef MIRAGE_VERIFY_H
-/* Whether the emitted text is as safe as `program` is written (mirage_verify.h, >>numerics), by runs: compiled for the CPU, over the
-   families, with its 16-bit storage and with f32 in its place.  `program` NULL: the yardstick is the µGraph's own kernel level.
-   What is contracted, and every loop over it, is at full size; other extents shrink to what one block takes, where they can.
-   MG_OK: safe.  MG_NOT_FOUND: not, r says where.  MG_UNSUPPORTED: undecided. */
-mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e);
-/* mg_cuda_numerics of what is emitted, as mg_search_config's hook `settle`: 1 if it is not as safe as `program`; 0 if it is, or where that is
-   undecided.  user: NULL, or the architecture's name. */
+/* Whether the emitted text is as safe as `program` is written (mirage_verify.h, >>numerics), by runs: compiled for the
+   CPU, over the families, with its 16-bit storage and with f32 in its place.  `program` NULL: the yardstick is the
+   µGraph's own kernel level.  What is contracted, and every loop over it, is at full size; other extents shrink to what
+   one block takes, where they can.  MG_OK: safe.  MG_NOT_FOUND: not, r says where.  MG_UNSUPPORTED: undecided. */
+mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text,
+                           const mg_check_config *cfg, mg_numerics_report *r, mg_error *e);
+/* mg_cuda_numerics of what is emitted, as mg_search_config's hook `settle`: 1 if it is not as safe as `program`; 0 if
+   it is, or where that is undecided.  user: NULL, or the architecture's name. */
 int mg_cuda_settle(void *user, const mg_graph *program, const mg_graph *ugraph);
 #endif
 
 /* Emitted files, compiled for the CPU over floats, at their own sizes, and launched on data of the caller's. */
 typedef struct mg_emulated mg_emulated;
-/* n texts, compiled side by side, cfg->jobs at a time (0: one a processor), the other fields as for mg_cuda_check; entry[k]: the
-   NAME of NAME_launch.  A text NULL is passed over.  What is launched may end the process: see mg_cuda_apart. */
-mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, int n, const mg_check_config *cfg, mg_emulated **out, mg_error *e);
-/* Launches file k; in and out as mg_eval has them over doubles for g, a graph of the file's signature at these sizes, which are rounded
-   to their types.  sym: the values of the file's symbols, or NULL where it has none.  Fibers run in another order the next time. */
-mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in, void *const *out, mg_error *e);
-/* A launch of what lies in memory as the kernels read it, by NAME_launch, or, early, by NAME_launch_pdl.  sym: NULL where the file
-   has no symbols. */
+/* n texts, compiled side by side, cfg->jobs at a time (0: one a processor), the other fields as for mg_cuda_check;
+   entry[k]: the NAME of NAME_launch.  A text NULL is passed over.  What is launched may end the process: see
+   mg_cuda_apart. */
+mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, int n, const mg_check_config *cfg,
+                          mg_emulated **out, mg_error *e);
+/* Launches file k; in and out as mg_eval has them over doubles for g, a graph of the file's signature at these sizes,
+   which are rounded to their types.  sym: the values of the file's symbols, or NULL where it has none.  Fibers run in
+   another order the next time. */
+mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in,
+                             void *const *out, mg_error *e);
+/* A launch of what lies in memory as the kernels read it, by NAME_launch, or, early, by NAME_launch_pdl.  sym: NULL
+   where the file has no symbols. */
 typedef struct mg_device_call {
   int n_in, n_out, early;
   const void *const *in;     /* NULL: what is filled by definition */
@@ -389,16 +415,19 @@ mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_er
 const mg_emitted_info *mg_emulated_info(mg_emulated *m, int k, size_t *workspace, mg_error *e);
 int mg_emulated_early(mg_emulated *m, int k); /* 1: it was loaded, and has NAME_launch_pdl */
 int mg_emulated_has_blocks(const mg_emulated *m, int k); /* 1 if the file, loaded, has NAME_blocks */
-int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room); /* NAME_blocks; 0: it has none */
+/* NAME_blocks; 0: it has none */
+int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room);
 void mg_emulated_free(mg_emulated *m);
-/* Runs body in a process of its own, for timeout_s seconds of processor time at most, and hands back what it wrote to record, at most
-   8192 bytes, zeroed.  MG_NOT_FOUND: it did not come to its end. */
-mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e);
+/* Runs body in a process of its own, for timeout_s seconds of processor time at most, and hands back what it wrote to
+   record, at most 8192 bytes, zeroed.  MG_NOT_FOUND: it did not come to its end. */
+mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes,
+                        int timeout_s, mg_error *e);
 
-/* Where emitted files are launched, one after the other in one stream: the first GPU, by its driver; or, without one, a stand-in for it,
-   which is the host's memory and files compiled for the CPU.  Between mg_device_record and mg_device_recorded launches and
-   copies on the device do not run: they are what mg_device_replay runs, by a CUDA graph.  What is recorded anew changes the graph
-   that is there, where it can.  The stand-in refuses what a stream that is captured refuses. */
+/* Where emitted files are launched, one after the other in one stream: the first GPU, by its driver; or, without one, a
+   stand-in for it, which is the host's memory and files compiled for the CPU.  Between mg_device_record and
+   mg_device_recorded launches and copies on the device do not run: they are what mg_device_replay runs, by a CUDA
+   graph.  What is recorded anew changes the graph that is there, where it can.  The stand-in refuses what a stream that
+   is captured refuses. */
 typedef struct mg_device mg_device;
 typedef struct mg_device_graph mg_device_graph;
 typedef struct mg_device_config {
@@ -412,7 +441,8 @@ typedef struct mg_device_config {
 typedef enum mg_device_way { MG_TO_DEVICE, MG_FROM_DEVICE, MG_ON_DEVICE } mg_device_way;
 typedef struct mg_device_counts {
   uint64_t calls, launches, copies, allocations, bytes; /* calls: of everything below but the counts */
-  uint64_t recorded, changed, replayed; /* graphs that were made, those that were changed to what was recorded anew, replays */
+  /* graphs that were made, those that were changed to what was recorded anew, replays */
+  uint64_t recorded, changed, replayed;
 } mg_device_counts;
 /* MG_MACHINE: no GPU.  cfg: NULL is a GPU. */
 mg_status mg_device_open(const mg_device_config *cfg, mg_device **out, mg_error *e);
@@ -422,19 +452,22 @@ const char *mg_device_arch(const mg_device *d); /* what files are to be emitted 
 void mg_device_count(const mg_device *d, mg_device_counts *c);
 /* The stand-in: of its calls from here on the one of this number, counted from 1, fails; 0: none. */
 void mg_device_fail(mg_device *d, uint64_t call);
-/* Compiles and loads n texts, each once in the device's life; entry[k]: the NAME of NAME_launch; file[k]: what it is called below.  A text
-   need not be emitted, but has such a launch. */
-mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *const *entry, int n, int *file, mg_error *e);
+/* Compiles and loads n texts, each once in the device's life; entry[k]: the NAME of NAME_launch; file[k]: what it is
+   called below.  A text need not be emitted, but has such a launch. */
+mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *const *entry, int n, int *file,
+                         mg_error *e);
 const mg_emitted_info *mg_device_info(const mg_device *d, int k); /* NULL: it has none */
 size_t mg_device_workspace(const mg_device *d, int k);
 int mg_device_early(const mg_device *d, int k); /* 1: it has NAME_launch_pdl */
 int mg_device_has_blocks(const mg_device *d, int k); /* 1 if file k has NAME_blocks */
-int mg_device_blocks(const mg_device *d, int k, const int64_t *sym, int64_t *count, int room); /* NAME_blocks; 0: it has none */
+/* NAME_blocks; 0: it has none */
+int mg_device_blocks(const mg_device *d, int k, const int64_t *sym, int64_t *count, int room);
 /* Memory, zeroed; `what` names it where there is none left. */
 mg_status mg_device_new(mg_device *d, const char *what, size_t bytes, void **p, mg_error *e);
 void mg_device_free(mg_device *d, void *p); /* waits for the stream; NULL: nothing */
 /* rows of `width` bytes, to_pitch and from_pitch apart. */
-mg_status mg_device_copy(mg_device *d, mg_device_way way, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows, mg_error *e);
+mg_status mg_device_copy(mg_device *d, mg_device_way way, void *to, size_t to_pitch, const void *from,
+                         size_t from_pitch, size_t width, size_t rows, mg_error *e);
 mg_status mg_device_launch(mg_device *d, int k, const mg_device_call *c, mg_error *e);
 mg_status mg_device_wait(mg_device *d, mg_error *e);
 mg_status mg_device_record(mg_device *d, mg_error *e);
@@ -446,11 +479,13 @@ void mg_device_graph_free(mg_device *d, mg_device_graph *g);
 enum { MG_DEVICE_TIMES = 256, MG_DEVICE_MARKS = 4096 };
 mg_status mg_device_time(mg_device *d, mg_device_graph *g, int n, double *us, mg_error *e);
 
-/* A mark in the stream, of a number below MG_DEVICE_MARKS; then, once the stream is done, the microseconds from each of n marks to the next. */
+/* A mark in the stream, of a number below MG_DEVICE_MARKS; then, once the stream is done, the microseconds from each of
+   n marks to the next. */
 mg_status mg_device_mark(mg_device *d, int k, mg_error *e);
 mg_status mg_device_between(mg_device *d, int n, double *us, mg_error *e);
 
-/* The µGraph that an emitted file was made from: the text between its `mugraph {{{` and `}}} mugraph`.  Any bytes may come in. */
+/* The µGraph that an emitted file was made from: the text between its `mugraph {{{` and `}}} mugraph`.  Any bytes may
+   come in. */
 mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e);
 /* All of them, where the file has several ranges: *n, at most MG_MAX_RANGES. */
 mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[MG_MAX_RANGES], int *n, mg_error *e);
@@ -458,10 +493,15 @@ mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[M
 /* Smaller sizes on which an emitted file runs unchanged but for its named constants: every chunk (so every tile, mask
    and template argument) stays, only counts of grid and loop axes and the extents that they partition shrink: grid
    axes to no less than 2, loops to no less than their pipeline's stages + 2, with the same remainder by the stages (by
-   12 where the plan does not say how many).  An extent keeps its remainder by every chunk, and by 8 where a tensor is dense
-   along it in memory.  What cannot shrink so stays.  extent[] (by class) and counts[] (kernel * (MG_MAX_AXES + 1) + axis) are
-   malloc'ed.  *out is checked, and every tensor inside a kernel has the shape that it had. */
-typedef struct mg_reduced { mg_graph *graph; int64_t *extent, *counts; uint32_t n_classes, n_kernels; int changed; } mg_reduced;
+   12 where the plan does not say how many).  An extent keeps its remainder by every chunk, and by 8 where a tensor is
+   dense along it in memory.  What cannot shrink so stays.  extent[] (by class) and counts[] (kernel * (MG_MAX_AXES + 1)
+   + axis) are malloc'ed.  *out is checked, and every tensor inside a kernel has the shape that it had. */
+typedef struct mg_reduced {
+  mg_graph *graph;
+  int64_t *extent, *counts;
+  uint32_t n_classes, n_kernels;
+  int changed;
+} mg_reduced;
 mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e);
 void mg_reduced_free(mg_reduced *r);
 
@@ -470,37 +510,41 @@ typedef struct mg_compile_config {
   const char *include_dir;   /* as in mg_check_config */
   const char *cache_dir;     /* NULL: $XDG_CACHE_HOME/mirage, ~/.cache/mirage or /tmp/mirage-<uid> */
   const char *nvcc;          /* NULL: $NVCC, nvcc on the PATH, or /usr/local/cuda/bin/nvcc */
-  int runner;                /* 1: with the part that mg_cuda_run calls; by NVRTC and $CXX where the toolkit in $CUDA_HOME,
-                                $CUDA_PATH or /usr/local/cuda has it, `nvcc` is NULL and $MIRAGE_NVRTC is not 0 */
+  int runner;                /* 1: with the part that mg_cuda_run calls; by NVRTC and $CXX where the toolkit in
+                                $CUDA_HOME, $CUDA_PATH or /usr/local/cuda has it, `nvcc` is NULL and $MIRAGE_NVRTC is
+                                not 0 */
   int timeout_s;             /* 0: 300 */
   int jobs;                  /* of mg_cuda_compile_all, compilers that run at a time; 0: one a processor */
   int64_t cache_bytes;       /* past it the entries used longest ago are deleted; 0: 1 GiB */
 } mg_compile_config;
 
-/* nvcc -> shared object, kept in a cache under a hash of text, headers, flags and the compiler's version.  An entry ends
-   with a checksum; one that is damaged is made again.  so_path gets its path.  MG_MACHINE: no nvcc.  MG_BAD_INPUT: nvcc
-   refuses; the message is its first lines. */
+/* nvcc -> shared object, kept in a cache under a hash of text, headers, flags and the compiler's version.  An entry
+   ends with a checksum; one that is damaged is made again.  so_path gets its path.  MG_MACHINE: no nvcc.  MG_BAD_INPUT:
+   nvcc refuses; the message is its first lines. */
 mg_status mg_cuda_compile(const char *cu_text, const mg_compile_config *cfg, char *so_path, size_t n, mg_error *e);
-/* Several, side by side.  status[k], why[k] and so_path[k] are those of text k; a text NULL is passed over, its status stays.
-   The result is MG_OK unless nothing could be started at all. */
+/* Several, side by side.  status[k], why[k] and so_path[k] are those of text k; a text NULL is passed over, its status
+   stays.  The result is MG_OK unless nothing could be started at all. */
 enum { MG_SO_PATH = 512 };
-mg_status mg_cuda_compile_all(const char *const *cu_text, int n, const mg_compile_config *cfg, char (*so_path)[MG_SO_PATH], mg_status *status, mg_error *why, mg_error *e);
+mg_status mg_cuda_compile_all(const char *const *cu_text, int n, const mg_compile_config *cfg,
+                              char (*so_path)[MG_SO_PATH], mg_status *status, mg_error *why, mg_error *e);
 
 typedef struct mg_run_config {
   const char *arch;          /* NULL: that of the first GPU (mg_arch_of_gpu) */
   int reps;                  /* timed replays, of which the median counts; 0: 15 */
   int cold;                  /* 1: time over rotating buffers that exceed the L2 cache too */
   uint64_t seed;             /* of the inputs; 0: drawn from the clock */
-  double tolerance;          /* relative Frobenius error of every output; 0: 2e-3 for f16 and f32, 1e-2 if bf16 occurs */
+  double tolerance;          /* relative Frobenius error of every output; 0: 2e-3 for f16 and f32, 1e-2 if bf16
+                                occurs */
   const char *include_dir, *cache_dir, *nvcc;
   int timeout_s;             /* for the compilation; 0: 300 */
   int no_time;               /* 1: compare only */
-  int calls;                 /* 1: time every kernel, and library operator, alone too: launched again and again on what the
-                                others left behind */
+  int calls;                 /* 1: time every kernel, and library operator, alone too: launched again and again on what
+                                the others left behind */
   const int64_t *sym;        /* of a family, the sizes to run at; NULL: the greatest */
   double numerics_s;         /* mg_cuda_run_numerics: families that have not begun by then are not run; 0: all are */
-  double most_work;          /* mg_cuda_measure, mg_cuda_measure_all: candidates for a program whose run in float64 takes more scalar
-                                operations, 30 for each element of an input, have failed (MG_LIMIT); 0: none */
+  double most_work;          /* mg_cuda_measure, mg_cuda_measure_all: candidates for a program whose run in float64
+                                takes more scalar operations, 30 for each element of an input, have failed (MG_LIMIT);
+                                0: none */
 } mg_run_config;
 
 typedef struct mg_run_report {
@@ -511,26 +555,30 @@ typedef struct mg_run_report {
   uint64_t unwritten;        /* output elements that still hold the poison */
   double us_hot, us_cold;    /* median time of one call, microseconds, in a replayed CUDA graph; 0: not measured */
   double us_hot_min, us_cold_min;
-  double us_pdl_hot, us_pdl_cold; /* the same by NAME_launch_pdl, where the file has it; compared with the outputs of the plain launch before */
+  /* the same by NAME_launch_pdl, where the file has it; compared with the outputs of the plain launch before */
+  double us_pdl_hot, us_pdl_cold;
   int launches, cold_sets;   /* calls a graph; buffer sets of the cold one */
-  int rows;                  /* of a family: 1: a row has the same bits in the member at `rows_at`; -1: it has not; 0: not compared */
+  int rows;                  /* of a family: 1: a row has the same bits in the member at `rows_at`; -1: it has not; 0:
+                                not compared */
   int64_t rows_at[MG_MAX_SYMBOLS]; /* sizes below those that it ran at, drawn by the seed */
   size_t bytes;              /* inputs and outputs of one call */
   char gpu[128];
   int driver, runtime;       /* CUDA versions, 12080 is 12.8 */
   int sms; size_t l2_bytes;
-  int n_calls;               /* with cfg->calls: kernels, and library operators, of a launch, each timed alone, in their order; */
+  int n_calls;               /* with cfg->calls: kernels, and library operators, of a launch, each timed alone, in their
+                                order; */
   double call_us_hot[MG_RUN_CALLS], call_us_cold[MG_RUN_CALLS]; /* 0: more than MG_RUN_CALLS, or not measured */
   char so_path[512];
 } mg_run_report;
 
 /* Link 3: compiles with nvcc, runs on the first GPU with fresh random inputs and poisoned outputs, twice, compares
    with mg_eval over float64 on the same rounded inputs, then times.  `ugraph` NULL: the µGraph in the text.
-   Indices are drawn within bounds; those of outputs have to be right: of an argmax of an input the same, of what is computed
-   one where float64 is within 5 % of the largest magnitude of its maximum.  What rows such indices gather is not compared.
-   MG_NOT_FOUND: the error is above the tolerance, or the two runs differ.  MG_MACHINE: no nvcc, no GPU, no memory, or
-   the launch failed; the message has the driver's words. */
-mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e);
+   Indices are drawn within bounds; those of outputs have to be right: of an argmax of an input the same, of what is
+   computed one where float64 is within 5 % of the largest magnitude of its maximum.  What rows such indices gather is
+   not compared.  MG_NOT_FOUND: the error is above the tolerance, or the two runs differ.  MG_MACHINE: no nvcc, no GPU,
+   no memory, or the launch failed; the message has the driver's words. */
+mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r,
+                      mg_error *e);
 
 /* The rates of the GPU that is here, measured (>>calibrate says how), and its sizes. */
 typedef struct mg_spread { double median, least, most; } mg_spread; /* of all runs */
@@ -541,29 +589,34 @@ typedef struct mg_calibration {
   MG_MACHINE_RATES(MGI_F)
 #undef MGI_F
 } mg_calibration;
-/* Compiles and runs the kernels, in a few seconds (the compiler's time limit is 45 s).  Its name is that of the GPU, its
-   capabilities those of its architecture in the table, or of the newest older one there.  Of cfg (may be NULL) include_dir,
-   cache_dir and nvcc count.
+/* Compiles and runs the kernels, in a few seconds (the compiler's time limit is 45 s).  Its name is that of the GPU,
+   its capabilities those of its architecture in the table, or of the newest older one there.  Of cfg (may be NULL)
+   include_dir, cache_dir and nvcc count.
    MG_MACHINE: no GPU, no compiler, or a rate that no GPU has.  MG_UNSUPPORTED: a GPU before compute capability 8.0. */
 mg_status mg_cuda_calibrate(const mg_run_config *cfg, mg_calibration *out, mg_error *e);
 
 #ifdef MIRAGE_VERIFY_H
-/* Whether the kernel on the GPU is as safe as `program` is written (NULL: as its own kernels), by rule (i) of mirage_verify.h's
-   numerics: its families of inputs at full size, some rows and columns of every output, poisoned outputs, each family twice.  As
-   mg_numerics says, or what mg_cuda_run fails with. */
-mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_numerics_report *r, mg_error *e);
+/* Whether the kernel on the GPU is as safe as `program` is written (NULL: as its own kernels), by rule (i) of
+   mirage_verify.h's numerics: its families of inputs at full size, some rows and columns of every output, poisoned
+   outputs, each family twice.  As mg_numerics says, or what mg_cuda_run fails with. */
+mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text,
+                               const mg_run_config *cfg, mg_numerics_report *r, mg_error *e);
 #endif
 
-/* Link 3 and the times of several µGraphs of one program: emitted, compiled side by side, then run one after the other in a
-   child process, on the same inputs, against the float64 values of `program` (NULL: each one's own).  A kernel that faults or
-   hangs ends its own measurement only.  status[k] is what mg_cuda_run would say of g[k], why[k] its message.  The result is
-   MG_OK if there is a GPU and a compiler; else MG_MACHINE, and nothing was measured: so too in a process that has used CUDA
-   before, as its children cannot.  Runs of one user take turns on the machine, by a lock in the cache. */
-mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e);
-/* The same as mg_search_config's hook `measure`; user: NULL, or a mg_run_config.  us[k] is the cold time, 0 if g[k] failed. */
-mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e);
-/* The same of several programs, its hook `measure_all`: everything is compiled first, side by side, and expected values are found side by
-   side too; kernels run one after the other. */
+/* Link 3 and the times of several µGraphs of one program: emitted, compiled side by side, then run one after the other
+   in a child process, on the same inputs, against the float64 values of `program` (NULL: each one's own).  A kernel
+   that faults or hangs ends its own measurement only.  status[k] is what mg_cuda_run would say of g[k], why[k] its
+   message.  The result is MG_OK if there is a GPU and a compiler; else MG_MACHINE, and nothing was measured: so too in
+   a process that has used CUDA before, as its children cannot.  Runs of one user take turns on the machine, by a lock
+   in the cache. */
+mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg,
+                          mg_run_report *r, mg_status *status, mg_error *why, mg_error *e);
+/* The same as mg_search_config's hook `measure`; user: NULL, or a mg_run_config.  us[k] is the cold time, 0 if g[k]
+   failed. */
+mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us,
+                             mg_error *e);
+/* The same of several programs, its hook `measure_all`: everything is compiled first, side by side, and expected values
+   are found side by side too; kernels run one after the other. */
 mg_status mg_cuda_measure_all(void *user, const mg_measure_job *job, int n, mg_error *e);
 #endif /* MIRAGE_DEVICE_ONLY */
 
@@ -573,10 +626,10 @@ typedef struct mgi_emu_value { uint16_t p, q; } mgi_emu_value;
 enum { MGI_EMU_UNDEFINED = 0xFFFF, MGI_EMU_NEGINF = 0xFFFE, MGI_EMU_EXP2 = 0xFFFD, MGI_EMU_MARK = 0xFFF0, MGI_EMU_ABSENT = 0xFFFF };
 typedef struct mgi_emu_range { const char *name; void *base; size_t bytes; int writable; } mgi_emu_range;
 enum { MGI_EMU_RANGES = 96 }; /* inputs, outputs, workspaces */
-/* 16-bit storage replaced by f32, in a build with MG_EMULATE_WIDE.  What a word stands for is told by three runs in the same order, as
-   long as no run's course depends on values: every word that is stored is the number of its storing, from `made` on, its low half in
-   pass 1 and its high half in pass 2; `log` keeps what every read found.  In pass 3 a read takes the value of that number.
-   Number 0 is zeroed memory; the driver numbers the inputs' elements before. */
+/* 16-bit storage replaced by f32, in a build with MG_EMULATE_WIDE.  What a word stands for is told by three runs in the
+   same order, as long as no run's course depends on values: every word that is stored is the number of its storing,
+   from `made` on, its low half in pass 1 and its high half in pass 2; `log` keeps what every read found.  In pass 3 a
+   read takes the value of that number.  Number 0 is zeroed memory; the driver numbers the inputs' elements before. */
 typedef struct mgi_emu_wide {
   int pass;                  /* 0: 16 bits as they are */
   uint32_t made;             /* the last number given */
@@ -609,7 +662,8 @@ typedef struct mgi_emulator {
   int unwatched;             /* 1: races in shared memory are not looked for, whatever was compiled for them */
   int n_ranges;              /* global memory that the kernel may touch; 0: any */
   mgi_emu_range range[MGI_EMU_RANGES];
-  char error[400];           /* out: the first fault; `@123` in it is an address of the code, from where it was loaded */
+  char error[400];           /* out: the first fault; `@123` in it is an address of the code, from where it was
+                                loaded */
   int race;                  /* out: 1 if it is a race */
   uint8_t ahead[MGI_EMU_RANGES]; /* out: ranges read before mg_grid_wait, if it does not wait for the launch before */
   uint64_t blocks, barriers, collectives, copies; /* out: what ran */
@@ -618,12 +672,14 @@ typedef struct mgi_emulator {
   int dry;                   /* 1: no block runs; what is launched is noted, to be compared with other calls */
   uint32_t lacks;            /* MG_CAN_.. that the machine which the file is for has not: no such launches */
   int sms, sm_threads, sm_blocks; /* its multiprocessors, and the threads and blocks that one holds; 0: not known */
-  int watched;               /* 1: blocks may run side by side, as the file has atomics, tickets or volatile accesses and no clusters */
+  int watched;               /* 1: blocks may run side by side, as the file has atomics, tickets or volatile accesses
+                                and no clusters */
   int blas;                  /* 1: products at kernel level are cuBLAS's, 0: the templates' */
   int fail_at, fail_with;    /* the call of the runtime, counted from 1, that returns this error; 0: none does */
   const struct mgi_emulator *other; /* another call, whose ranges this one must not know; or NULL */
   char *notes; size_t notes_size; /* where launches are noted, a line each; NULL: nowhere */
-  void (*ended)(void *owner, const char *what); /* outside of every array; does not return.  NULL: the signal ends the process */
+  /* outside of every array; does not return.  NULL: the signal ends the process */
+  void (*ended)(void *owner, const char *what);
   void *owner;
   int calls, launches, products; /* out: calls of the runtime, kernels among them, products by cuBLAS */
   int taken;                 /* out: operators that those calls made beside their products */
@@ -637,14 +693,15 @@ typedef struct mgi_emulator {
 typedef int (*mgi_emulate_setup_fn)(mgi_emulator *s);
 /* Who stored to the global address last: 0 if nobody did since the setup. */
 typedef int (*mgi_emulate_writer_fn)(const void *p, int block[3], int *thread);
-/* Memory between pages that fault, flush with its end (up to 256 bytes) or with its start.  access: 0 none, 1 read, 2 both.
-   NULL: there is none. */
+/* Memory between pages that fault, flush with its end (up to 256 bytes) or with its start.  access: 0 none, 1 read, 2
+   both.  NULL: there is none. */
 typedef void *(*mgi_emulate_buffer_fn)(const char *name, size_t bytes, int at_end, int access);
 typedef void (*mgi_emulate_protect_fn)(void *p, int access);
 /* Was anything written beside such memory?  1: no; else a fault of the job says where. */
 typedef int (*mgi_emulate_beside_fn)(void);
 /* Both calls by two host threads, which take turns at each call of the runtime. */
-typedef void (*mgi_emulate_two_fn)(mgi_emulator *a, mgi_emulator *b, int (*call)(void *with, int which), void *with, int rc[2]);
+typedef void (*mgi_emulate_two_fn)(mgi_emulator *a, mgi_emulator *b, int (*call)(void *with, int which), void *with,
+                                   int rc[2]);
 
 /* Between mg_cuda_run and a kernel compiled under MG_RUNNER. */
 enum { MGI_RUN_IN = 64, MGI_RUN_OUT = 8 }; /* MG_MAX_IN, MG_MAX_OUT: a compiled file has no mirage.h */
@@ -728,36 +785,39 @@ static inline int mgi_left_out() {
    fields.  What stands above the wrappers is compiled unchanged.
 
    Invariants
-   1. One block, or one cluster of blocks, runs at a time; its threads are fibers.  A fiber runs until it has to wait: at
-      a barrier, a warp collective or an order point of the seed.  Which one runs next is drawn from the seed, so that
-      code which relies on an order that no barrier enforces gives a wrong value under some seed.
-      A file with atomics, tickets or volatile accesses and no clusters: under every other seed from 2 on up to 16 blocks run
-      side by side, no more than the machine holds; under the others another block begins when all that run spin, until as many
-      run as the machine holds or there is room for (256, of 16384 threads and 96 MiB in all).  Threads change turns
-      at every such access.  Registers do not count in what the machine holds; an atomic that others see is seen by all at once.
-   2. A collective (shuffle, mma, ldmatrix, warp barrier) happens when all 32 lanes have arrived, at the same one; a barrier when
-      all its threads have.  Two shuffles, products or barriers of the block at different places of the file are not the same
-      (mgi_emu_site); barriers of a warp are, and those of a warpgroup go by their number.
+   1. One block, or one cluster of blocks, runs at a time; its threads are fibers.  A fiber runs until it has to wait:
+      at a barrier, a warp collective or an order point of the seed.  Which one runs next is drawn from the seed, so
+      that code which relies on an order that no barrier enforces gives a wrong value under some seed.
+      A file with atomics, tickets or volatile accesses and no clusters: under every other seed from 2 on up to 16
+      blocks run side by side, no more than the machine holds; under the others another block begins when all that run
+      spin, until as many run as the machine holds or there is room for (256, of 16384 threads and 96 MiB in all).
+      Threads change turns at every such access.  Registers do not count in what the machine holds; an atomic that
+      others see is seen by all at once.
+   2. A collective (shuffle, mma, ldmatrix, warp barrier) happens when all 32 lanes have arrived, at the same one; a
+      barrier when all its threads have.  Two shuffles, products or barriers of the block at different places of the
+      file are not the same (mgi_emu_site); barriers of a warp are, and those of a warpgroup go by their number.
    3. A cp.async lands at its issue, or later, at the latest at the wait that covers its group; until then its
       destination holds poison, so that both a read too early and a write too early show.
-   4. Shared memory starts each block as poison, and is poison again once the block has ended.  Poison is a NaN among floats and "undefined" among field elements;
-      both spread through every operation.
+   4. Shared memory starts each block as poison, and is poison again once the block has ended.  Poison is a NaN among
+      floats and "undefined" among field elements; both spread through every operation.
    5. Every fault ends the launch with a message: deadlock, lanes at different collectives, misaligned or
-      out-of-bounds access, limits of the launch.  What spins on a volatile, an atomic or a load by a wrapper yields to others:
-      where nothing changes for 2000 turns of all, it is a deadlock.  Nothing hangs but a loop without any of these in it.
+      out-of-bounds access, limits of the launch.  What spins on a volatile, an atomic or a load by a wrapper yields to
+      others:  where nothing changes for 2000 turns of all, it is a deadlock.  Nothing hangs but a loop without any of
+      these in it.
    6. A kernel that is launched without waiting for the one before must not write, nor read what that one wrote, before
       mg_grid_wait.
    7. Two accesses that no barrier orders are a fault, whatever the values (>>races): to global memory always, to shared
       memory under MG_EMULATE_RACES.
-   8. A product of a warpgroup happens warp by warp, at a moment of the seed between its issue and the wait; only then is
-      its right operand read.  The four warps issue the same ones; what they read has to be published, under
+   8. A product of a warpgroup happens warp by warp, at a moment of the seed between its issue and the wait; only then
+      is its right operand read.  The four warps issue the same ones; what they read has to be published, under
       MG_EMULATE_RACES.
-   9. Everything of a launch is on the caller's stream; nothing in it waits or allocates.  A plain pointer outside of its tensor
-      is a fault: by the compiler's instrumentation under MG_EMULATE_RACES, else by pages that fault.
+   9. Everything of a launch is on the caller's stream; nothing in it waits or allocates.  A plain pointer outside of
+      its tensor is a fault: by the compiler's instrumentation under MG_EMULATE_RACES, else by pages that fault.
    10. A tensor copy lands at a moment of the seed from its issue on, at the latest when
-      no fiber can go on without it.  Till then its destination is poison; from then on it may be read by who has waited for
-      the phase that counted its bytes, under MG_EMULATE_RACES.  Phases that get more bytes or arrivals than they expect,
-      that were not made known, or whose bytes nobody waits for, are faults.                                       */
+      no fiber can go on without it.  Till then its destination is poison; from then on it may be read by who has waited
+      for the phase that counted its bytes, under MG_EMULATE_RACES.  Phases that get more bytes or arrivals than they
+      expect, that were not made known, or whose bytes nobody waits for, are
+      faults.                                       */
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -786,13 +846,21 @@ typedef void *cudaStream_t;
 #define MGI_EMU_QUIET __attribute__((no_sanitize("thread"))) /* it reads and writes what is the emulator's: no access that may race */
 #define MGI_EMU_OWN static inline __attribute__((unused)) MGI_EMU_QUIET
 
-/* State of the emulator: one launch at a time, in one host thread.  It is the only mutable state of an emulated file. */
+/* State of the emulator: one launch at a time, in one host thread.  It is the only mutable state of an emulated
+   file. */
 enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_BESIDE = 16, MGI_EMU_PARTS = 256, MGI_EMU_PARTS_MIB = 96, MGI_EMU_IDLE = 2000, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10,
        MGI_EMU_PHASES = 8 * 2 * 8 + 1 }; /* rings of eight loops, two barriers a stage, eight stages; and a merge's */
-typedef struct mgi_emu_copy { unsigned char *to; const unsigned char *from; int valid, landed; uint32_t group; } mgi_emu_copy;
-typedef struct mgi_emu_site { int line, from; } mgi_emu_site; /* a call's line; of a call by a template, the line of this file and where the template was called from */
+typedef struct mgi_emu_copy {
+  unsigned char *to;
+  const unsigned char *from;
+  int valid, landed;
+  uint32_t group;
+} mgi_emu_copy;
+/* a call's line; of a call by a template, the line of this file and where the template was called from */
+typedef struct mgi_emu_site { int line, from; } mgi_emu_site;
 typedef struct mgi_emu_collective { const char *name; void (*perform)(void *const *arg); } mgi_emu_collective;
-/* What has been released, or acquired: of `block` what thread tid did up to `when`; of all its threads, if tid is -1, before it. */
+/* What has been released, or acquired: of `block` what thread tid did up to `when`; of all its threads, if tid is -1,
+   before it. */
 typedef struct mgi_emu_edge { uint32_t block, when; int tid; } mgi_emu_edge;
 typedef struct mgi_emu_clock { mgi_emu_edge *edge; int n, room; uint32_t news; } mgi_emu_clock; /* news: changes */
 typedef struct mgi_emu_thread {
@@ -810,9 +878,11 @@ typedef struct mgi_emu_thread {
   int from;                  /* the line of the file that the template was called from that it is in, or was last */
   uint16_t published;        /* calls of mg_group_publish */
   int left;                  /* 1: it comes to no further barrier of its block, which counts it until it exits */
-  uint32_t waited_for[MGI_EMU_PHASES]; /* phases of each of its block's barriers that it, or one that it met since, has waited for */
+  /* phases of each of its block's barriers that it, or one that it met since, has waited for */
+  uint32_t waited_for[MGI_EMU_PHASES];
   struct mgi_emu_phases *at; /* AT_PHASE: for the next of which it waits */
-  mgi_emu_clock read, has;   /* what its atomics and volatile loads found released; of this, what was there before its last fence */
+  mgi_emu_clock read, has;   /* what its atomics and volatile loads found released; of this, what was there before its
+                                last fence */
   uint32_t fenced, upto;     /* its last fence, 0: none; its block's last barrier before that */
   struct { const void *at; uint32_t news, now; int wrote; } met; /* where its last atomic was; what it left */
   const void *spin_at;       /* its last look at global memory that may change, */
@@ -820,24 +890,39 @@ typedef struct mgi_emu_thread {
   uint32_t spins, strong;    /* how often nothing was new; atomics and volatile accesses */
 } mgi_emu_thread;
 enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_GROUP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_AT_PHASE, MGI_EMU_EXITED, MGI_EMU_AT_SPIN };
-/* A barrier of phases in a block's shared memory: its phase `done` is open, and ends when all `count` arrivals and as many bytes
-   as were expected have come. */
+/* A barrier of phases in a block's shared memory: its phase `done` is open, and ends when all `count` arrivals and as
+   many bytes as were expected have come. */
 typedef struct mgi_emu_phases {
   size_t at;                 /* in shared memory */
   int count, arrivals, by;   /* by: the thread that made it */
   int64_t bytes;             /* expected and not yet there */
-  uint32_t done, waited, carried; /* phases that have ended; that someone has waited for; to the last one that brought bytes */
+  /* phases that have ended; that someone has waited for; to the last one that brought bytes */
+  uint32_t done, waited, carried;
   uint8_t known, brings;     /* it was published; its open phase has had bytes */
   uint32_t known_at;         /* at which barrier of the cluster that thread last arrived before */
-  uint32_t now_at[MGI_EMU_FIBERS / 32], was_at[MGI_EMU_FIBERS / 32]; /* by warp: what it did before is ordered before the end of the open phase, of the last one */
+  /* by warp: what it did before is ordered before the end of the open phase, of the last one */
+  uint32_t now_at[MGI_EMU_FIBERS / 32], was_at[MGI_EMU_FIBERS / 32];
 } mgi_emu_phases;
 /* A tensor, and the box of it that a copy brings (mg_map_tensor). */
-typedef struct mg_tensor_map { const unsigned char *base; int rank, bytes, wide, lines; int64_t dim[5], stride[5]; } mg_tensor_map;
-typedef struct mgi_emu_tensor { mg_tensor_map map; int at[5], part, pushed; size_t to; mgi_emu_phases *phases; unsigned char value[16]; } mgi_emu_tensor; /* a copy under way; pushed: so many bytes of `value` */
+typedef struct mg_tensor_map {
+  const unsigned char *base;
+  int rank, bytes, wide, lines;
+  int64_t dim[5], stride[5];
+} mg_tensor_map;
+/* a copy under way; pushed: so many bytes of `value` */
+typedef struct mgi_emu_tensor {
+  mg_tensor_map map;
+  int at[5], part, pushed;
+  size_t to;
+  mgi_emu_phases *phases;
+  unsigned char value[16];
+} mgi_emu_tensor;
 typedef struct mgi_emu_part { /* a block that runs, of the cluster or of those side by side */
   unsigned char *shared, *shared_map;
   size_t shared_map_bytes;
-  int bid[3], at_block, meets, gone, exited, ended, vote, voted; /* meets: threads of the barrier that some are at; gone: that have said that they leave (mg_leaves), and exited; ended: that exited otherwise */
+  /* meets: threads of the barrier that some are at; gone: that have said that they leave (mg_leaves), and exited;
+     ended: that exited otherwise */
+  int bid[3], at_block, meets, gone, exited, ended, vote, voted;
   mgi_emu_site site;         /* of the barrier that its threads are at */
   uint32_t began, since, block; /* its beginning, its last barrier; its number in the grid */
   mgi_emu_clock has;         /* acquired before its last barrier */
@@ -867,10 +952,13 @@ typedef struct mgi_emu_state {
   mgi_emu_warp warp[MGI_EMU_FIBERS / 32];
   int priority[MGI_EMU_FIBERS / 32];
   mgi_emu_part part[MGI_EMU_PARTS];
-  int tid, threads, cluster, parts, fibers, exited, failed, order, landing; /* tid: of the fiber, through all parts; parts: that have been used */
-  int live, beside, most;    /* blocks that run; that are to, where there are so many; that may, each if those before wait for others */
+  /* tid: of the fiber, through all parts; parts: that have been used */
+  int tid, threads, cluster, parts, fibers, exited, failed, order, landing;
+  int live, beside, most;    /* blocks that run; that are to, where there are so many; that may, each if those before
+                                wait for others */
   int ended;                 /* the part whose block has ended; -1: none has */
-  int64_t holds, blocks, begun; /* blocks that the machine holds at once, 0: any number; of the grid; that have begun, with those that are left out */
+  /* blocks that the machine holds at once, 0: any number; of the grid; that have begun, with those that are left out */
+  int64_t holds, blocks, begun;
   int64_t left_out;
   int asleep, idle;          /* fibers that spin; turns of all of these in which nothing changed */
   uint64_t changes, idle_at; /* of memory that others look at, and arrivals; their count when `idle` began */
@@ -900,7 +988,9 @@ typedef struct mgi_emu_state {
   void *body_arg;
 } mgi_emu_state;
 static mgi_emu_state mgi_emu;
-MGI_EMU_OWN mgi_emu_part *mgi_emu_part_of(int tid) { return &mgi_emu.part[mgi_emu.parts == 1 ? 0 : tid / mgi_emu.threads]; }
+MGI_EMU_OWN mgi_emu_part *mgi_emu_part_of(int tid) {
+  return &mgi_emu.part[mgi_emu.parts == 1 ? 0 : tid / mgi_emu.threads];
+}
 
 MGI_EMU_OWN uint64_t mgi_emu_random(void) { /* splitmix64 */
   uint64_t z = (mgi_emu.rng += 0x9E3779B97F4A7C15u);
@@ -933,7 +1023,9 @@ MGI_EMU_OWN void mgi_emu_fault(int in_fiber, const char *fmt, ...) {
   if (!s->failed && s->job && !s->job->error[0]) {
     int n = 0;
     if (in_fiber)
-      n = snprintf(s->job->error, sizeof s->job->error, "block (%d, %d, %d) thread %d: ", mgi_emu_part_of(s->tid)->bid[0], mgi_emu_part_of(s->tid)->bid[1], mgi_emu_part_of(s->tid)->bid[2], s->tid % s->threads);
+      n = snprintf(s->job->error, sizeof s->job->error,
+                   "block (%d, %d, %d) thread %d: ", mgi_emu_part_of(s->tid)->bid[0], mgi_emu_part_of(s->tid)->bid[1],
+                   mgi_emu_part_of(s->tid)->bid[2], s->tid % s->threads);
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(s->job->error + n, sizeof s->job->error - (size_t)n, fmt, ap);
@@ -943,7 +1035,8 @@ MGI_EMU_OWN void mgi_emu_fault(int in_fiber, const char *fmt, ...) {
   if (in_fiber) MGI_EMU_JUMP(MGI_EMU_SELF(s->tid), MGI_EMU_MAIN);
 }
 /* Room for one more behind the n of a list; 0: there is no memory. */
-template<class T, class N> static __attribute__((unused, no_sanitize("thread"))) int mgi_emu_room(T **list, N n, N *room) {
+template <class T, class N>
+static __attribute__((unused, no_sanitize("thread"))) int mgi_emu_room(T **list, N n, N *room) {
   if (n < *room) return 1;
   const N wider = *room ? 2 * *room : 16;
   T *const more = (T *)realloc(*list, (size_t)wider * sizeof *more);
@@ -971,7 +1064,8 @@ MGI_EMU_OWN int mgi_emu_next(void) {
   }
   default: /* the favoured warp runs as far ahead as it can; favours change rarely */
     if (mgi_emu_random() % 256 == 0) {
-      int a = (int)(mgi_emu_random() % (uint64_t)warps), b = (int)(mgi_emu_random() % (uint64_t)warps), t = s->priority[a];
+      int a = (int)(mgi_emu_random() % (uint64_t)warps), b = (int)(mgi_emu_random() % (uint64_t)warps),
+          t = s->priority[a];
       s->priority[a] = s->priority[b];
       s->priority[b] = t;
     }
@@ -996,7 +1090,8 @@ MGI_EMU_OWN void mgi_emu_stuck(void) {
     at_cluster += state == MGI_EMU_AT_CLUSTER;
     at_group += state == MGI_EMU_AT_GROUP;
     at_phase += state == MGI_EMU_AT_PHASE;
-    if (state != MGI_EMU_EXITED && (left < 0 || (state == MGI_EMU_AT_SPIN && s->thread[left].state != MGI_EMU_AT_SPIN))) left = t;
+    if (state != MGI_EMU_EXITED && (left < 0 || (state == MGI_EMU_AT_SPIN && s->thread[left].state != MGI_EMU_AT_SPIN)))
+      left = t;
     if (state == MGI_EMU_AT_WARP) {
       at_warp++;
       if (first < 0) first = t;
@@ -1010,27 +1105,41 @@ MGI_EMU_OWN void mgi_emu_stuck(void) {
     char where[160] = "memory";
     for (int k = 0; k < s->job->n_ranges; k++) {
       const mgi_emu_range *g = &s->job->range[k];
-      if ((uintptr_t)f->spin_at - (uintptr_t)g->base < g->bytes) snprintf(where, sizeof where, "offset %lld of %.80s", (long long)((const char *)f->spin_at - (const char *)g->base), g->name);
+      if ((uintptr_t)f->spin_at - (uintptr_t)g->base < g->bytes)
+        snprintf(where, sizeof where, "offset %lld of %.80s",
+                 (long long)((const char *)f->spin_at - (const char *)g->base), g->name);
     }
     if (s->left_out) {
       s->job->waits = 1;
       mgi_emu_fault(0, "its blocks wait for others, of which only some run");
     } else if (more && (!s->holds || live < s->holds))
-      MGI_EMU_UNMODELLED(0, "%lld blocks of %d threads that wait for others of a grid of %lld%s: no more run side by side", live, s->threads, blocks, s->cluster > 1 ? " in clusters" : "");
+      MGI_EMU_UNMODELLED(0,
+                         "%lld blocks of %d threads that wait for others of a grid of %lld%s: no more run side by side",
+                         live, s->threads, blocks, s->cluster > 1 ? " in clusters" : "");
     else if (more)
-      mgi_emu_fault(0, "deadlock: %lld blocks of a grid of %lld wait for others, and the machine holds no more than %lld at once: block (%d, %d, %d) thread %d spins on %s, where it finds %lld", live, blocks, (long long)s->holds,
-                    bid[0], bid[1], bid[2], left % s->threads, where, (long long)f->spin_value);
+      mgi_emu_fault(
+          0,
+          "deadlock: %lld blocks of a grid of %lld wait for others, and the machine holds no more than %lld at once: block (%d, %d, %d) thread %d spins on %s, where it finds %lld",
+          live, blocks, (long long)s->holds, bid[0], bid[1], bid[2], left % s->threads, where,
+          (long long)f->spin_value);
     else
-      mgi_emu_fault(0, "deadlock: of a grid of %lld blocks %lld are left, all of which wait: block (%d, %d, %d) thread %d spins on %s, where it finds %lld, and %d more spin, %d wait at mg_sync", blocks, live, bid[0],
-                    bid[1], bid[2], left % s->threads, where, (long long)f->spin_value, s->asleep - 1, at_block);
+      mgi_emu_fault(
+          0,
+          "deadlock: of a grid of %lld blocks %lld are left, all of which wait: block (%d, %d, %d) thread %d spins on %s, where it finds %lld, and %d more spin, %d wait at mg_sync",
+          blocks, live, bid[0], bid[1], bid[2], left % s->threads, where, (long long)f->spin_value, s->asleep - 1,
+          at_block);
     return;
   }
   char waits[160] = "";
   if (at_cluster) snprintf(waits, sizeof waits, ", %d at the cluster's barrier", at_cluster);
   if (at_group) snprintf(waits + strlen(waits), sizeof waits - strlen(waits), ", %d at a warpgroup's", at_group);
-  if (at_phase) snprintf(waits + strlen(waits), sizeof waits - strlen(waits), ", %d for a phase that does not end", at_phase);
-  mgi_emu_fault(0, "deadlock in block (%d, %d, %d): of %d threads %d wait at mg_sync%s, %d in a warp at %s (thread %d among them), %d have exited", bid[0], bid[1], bid[2], s->live * s->threads, at_block, waits,
-                at_warp, first < 0 ? "nothing" : s->warp[first / 32].at->name, first, s->exited);
+  if (at_phase)
+    snprintf(waits + strlen(waits), sizeof waits - strlen(waits), ", %d for a phase that does not end", at_phase);
+  mgi_emu_fault(
+      0,
+      "deadlock in block (%d, %d, %d): of %d threads %d wait at mg_sync%s, %d in a warp at %s (thread %d among them), %d have exited",
+      bid[0], bid[1], bid[2], s->live * s->threads, at_block, waits, at_warp,
+      first < 0 ? "nothing" : s->warp[first / 32].at->name, first, s->exited);
 }
 
 MGI_EMU void mgi_emu_tensor_land(int which);
@@ -1038,19 +1147,21 @@ MGI_EMU void mgi_emu_tensor_land(int which);
 MGI_EMU_OWN void mgi_emu_wake(void) {
   mgi_emu_state *s = &mgi_emu;
   for (int t = 0; t < s->fibers && s->asleep; t++)
-    if (s->thread[t].state == MGI_EMU_AT_SPIN) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32), s->asleep--;
+    if (s->thread[t].state == MGI_EMU_AT_SPIN)
+      s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32), s->asleep--;
 }
 /* Something that others may wait for has changed. */
 MGI_EMU_OWN void mgi_emu_changes(void) {
   mgi_emu.changes++;
   if (mgi_emu.asleep) mgi_emu_wake();
 }
-/* The next fiber; -1: none can go on.  Where none is ready copies land, then those that spin look again: twice where another
-   block may begin, else often, as a loop of so many turns need not be a wait. */
+/* The next fiber; -1: none can go on.  Where none is ready copies land, then those that spin look again: twice where
+   another block may begin, else often, as a loop of so many turns need not be a wait. */
 MGI_EMU_OWN int mgi_emu_pick(void) {
   mgi_emu_state *s = &mgi_emu;
   int next = mgi_emu_next();
-  for (; next < 0 && s->n_tensor; next = mgi_emu_next()) mgi_emu_tensor_land((int)(mgi_emu_random() % (uint64_t)s->n_tensor));
+  for (; next < 0 && s->n_tensor; next = mgi_emu_next())
+    mgi_emu_tensor_land((int)(mgi_emu_random() % (uint64_t)s->n_tensor));
   if (next >= 0 || !s->asleep) return next;
   if (s->idle_at != s->changes) s->idle = 0, s->idle_at = s->changes;
   if (s->idle >= (s->begun < s->blocks - s->left_out && s->live < s->most ? 2 : (int)MGI_EMU_IDLE)) return -1;
@@ -1070,7 +1181,8 @@ MGI_EMU_OWN void mgi_emu_yield(void) {
   s->tid = next;
   MGI_EMU_JUMP(MGI_EMU_SELF(self), MGI_EMU_SELF(next));
 }
-/* This thread looked at p and found `value`: if that is what it found before, so often that it seems to wait, others run. */
+/* This thread looked at p and found `value`: if that is what it found before, so often that it seems to wait, others
+   run. */
 MGI_FN __attribute__((unused, no_sanitize("thread"))) void mgi_emu_look(const void *p, uint64_t value, uint32_t most) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
@@ -1094,22 +1206,29 @@ MGI_FN __attribute__((unused, no_sanitize("thread"))) void mgi_emu_look(const vo
      they share a block, and its last mg_sync came after a                             a.when < part.since   or
      they share a cluster, and u arrived after a at the barrier that t waited for      a.when < u.arrived_at or
      u's warp arrived, after a and its mg_sync_warp, at a phase that t waited for      a.when < was_at[warp] or
-     u's block released it, and t's block has acquired that: by a fence and an atomic, or a volatile store, of a thread after a
-     and, if the thread is not u, its block's barrier; then an atomic or a volatile load of the same word and a fence of a thread
-     of t's block; then, if that is not t, its barrier.  A ticket is an atomic between two fences (mg_last_of).  Blocks hand on
-     what they have acquired.
+     u's block released it, and t's block has acquired that: by a fence and an atomic, or a volatile store, of a thread
+     after a and, if the thread is not u, its block's barrier; then an atomic or a volatile load of the same word and a
+     fence of a thread of t's block; then, if that is not t, its barrier.  A ticket is an atomic between two fences
+     (mg_last_of).  Blocks hand on what they have acquired.
 
-   Every byte of shared memory has a cell: its last write, and the reads that no later access has shown to be ordered, of
-   which the latest thread and how many others are kept: all lanes of one warp, or of several, stand and fall together.  A
-   cp.async writes from its issue to the wait that covers it: whoever touches its bytes in between races, its own thread
-   too.  Every two bytes of a writable tensor or the workspace have a place, which also tells who stored there last.
-   Shuffles, ldmatrix and mma order no memory.  Accesses to shared memory are reported by the compiler's
+   Every byte of shared memory has a cell: its last write, and the reads that no later access has shown to be ordered,
+   of which the latest thread and how many others are kept: all lanes of one warp, or of several, stand and fall
+   together.  A cp.async writes from its issue to the wait that covers it: whoever touches its bytes in between races,
+   its own thread too.  Every two bytes of a writable tensor or the workspace have a place, which also tells who stored
+   there last.  Shuffles, ldmatrix and mma order no memory.  Accesses to shared memory are reported by the compiler's
    instrumentation for thread sanitizers, whose entry points are defined here; nothing of a sanitizer is linked.     */
 #define MGI_EMU_PLAIN __attribute__((unused)) MGI_EMU_QUIET
 typedef struct mgi_emu_release { const void *count; mgi_emu_clock clock; } mgi_emu_release;
-typedef struct mgi_emu_place { uint32_t w_when, w_block, r_when, r_block; uint16_t w_tid, r_tid, many, w_atomic; } mgi_emu_place; /* tid: in the block; w_atomic: it was by an atomic, or volatile */
+/* tid: in the block; w_atomic: it was by an atomic, or volatile */
+typedef struct mgi_emu_place {
+  uint32_t w_when, w_block, r_when, r_block;
+  uint16_t w_tid, r_tid, many, w_atomic;
+} mgi_emu_place;
 enum { MGI_EMU_ONE, MGI_EMU_WARP, MGI_EMU_GROUP, MGI_EMU_BLOCK, MGI_EMU_GRID };
-static inline MGI_EMU_PLAIN int mgi_emu_both(int u, int t) { return u / 32 == t / 32 ? MGI_EMU_WARP : u / 128 == t / 128 ? MGI_EMU_GROUP : MGI_EMU_BLOCK; } /* what threads u and t share */
+/* what threads u and t share */
+static inline MGI_EMU_PLAIN int mgi_emu_both(int u, int t) {
+  return u / 32 == t / 32 ? MGI_EMU_WARP : u / 128 == t / 128 ? MGI_EMU_GROUP : MGI_EMU_BLOCK;
+}
 
 /* Is what thread u (through the cluster) did at `when` ordered before thread t?  many: who else did. */
 static inline MGI_EMU_PLAIN int mgi_emu_ordered(int u, uint32_t when, int many, int t) {
@@ -1131,7 +1250,9 @@ MGI_FN MGI_EMU_PLAIN int mgi_emu_ordered_by_phase(int u, uint32_t when, int t) {
   const mgi_emu_state *s = &mgi_emu;
   const mgi_emu_part *b = &s->part[t / s->threads];
   for (int k = 0; k < b->n_phases; k++)
-    if (s->thread[t].waited_for[k] && s->thread[t].waited_for[k] == b->phases[k].done && when < b->phases[k].was_at[u / 32]) return 1;
+    if (s->thread[t].waited_for[k] && s->thread[t].waited_for[k] == b->phases[k].done &&
+        when < b->phases[k].was_at[u / 32])
+      return 1;
   return 0;
 }
 static inline MGI_EMU_PLAIN uint64_t mgi_emu_edge_key(const mgi_emu_edge *x) {
@@ -1191,13 +1312,18 @@ MGI_FN MGI_EMU_PLAIN const char *mgi_emu_block_text(uint32_t block, char *text, 
   snprintf(text, n, "block (%u, %u, %u)", block % x, block / x % y, block / x / y);
   return text;
 }
-MGI_FN __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race_global(const mgi_emu_range *g, const void *p, int write, int was_write, uint32_t block, int u, int fresh) {
+MGI_FN __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race_global(const mgi_emu_range *g, const void *p,
+                                                                        int write, int was_write, uint32_t block, int u,
+                                                                        int fresh) {
   char who[64];
   mgi_emu.job->race = 1;
-  mgi_emu_fault(1, "%s offset %lld of %s, which thread %d of %s %s: %s", write ? "writes" : "reads", (long long)((const char *)p - (const char *)g->base), g->name, u,
-                mgi_emu_block_text(block, who, sizeof who), was_write ? "wrote" : "read", fresh ? "that needs mg_ldg_fresh" : "nothing orders the two");
+  mgi_emu_fault(1, "%s offset %lld of %s, which thread %d of %s %s: %s", write ? "writes" : "reads",
+                (long long)((const char *)p - (const char *)g->base), g->name, u,
+                mgi_emu_block_text(block, who, sizeof who), was_write ? "wrote" : "read",
+                fresh ? "that needs mg_ldg_fresh" : "nothing orders the two");
 }
-/* An access of this thread to a writable range.  fresh -1: an atomic or a volatile access, which needs no order among such. */
+/* An access of this thread to a writable range.  fresh -1: an atomic or a volatile access, which needs no order among
+   such. */
 MGI_FN MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t bytes, int write, int fresh) {
   mgi_emu_state *s = &mgi_emu;
   const mgi_emu_range *g = &s->job->range[range];
@@ -1209,16 +1335,19 @@ MGI_FN MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
   if (s->early && !s->thread[s->tid].granted) { /* the launch before may still run */
     if (write || (s->place[range][at / 2].w_when && s->place[range][at / 2].w_when < s->launched)) {
       s->job->race = 1;
-      mgi_emu_fault(1, "%s offset %lld of %s before mg_grid_wait, in a launch that does not wait for the one before", write ? "writes" : "reads", (long long)at, g->name);
+      mgi_emu_fault(1, "%s offset %lld of %s before mg_grid_wait, in a launch that does not wait for the one before",
+                    write ? "writes" : "reads", (long long)at, g->name);
     }
   }
   for (size_t k = at / 2; k <= (at + bytes - 1) / 2; k++) {
     mgi_emu_place *c = &s->place[range][k];
-    if (c->w_when && !(c->w_block == block && c->w_tid == t) && !(fresh < 0 && c->w_atomic) && !mgi_emu_ordered_global(c->w_block, c->w_tid, c->w_when, MGI_EMU_ONE, &by_ticket))
+    if (c->w_when && !(c->w_block == block && c->w_tid == t) && !(fresh < 0 && c->w_atomic) &&
+        !mgi_emu_ordered_global(c->w_block, c->w_tid, c->w_when, MGI_EMU_ONE, &by_ticket))
       mgi_emu_race_global(g, p, write, 1, c->w_block, c->w_tid, 0);
     if (by_ticket && !write && !fresh) mgi_emu_race_global(g, p, write, 1, c->w_block, c->w_tid, 1);
     if (!write && fresh < 0) continue;
-    const int alone = !c->r_when || (c->r_block == block && c->r_tid == t && c->many == MGI_EMU_ONE) || mgi_emu_ordered_global(c->r_block, c->r_tid, c->r_when, c->many, &by_ticket);
+    const int alone = !c->r_when || (c->r_block == block && c->r_tid == t && c->many == MGI_EMU_ONE) ||
+                      mgi_emu_ordered_global(c->r_block, c->r_tid, c->r_when, c->many, &by_ticket);
     if (write) {
       if (!alone) mgi_emu_race_global(g, p, 1, 0, c->r_block, c->r_tid, 0);
       c->w_when = s->now;
@@ -1262,7 +1391,8 @@ MGI_FN MGI_EMU_PLAIN void mgi_emu_fence(void) {
   t->read.n = 0;
   b->acquired = 1;
 }
-/* An atomic, or a volatile access, of the word at p: what it finds released, and what it releases.  A store ends what was. */
+/* An atomic, or a volatile access, of the word at p: what it finds released, and what it releases.  A store ends what
+   was. */
 MGI_FN MGI_EMU_PLAIN void mgi_emu_hands_on(const void *p, int reads, int writes) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
@@ -1295,7 +1425,9 @@ MGI_FN MGI_EMU_PLAIN void mgi_emu_acquired(mgi_emu_part *b) {
 MGI_EMU int mgi_emu_places(void) { /* memory for them, poured as it is touched */
   mgi_emu_state *s = &mgi_emu;
   for (int k = 0; k < MGI_EMU_RANGES; k++) {
-    size_t need = k < s->job->n_ranges && s->job->range[k].writable ? (s->job->range[k].bytes / 2 + 1) * sizeof(mgi_emu_place) : 0;
+    size_t need = k < s->job->n_ranges && s->job->range[k].writable
+                      ? (s->job->range[k].bytes / 2 + 1) * sizeof(mgi_emu_place)
+                      : 0;
     if (s->place[k]) munmap(s->place[k], s->place_bytes[k]);
     s->place[k] = 0;
     if (!need) continue;
@@ -1325,18 +1457,27 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_writer(const v
 /* ---- memory between pages that fault: tensors and workspaces of link 2 */
 typedef struct mgi_emu_buffer { char name[64]; unsigned char *map, *data; size_t map_bytes, bytes; } mgi_emu_buffer;
 enum { MGI_EMU_BUFFERS = 512, MGI_EMU_GUARD = 64 << 10 };
-static struct mgi_emu_memory { unsigned char *base; size_t bytes, used; int n; mgi_emu_buffer buffer[MGI_EMU_BUFFERS]; } mgi_emu_memory;
+static struct mgi_emu_memory {
+  unsigned char *base;
+  size_t bytes, used;
+  int n;
+  mgi_emu_buffer buffer[MGI_EMU_BUFFERS];
+} mgi_emu_memory;
 
 extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN void mgi_emulate_protect(void *p, int access) {
   for (int k = 0; k < mgi_emu_memory.n; k++) {
     const mgi_emu_buffer *b = &mgi_emu_memory.buffer[k];
-    if (b->data == p) mprotect(b->map, b->map_bytes, access == 2 ? PROT_READ | PROT_WRITE : access ? PROT_READ : PROT_NONE);
+    if (b->data == p)
+      mprotect(b->map, b->map_bytes, access == 2 ? PROT_READ | PROT_WRITE : access ? PROT_READ : PROT_NONE);
   }
 }
-extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN void *mgi_emulate_buffer(const char *name, size_t bytes, int at_end, int access) {
+extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN void *mgi_emulate_buffer(const char *name, size_t bytes,
+                                                                                         int at_end, int access) {
   struct mgi_emu_memory *m = &mgi_emu_memory;
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + 255) / 256 * 256, need = (room + page) / page * page;
-  for (m->bytes = m->base ? m->bytes : (size_t)1 << 46; !m->base && m->bytes >= (size_t)1 << 30; m->bytes /= m->base ? 1 : 4) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + 255) / 256 * 256,
+               need = (room + page) / page * page;
+  for (m->bytes = m->base ? m->bytes : (size_t)1 << 46; !m->base && m->bytes >= (size_t)1 << 30;
+       m->bytes /= m->base ? 1 : 4) {
     void *all = mmap(0, m->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all != MAP_FAILED) m->base = (unsigned char *)all;
   }
@@ -1366,7 +1507,8 @@ extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN int mgi_emulate_
       if (b->map + j >= b->data && b->map + j < b->data + b->bytes) j += b->bytes - 1;
       else if (b->map[j] != 0xFF) {
         const long long at = (long long)(b->map + j - b->data);
-        mgi_emu_fault(0, "something was written %lld bytes %s of %s", at < 0 ? -at : at - (long long)b->bytes + 1, at < 0 ? "before the start" : "past the end", b->name);
+        mgi_emu_fault(0, "something was written %lld bytes %s of %s", at < 0 ? -at : at - (long long)b->bytes + 1,
+                      at < 0 ? "before the start" : "past the end", b->name);
         return 0;
       }
   }
@@ -1387,7 +1529,9 @@ MGI_FN __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_raw(const void *p, siz
   for (int k = 0; k < mgi_emu_memory.n; k++) {
     const mgi_emu_buffer *b = &mgi_emu_memory.buffer[k];
     if (a + MGI_EMU_GUARD >= (uintptr_t)b->map && a < (uintptr_t)b->map + b->map_bytes)
-      mgi_emu_fault(1, "%s %d bytes at offset %lld of %s, which has %llu, by a plain pointer", write ? "writes" : "reads", (int)bytes, (long long)(a - (uintptr_t)b->data), b->name, (unsigned long long)b->bytes);
+      mgi_emu_fault(1, "%s %d bytes at offset %lld of %s, which has %llu, by a plain pointer",
+                    write ? "writes" : "reads", (int)bytes, (long long)(a - (uintptr_t)b->data), b->name,
+                    (unsigned long long)b->bytes);
   }
 }
 /* A page that faults was touched: says whose, and ends. */
@@ -1401,23 +1545,33 @@ MGI_FN MGI_EMU_PLAIN void mgi_emu_signal(int sig, siginfo_t *how, void *context)
 #else
   (void)context;
 #endif
-  if (s->inside) snprintf(who, sizeof who, "block (%d, %d, %d) thread %d", mgi_emu_part_of(s->tid)->bid[0], mgi_emu_part_of(s->tid)->bid[1], mgi_emu_part_of(s->tid)->bid[2], s->tid % s->threads);
-  snprintf(what, sizeof what, "%s %s memory outside of every array%s", who, write ? "writes" : "reads", (uintptr_t)a < 65536 ? ": by a null pointer" : "");
+  if (s->inside)
+    snprintf(who, sizeof who, "block (%d, %d, %d) thread %d", mgi_emu_part_of(s->tid)->bid[0],
+             mgi_emu_part_of(s->tid)->bid[1], mgi_emu_part_of(s->tid)->bid[2], s->tid % s->threads);
+  snprintf(what, sizeof what, "%s %s memory outside of every array%s", who, write ? "writes" : "reads",
+           (uintptr_t)a < 65536 ? ": by a null pointer" : "");
   for (int k = 0; k < mgi_emu_memory.n; k++) {
     const mgi_emu_buffer *b = &mgi_emu_memory.buffer[k];
     int mine = 0, input = 0;
-    if (a + MGI_EMU_GUARD / 2 < b->map || a >= b->map + b->map_bytes + MGI_EMU_GUARD / 2) continue; /* the nearer one's */
+    /* the nearer one's */
+    if (a + MGI_EMU_GUARD / 2 < b->map || a >= b->map + b->map_bytes + MGI_EMU_GUARD / 2) continue;
     for (int r = 0; s->job && r < s->job->n_ranges; r++)
       if (s->job->range[r].base == (void *)b->data) mine = 1, input = !s->job->range[r].writable;
-    if (s->inside && mine && input && write && a >= b->data && a < b->data + b->bytes) snprintf(what, sizeof what, "%s writes to %s, which is an input", who, b->name);
+    if (s->inside && mine && input && write && a >= b->data && a < b->data + b->bytes)
+      snprintf(what, sizeof what, "%s writes to %s, which is an input", who, b->name);
     else
-      snprintf(what, sizeof what, "%s %s offset %lld of %s, which has %llu bytes%s", who, write ? "writes" : "reads", (long long)(a - b->data), b->name, (unsigned long long)b->bytes,
-               !s->inside ? " of the device's" : !mine ? ", of another call" : a >= b->data && a < b->data + b->bytes && !input ? ": the rest is another range's" : "");
+      snprintf(what, sizeof what, "%s %s offset %lld of %s, which has %llu bytes%s", who, write ? "writes" : "reads",
+               (long long)(a - b->data), b->name, (unsigned long long)b->bytes,
+               !s->inside                                         ? " of the device's"
+               : !mine                                            ? ", of another call"
+               : a >= b->data && a < b->data + b->bytes && !input ? ": the rest is another range's"
+                                                                  : "");
     break;
   }
   for (int k = 0; s->inside && k < s->parts; k++)
     if (a >= s->part[k].shared_map && a < s->part[k].shared_map + s->part[k].shared_map_bytes)
-      snprintf(what, sizeof what, "%s %s offset %lld of its %llu bytes of shared memory", who, write ? "writes" : "reads", (long long)(a - s->part[k].shared), (unsigned long long)s->shared_bytes);
+      snprintf(what, sizeof what, "%s %s offset %lld of its %llu bytes of shared memory", who,
+               write ? "writes" : "reads", (long long)(a - s->part[k].shared), (unsigned long long)s->shared_bytes);
   signal(sig, SIG_DFL);
   if (s->job && s->job->ended) s->job->ended(s->job->owner, what);
 }
@@ -1443,7 +1597,8 @@ MGI_FN __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_others_first(mgi_emu_t
   if (++t->strong % 256 == 0) t->spin_at = 0, mgi_emu_look(0, 0, 0);
   else mgi_emu_yield();
 }
-/* Before a volatile access: others may come first.  0 if it is to no global memory, and has to be looked at as any other. */
+/* Before a volatile access: others may come first.  0 if it is to no global memory, and has to be looked at as any
+   other. */
 MGI_FN __attribute__((unused, noinline)) MGI_EMU_PLAIN int mgi_emu_strong(const void *p, size_t bytes, int write) {
   mgi_emu_state *s = &mgi_emu;
   const uintptr_t a = (uintptr_t)p;
@@ -1453,7 +1608,9 @@ MGI_FN __attribute__((unused, noinline)) MGI_EMU_PLAIN int mgi_emu_strong(const 
   uint64_t value = 0;
   const int known = a - (uintptr_t)mgi_emu_memory.base < mgi_emu_memory.used;
   int here = 0;
-  for (int k = 0; k < s->job->n_ranges && !here; k++) here = a >= (uintptr_t)s->job->range[k].base && a + bytes <= (uintptr_t)s->job->range[k].base + s->job->range[k].bytes;
+  for (int k = 0; k < s->job->n_ranges && !here; k++)
+    here = a >= (uintptr_t)s->job->range[k].base &&
+           a + bytes <= (uintptr_t)s->job->range[k].base + s->job->range[k].bytes;
   mgi_emu_others_first(t);
   if (!here && known) return 0;
   if (write) mgi_emu_changes();
@@ -1468,8 +1625,13 @@ MGI_FN __attribute__((unused, noinline)) MGI_EMU_PLAIN int mgi_emu_strong(const 
 }
 
 #ifdef MG_EMULATE_RACES
-/* flying: 1 a cp.async, 3 a tensor copy, under way or there, of phase w_phase of its block's barrier w_bar; w_published: the writer's count */
-typedef struct mgi_emu_cell { uint32_t w_when, r_when, w_pc, r_pc, w_phase; uint16_t w_tid, r_tid, w_published; uint8_t flying, many, w_bar, none[3]; } mgi_emu_cell;
+/* flying: 1 a cp.async, 3 a tensor copy, under way or there, of phase w_phase of its block's barrier w_bar;
+   w_published: the writer's count */
+typedef struct mgi_emu_cell {
+  uint32_t w_when, r_when, w_pc, r_pc, w_phase;
+  uint16_t w_tid, r_tid, w_published;
+  uint8_t flying, many, w_bar, none[3];
+} mgi_emu_cell;
 static_assert(sizeof(mgi_emu_cell) == 32, "cells are compared as four words");
 /* 1 if the two cells are the same. */
 static inline MGI_EMU_PLAIN int mgi_emu_cell_same(const mgi_emu_cell *c, const mgi_emu_cell *d) {
@@ -1478,21 +1640,36 @@ static inline MGI_EMU_PLAIN int mgi_emu_cell_same(const mgi_emu_cell *c, const m
   memcpy(y, d, sizeof y);
   return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]));
 }
-extern "C" const char mgi_emu_image[] __asm__("__ehdr_start") __attribute__((visibility("hidden"))); /* the linker's: where the file was loaded */
-MGI_FN MGI_EMU_PLAIN uint32_t mgi_emu_pc(const void *at) { return (uint32_t)((uintptr_t)at - (uintptr_t)mgi_emu_image) - 1; }
+/* the linker's: where the file was loaded */
+extern "C" const char mgi_emu_image[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+MGI_FN MGI_EMU_PLAIN uint32_t mgi_emu_pc(const void *at) {
+  return (uint32_t)((uintptr_t)at - (uintptr_t)mgi_emu_image) - 1;
+}
 
-MGI_FN __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race(const mgi_emu_part *b, const mgi_emu_cell *c, const unsigned char *p, int write, int was_write, uint32_t pc) {
+MGI_FN __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race(const mgi_emu_part *b, const mgi_emu_cell *c,
+                                                                 const unsigned char *p, int write, int was_write,
+                                                                 uint32_t pc) {
   const mgi_emu_state *s = &mgi_emu;
   const int u = was_write ? c->w_tid : c->r_tid;
   char who[64] = "", by[128];
   if (u / s->threads != s->tid / s->threads) mgi_emu_block_text(s->part[u / s->threads].block, who, sizeof who);
   if (u == s->tid && was_write && c->flying) snprintf(by, sizeof by, "it");
-  else if (u == s->tid && !was_write && c->many) snprintf(by, sizeof by, "other threads"); /* it read too, the last of them */
-  else snprintf(by, sizeof by, "thread %d%s%s%s", u % s->threads, !was_write && c->many ? " and others" : "", who[0] ? " of " : "", who);
+  /* it read too, the last of them */
+  else if (u == s->tid && !was_write && c->many) snprintf(by, sizeof by, "other threads");
+  else
+    snprintf(by, sizeof by, "thread %d%s%s%s", u % s->threads, !was_write && c->many ? " and others" : "",
+             who[0] ? " of " : "", who);
   s->job->race = 1;
-  mgi_emu_fault(1, "race: it %s byte %lld of shared memory at @%u, which %s %s at @%u%s", write ? "writes" : "reads", (long long)(p - b->shared), pc, by,
-                !was_write ? "read" : c->flying == 3 ? "has had a tensor copy or a push bring" : c->flying ? "is copying to by cp.async" : "wrote", was_write ? c->w_pc : c->r_pc,
-                was_write && c->flying == 3 ? ", and it has not waited for that" : was_write && c->flying ? "" : ", and no barrier stands between");
+  mgi_emu_fault(1, "race: it %s byte %lld of shared memory at @%u, which %s %s at @%u%s", write ? "writes" : "reads",
+                (long long)(p - b->shared), pc, by,
+                !was_write       ? "read"
+                : c->flying == 3 ? "has had a tensor copy or a push bring"
+                : c->flying      ? "is copying to by cp.async"
+                                 : "wrote",
+                was_write ? c->w_pc : c->r_pc,
+                was_write && c->flying == 3 ? ", and it has not waited for that"
+                : was_write && c->flying    ? ""
+                                            : ", and no barrier stands between");
 }
 static uint8_t mgi_emu_flying_bar; /* of the tensor copy that is being issued: its barrier and phase */
 static uint32_t mgi_emu_flying_phase;
@@ -1503,14 +1680,18 @@ MGI_FN MGI_EMU_PLAIN int mgi_emu_brought(const mgi_emu_part *b, const mgi_emu_ce
   if (fly == 3 || &s->part[t / s->threads] != b) return b->phases[c->w_bar].done > c->w_phase;
   return s->thread[t].waited_for[c->w_bar] > c->w_phase;
 }
-/* An access of this thread to shared memory, or to anything else.  fly: 1 the issue of a cp.async, 2 by the tensor cores, 3 the
-   issue of a tensor copy. */
+/* An access of this thread to shared memory, or to anything else.  fly: 1 the issue of a cp.async, 2 by the tensor
+   cores, 3 the issue of a tensor copy. */
 MGI_FN MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, int fly, const void *at) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_part *b = 0;
   const unsigned char *a = (const unsigned char *)p;
   if (!s->inside) return; /* the emulator's own */
-  for (int k = s->cluster > 1 ? 0 : s->parts == 1 ? 0 : s->tid / s->threads, end = s->cluster > 1 ? s->cluster : k + 1; k < end && !b; k++)
+  for (int k = s->cluster > 1  ? 0
+               : s->parts == 1 ? 0
+                               : s->tid / s->threads,
+           end = s->cluster > 1 ? s->cluster : k + 1;
+       k < end && !b; k++)
     if ((uintptr_t)a - (uintptr_t)s->part[k].shared < s->shared_bytes) b = &s->part[k];
   if (!b && !s->failed) mgi_emu_raw(p, bytes, write, 1);
   if (!b || s->failed || s->job->unwatched) return;
@@ -1525,10 +1706,16 @@ MGI_FN MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
     was = *c;
     if (c->flying == 3) {
       if (!mgi_emu_brought(b, c, t, fly)) mgi_emu_race(b, c, a + k, write, 1, pc);
-    } else if (c->flying || (c->w_tid != t && c->w_when >= b->began && !mgi_emu_ordered(c->w_tid, c->w_when, MGI_EMU_ONE, t) && !mgi_emu_ordered_by_phase(c->w_tid, c->w_when, t))) mgi_emu_race(b, c, a + k, write, 1, pc);
+    } else if (c->flying ||
+               (c->w_tid != t && c->w_when >= b->began && !mgi_emu_ordered(c->w_tid, c->w_when, MGI_EMU_ONE, t) &&
+                !mgi_emu_ordered_by_phase(c->w_tid, c->w_when, t)))
+      mgi_emu_race(b, c, a + k, write, 1, pc);
     if (fly == 2 && c->flying != 3 && c->w_when >= b->began && c->w_published == s->thread[c->w_tid].published) {
       s->job->race = 1;
-      mgi_emu_fault(1, "race: a product of a warpgroup reads byte %lld of shared memory, which thread %d wrote at @%u and has not published", (long long)(a + k - b->shared), c->w_tid % s->threads, c->w_pc);
+      mgi_emu_fault(
+          1,
+          "race: a product of a warpgroup reads byte %lld of shared memory, which thread %d wrote at @%u and has not published",
+          (long long)(a + k - b->shared), c->w_tid % s->threads, c->w_pc);
     }
     const int alone = c->r_when < b->began || mgi_emu_ordered(c->r_tid, c->r_when, c->many, t);
     if (write) {
@@ -1550,8 +1737,8 @@ MGI_FN MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
     }
   }
 }
-/* A tensor copy is of another proxy than a thread's own writes, cp.async's among them: what lies where it goes has to be
-   published. */
+/* A tensor copy is of another proxy than a thread's own writes, cp.async's among them: what lies where it goes has to
+   be published. */
 MGI_FN MGI_EMU_PLAIN void mgi_emu_overwrites(const mgi_emu_part *b, const void *to, size_t bytes) {
   mgi_emu_state *s = &mgi_emu;
   const mgi_emu_cell *c = b->cell + ((const unsigned char *)to - b->shared_map);
@@ -1559,15 +1746,18 @@ MGI_FN MGI_EMU_PLAIN void mgi_emu_overwrites(const mgi_emu_part *b, const void *
     if (c->flying || c->w_when < b->began || c->w_published != s->thread[c->w_tid].published) continue;
     s->job->race = 1;
     const long long at = (long long)((const unsigned char *)to + k - b->shared);
-    mgi_emu_fault(1, "race: a tensor copy goes over byte %lld of shared memory, which thread %d wrote at @%u and has not published",
-                  at, c->w_tid % s->threads, c->w_pc);
+    mgi_emu_fault(
+        1,
+        "race: a tensor copy goes over byte %lld of shared memory, which thread %d wrote at @%u and has not published",
+        at, c->w_tid % s->threads, c->w_pc);
   }
 }
 /* A cp.async of thread t has been waited for: from here on it is an ordinary write. */
 MGI_FN MGI_EMU_PLAIN void mgi_emu_touch_landed(const unsigned char *to) {
   mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
   mgi_emu_cell *c = b->cell + (to - b->shared_map);
-  for (int k = 0; k < 16; k++) c[k].flying = 0, c[k].w_when = mgi_emu.now, c[k].w_published = mgi_emu.thread[mgi_emu.tid].published;
+  for (int k = 0; k < 16; k++)
+    c[k].flying = 0, c[k].w_when = mgi_emu.now, c[k].w_published = mgi_emu.thread[mgi_emu.tid].published;
 }
 #define MGI_EMU_TOUCH(p, bytes, write, fly) mgi_emu_touch(p, bytes, write, fly, __builtin_return_address(0))
 #define MGI_EMU_NOINLINE __attribute__((noinline))
@@ -1609,19 +1799,22 @@ MGI_EMU_HOOKS_UNALIGNED(16)
 #endif
 #ifdef MG_EMULATE_RACES
 /* clang calls these where the source copies or fills memory. */
-extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void *mgi_emu_hook_memcpy(void *to, const void *from, size_t n) __asm__("__tsan_memcpy");
+extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void *mgi_emu_hook_memcpy(
+    void *to, const void *from, size_t n) __asm__("__tsan_memcpy");
 void *mgi_emu_hook_memcpy(void *to, const void *from, size_t n) {
   MGI_EMU_TOUCH(from, n, 0, 0);
   MGI_EMU_TOUCH(to, n, 1, 0);
   return memcpy(to, from, n);
 }
-extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void *mgi_emu_hook_memmove(void *to, const void *from, size_t n) __asm__("__tsan_memmove");
+extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void *mgi_emu_hook_memmove(
+    void *to, const void *from, size_t n) __asm__("__tsan_memmove");
 void *mgi_emu_hook_memmove(void *to, const void *from, size_t n) {
   MGI_EMU_TOUCH(from, n, 0, 0);
   MGI_EMU_TOUCH(to, n, 1, 0);
   return memmove(to, from, n);
 }
-extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void *mgi_emu_hook_memset(void *to, int v, size_t n) __asm__("__tsan_memset");
+extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void *mgi_emu_hook_memset(
+    void *to, int v, size_t n) __asm__("__tsan_memset");
 void *mgi_emu_hook_memset(void *to, int v, size_t n) {
   MGI_EMU_TOUCH(to, n, 1, 0);
   return memset(to, v, n);
@@ -1636,7 +1829,9 @@ MGI_EMU_OWN void mgi_emu_block_goes_on(mgi_emu_part *b);
 MGI_EMU_OWN void mgi_emu_poison(mgi_emu_part *b) {
   size_t room = (mgi_emu.shared_bytes + 127) / 128 * 128;
   for (size_t k = mgi_emu.shared_bytes; k < room; k++)
-    if (b->shared[k] != 0xFF) mgi_emu_fault(0, "block (%d, %d, %d) writes past its %llu bytes of shared memory", b->bid[0], b->bid[1], b->bid[2], (unsigned long long)mgi_emu.shared_bytes);
+    if (b->shared[k] != 0xFF)
+      mgi_emu_fault(0, "block (%d, %d, %d) writes past its %llu bytes of shared memory", b->bid[0], b->bid[1],
+                    b->bid[2], (unsigned long long)mgi_emu.shared_bytes);
   memset(b->shared, 0xFF, room);
 }
 /* Opens the next barrier of the cluster if all that have not exited are at this one. */
@@ -1650,7 +1845,8 @@ MGI_EMU_OWN void mgi_emu_cluster_passes(void) {
   s->gone = s->exited;
   s->job->barriers++;
   for (int t = 0; t < s->fibers; t++)
-    if (s->thread[t].state == MGI_EMU_AT_CLUSTER) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
+    if (s->thread[t].state == MGI_EMU_AT_CLUSTER)
+      s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
 }
 
 MGI_FN void mgi_emu_fiber(void) {
@@ -1658,7 +1854,8 @@ MGI_FN void mgi_emu_fiber(void) {
   s->body(s->body_arg);
   int t = s->tid;
   if (s->thread[t].n_copy) mgi_emu_fault(1, "ends with %d cp.async that it has not waited for", s->thread[t].n_copy);
-  if (s->warp[t / 32].n_product) mgi_emu_fault(1, "ends with %d products of a warpgroup that it has not waited for", s->warp[t / 32].n_product);
+  if (s->warp[t / 32].n_product)
+    mgi_emu_fault(1, "ends with %d products of a warpgroup that it has not waited for", s->warp[t / 32].n_product);
   s->thread[t].state = MGI_EMU_EXITED;
   s->warp[t / 32].ready &= ~(1u << (t % 32));
   s->exited++;
@@ -1713,14 +1910,16 @@ MGI_EMU_OWN void mgi_emu_collect(const mgi_emu_collective *what, void *arg, mgi_
   mgi_emu_warp *w = &s->warp[t / 32];
   if (!w->arrived) w->at = what;
   if (w->at != what) mgi_emu_fault(1, "is at %s while other lanes of its warp are at %s", what->name, w->at->name);
-  if (what->perform) mgi_emu_meet(&w->site, !w->arrived, site, what->name, "lanes of its warp"); /* a warp's barrier may be passed in two places */
+  /* a warp's barrier may be passed in two places */
+  if (what->perform) mgi_emu_meet(&w->site, !w->arrived, site, what->name, "lanes of its warp");
   w->arg[lane] = arg;
   if (++w->arrived < 32) {
     s->thread[t].state = MGI_EMU_AT_WARP;
     w->ready &= ~(1u << lane);
   } else {
     if (what->perform) what->perform(w->arg);
-    else w->since = ++s->now, mgi_emu_share_waits(t - lane, 32); /* only the warp's barrier orders memory: the others move registers */
+    else w->since = ++s->now, mgi_emu_share_waits(t - lane, 32); /* only the warp's barrier orders memory: the others
+                                                                    move registers */
     s->job->collectives++;
     w->arrived = 0;
     w->ready = ~0u;
@@ -1729,7 +1928,8 @@ MGI_EMU_OWN void mgi_emu_collect(const mgi_emu_collective *what, void *arg, mgi_
   mgi_emu_yield();
 }
 
-/* All threads of block b that are to come to its barrier are there: its first `of`, or those of them that have not exited. */
+/* All threads of block b that are to come to its barrier are there: its first `of`, or those of them that have not
+   exited. */
 MGI_EMU_OWN void mgi_emu_block_passes(mgi_emu_part *b, int of) {
   mgi_emu_state *s = &mgi_emu;
   const int first = (int)(b - s->part) * s->threads;
@@ -1743,7 +1943,8 @@ MGI_EMU_OWN void mgi_emu_block_passes(mgi_emu_part *b, int of) {
   mgi_emu_share_waits(first, of);
   for (int t = first; t < first + of; t++) {
     s->warp[t / 32].since = s->warp[t / 32].group = s->now;
-    if (s->thread[t].state == MGI_EMU_AT_BLOCK) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
+    if (s->thread[t].state == MGI_EMU_AT_BLOCK)
+      s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
   }
 }
 /* A thread that leaves has exited: a barrier of the whole block counts it no longer. */
@@ -1774,7 +1975,9 @@ MG_DEV void mg_leaves() {
   mgi_emu_yield();
 }
 MG_DEV void mg_sync(int line = __builtin_LINE()) { mg_sync(mgi_emu_called(line)); }
-template<int THREADS> MG_DEV void mg_sync_first(int line = __builtin_LINE()) { mgi_emu_sync(THREADS, mgi_emu_called(line)); }
+template <int THREADS> MG_DEV void mg_sync_first(int line = __builtin_LINE()) {
+  mgi_emu_sync(THREADS, mgi_emu_called(line));
+}
 #define MG_SITE , int mg_called_from = __builtin_LINE() /* of a template in which threads meet, its last parameter */
 #define MG_SITE_AGAIN , int mg_called_from             /* where it is defined, if it was declared before */
 #define MG_FROM mgi_emu.thread[mgi_emu.tid].from = mg_called_from /* its first statement */
@@ -1789,12 +1992,15 @@ MGI_EMU_QUIET MG_DEV bool mg_sync_or(bool yes, mgi_emu_site site) {
 }
 MG_DEV bool mg_sync_or(bool yes, int line = __builtin_LINE()) { return mg_sync_or(yes, mgi_emu_called(line)); }
 static const mgi_emu_collective mgi_emu_at_sync_warp = {"mg_sync_warp", 0};
-MG_DEV void mg_sync_warp(int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_sync_warp, 0, mgi_emu_called(line)); }
+MG_DEV void mg_sync_warp(int line = __builtin_LINE()) {
+  mgi_emu_collect(&mgi_emu_at_sync_warp, 0, mgi_emu_called(line));
+}
 MGI_EMU_QUIET MG_DEV void mg_sync_group() { /* of its number, whose threads are counted wherever they come from */
   mgi_emu_state *s = &mgi_emu;
   const int t = s->tid;
   mgi_emu_warp *const w = &s->warp[t / 128 * 4];
-  if (s->threads % 128) mgi_emu_fault(1, "mg_sync_group: a block of %d threads is no whole number of warpgroups", s->threads);
+  if (s->threads % 128)
+    mgi_emu_fault(1, "mg_sync_group: a block of %d threads is no whole number of warpgroups", s->threads);
   if (++w->at_group < 128) {
     s->thread[t].state = MGI_EMU_AT_GROUP;
     s->warp[t / 32].ready &= ~(1u << (t % 32));
@@ -1817,7 +2023,9 @@ MGI_EMU_QUIET MG_DEV int mg_bid(int axis) { return mgi_emu_part_of(mgi_emu.tid)-
 MGI_EMU_QUIET MG_DEV unsigned char *mg_shared() { return mgi_emu_part_of(mgi_emu.tid)->shared; }
 
 /* ---- clusters */
-MGI_EMU_QUIET MG_DEV int mg_cluster_rank() { return mgi_emu.cluster == 1 ? 0 : (int)(mgi_emu_part_of(mgi_emu.tid) - mgi_emu.part); }
+MGI_EMU_QUIET MG_DEV int mg_cluster_rank() {
+  return mgi_emu.cluster == 1 ? 0 : (int)(mgi_emu_part_of(mgi_emu.tid) - mgi_emu.part);
+}
 MGI_EMU_OWN void mgi_emu_cluster_arrive(int release) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
@@ -1849,7 +2057,8 @@ MG_DEV void mg_cluster_wait() {
 MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
   mgi_emu_state *s = &mgi_emu;
   if (rank < 0 || rank >= s->cluster) mgi_emu_fault(1, "block %d of a cluster of %d", rank, s->cluster);
-  if (s->barrier < 2) mgi_emu_fault(1, "shared memory of another block, which may not have begun: no barrier of the cluster has passed");
+  if (s->barrier < 2)
+    mgi_emu_fault(1, "shared memory of another block, which may not have begun: no barrier of the cluster has passed");
   if (s->part[rank].ended) mgi_emu_fault(1, "shared memory of a block that has exited");
   return s->part[rank].shared + (mine - mg_shared());
 }
@@ -1881,7 +2090,8 @@ MGI_EMU_OWN void mgi_emu_in_shared(const void *p, size_t bytes, const char *who)
   const unsigned char *a = (const unsigned char *)p;
   if ((uintptr_t)p % 16) mgi_emu_fault(1, "%s: the shared address is not a multiple of 16", who);
   if (a < mg_shared() || a + bytes > mg_shared() + mgi_emu.shared_bytes)
-    mgi_emu_fault(1, "%s: offset %lld is outside the %llu bytes of shared memory", who, (long long)(a - mg_shared()), (unsigned long long)mgi_emu.shared_bytes);
+    mgi_emu_fault(1, "%s: offset %lld is outside the %llu bytes of shared memory", who, (long long)(a - mg_shared()),
+                  (unsigned long long)mgi_emu.shared_bytes);
 }
 template<class V> MGI_EMU_PLAIN static inline V mgi_emu_load(const V *p, int fresh) {
   mgi_emu_global(p, sizeof(V), sizeof(V), 0, fresh);
@@ -1995,29 +2205,39 @@ MGI_EMU void mgi_emu_phase_ends(mgi_emu_part *b, mgi_emu_phases *f) { /* if noth
   s->now++;
   s->job->barriers++;
   for (int t = (int)(b - s->part) * s->threads, end = t + s->threads; t < end; t++)
-    if (s->thread[t].state == MGI_EMU_AT_PHASE && s->thread[t].at == f) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
+    if (s->thread[t].state == MGI_EMU_AT_PHASE && s->thread[t].at == f)
+      s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
 }
 /* The barrier at p, in the shared memory of b, which has to know of it. */
-MGI_FN MGI_EMU_NOINLINE MGI_EMU_PLAIN mgi_emu_phases *mgi_emu_phases_of(mgi_emu_part *b, const mg_phase *p, const char *who) {
+MGI_FN MGI_EMU_NOINLINE MGI_EMU_PLAIN mgi_emu_phases *mgi_emu_phases_of(mgi_emu_part *b, const mg_phase *p,
+                                                                        const char *who) {
   const size_t at = (size_t)((const unsigned char *)p - b->shared);
   for (int k = 0; k < b->n_phases; k++)
     if (b->phases[k].at == at) {
       uint64_t mark;
       memcpy(&mark, (const void *)p, 8);
-      if (mark != 0xA110CA7ED0000000u + (uint64_t)k) mgi_emu_fault(1, "%s: the barrier at byte %lld of shared memory has been overwritten", who, (long long)at);
-      if (!b->phases[k].known) mgi_emu_fault(1, "%s: the barrier at byte %lld has not been made known by mg_phase_publish", who, (long long)at);
+      if (mark != 0xA110CA7ED0000000u + (uint64_t)k)
+        mgi_emu_fault(1, "%s: the barrier at byte %lld of shared memory has been overwritten", who, (long long)at);
+      if (!b->phases[k].known)
+        mgi_emu_fault(1, "%s: the barrier at byte %lld has not been made known by mg_phase_publish", who,
+                      (long long)at);
       return &b->phases[k];
     }
   mgi_emu_fault(1, "%s: there is no barrier of phases at byte %lld of shared memory", who, (long long)at);
   return 0;
 }
-MGI_EMU_OWN mgi_emu_phases *mgi_emu_phases_at(const mg_phase *p, const char *who) { return mgi_emu_phases_of(mgi_emu_part_of(mgi_emu.tid), p, who); }
+MGI_EMU_OWN mgi_emu_phases *mgi_emu_phases_at(const mg_phase *p, const char *who) {
+  return mgi_emu_phases_of(mgi_emu_part_of(mgi_emu.tid), p, who);
+}
 /* Whether a barrier of the cluster lies between the publication of f and this thread. */
-MGI_EMU_OWN int mgi_emu_phases_shared(const mgi_emu_phases *f) { return f->known && mgi_emu.thread[mgi_emu.tid].waited > f->known_at; }
+MGI_EMU_OWN int mgi_emu_phases_shared(const mgi_emu_phases *f) {
+  return f->known && mgi_emu.thread[mgi_emu.tid].waited > f->known_at;
+}
 MGI_EMU_NOINLINE MG_DEV void mg_phase_init(mg_phase *p, int count) {
   mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
   const size_t at = (size_t)((unsigned char *)p - b->shared);
-  if (at % 8 || at + 8 > mgi_emu.shared_bytes || (unsigned char *)p < b->shared) mgi_emu_fault(1, "mg_phase_init: offset %lld: want 8 bytes of shared memory, aligned", (long long)at);
+  if (at % 8 || at + 8 > mgi_emu.shared_bytes || (unsigned char *)p < b->shared)
+    mgi_emu_fault(1, "mg_phase_init: offset %lld: want 8 bytes of shared memory, aligned", (long long)at);
   if (count < 1 || count >= 1 << 20) mgi_emu_fault(1, "mg_phase_init: %d arrivals", count);
   if (b->n_phases == MGI_EMU_PHASES) mgi_emu_fault(1, "mg_phase_init: more than %d barriers", (int)MGI_EMU_PHASES);
   for (int k = 0; k < b->n_phases; k++)
@@ -2035,19 +2255,24 @@ MGI_EMU_NOINLINE MG_DEV void mg_phase_init(mg_phase *p, int count) {
 MG_DEV void mg_phase_publish() {
   mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
   for (int k = 0; k < b->n_phases; k++)
-    if (b->phases[k].by == mgi_emu.tid && !b->phases[k].known) b->phases[k].known = 1, b->phases[k].known_at = mgi_emu.thread[mgi_emu.tid].arrived;
+    if (b->phases[k].by == mgi_emu.tid && !b->phases[k].known)
+      b->phases[k].known = 1, b->phases[k].known_at = mgi_emu.thread[mgi_emu.tid].arrived;
 }
 MGI_EMU void mgi_emu_phase_arrives_in(mgi_emu_part *b, mg_phase *p, const char *who) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_phases *f = mgi_emu_phases_of(b, p, who);
-  if (b != mgi_emu_part_of(s->tid) && !mgi_emu_phases_shared(f)) mgi_emu_fault(1, "%s: no barrier of the cluster lies between the block's barrier of phases and this", who);
-  if (f->arrivals == f->count) mgi_emu_fault(1, "%s: more arrivals than the %d that the barrier expects", who, f->count);
+  if (b != mgi_emu_part_of(s->tid) && !mgi_emu_phases_shared(f))
+    mgi_emu_fault(1, "%s: no barrier of the cluster lies between the block's barrier of phases and this", who);
+  if (f->arrivals == f->count)
+    mgi_emu_fault(1, "%s: more arrivals than the %d that the barrier expects", who, f->count);
   f->arrivals++;
   f->now_at[s->tid / 32] = s->warp[s->tid / 32].since;
   s->now++;
   mgi_emu_phase_ends(b, f);
 }
-MGI_EMU void mgi_emu_phase_arrives(mg_phase *p, const char *who) { mgi_emu_phase_arrives_in(mgi_emu_part_of(mgi_emu.tid), p, who); }
+MGI_EMU void mgi_emu_phase_arrives(mg_phase *p, const char *who) {
+  mgi_emu_phase_arrives_in(mgi_emu_part_of(mgi_emu.tid), p, who);
+}
 MGI_EMU_NOINLINE MG_DEV void mg_phase_arrive(mg_phase *p) {
   MGI_EMU_TOUCH(p, 8, 0, 0);
   mgi_emu_phase_arrives(p, "mg_phase_arrive");
@@ -2055,7 +2280,8 @@ MGI_EMU_NOINLINE MG_DEV void mg_phase_arrive(mg_phase *p) {
 }
 /* At the barrier that lies in block `rank` of the cluster as p does here. */
 MGI_EMU_NOINLINE MG_DEV void mg_phase_arrive_at(mg_phase *p, int rank) {
-  mgi_emu_phase_arrives_in(&mgi_emu.part[rank], (mg_phase *)mg_cluster_shared((unsigned char *)p, rank), "mg_phase_arrive_at");
+  mgi_emu_phase_arrives_in(&mgi_emu.part[rank], (mg_phase *)mg_cluster_shared((unsigned char *)p, rank),
+                           "mg_phase_arrive_at");
   mgi_emu_yield();
 }
 /* Arrives, and has the open phase wait for so many bytes of copies. */
@@ -2073,7 +2299,8 @@ MGI_EMU_NOINLINE MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
   mgi_emu_phases *f = mgi_emu_phases_at(p, "mg_phase_wait");
   if (!mgi_emu_phases_shared(f)) MGI_EMU_TOUCH(p, 8, 0, 0);
   if (parity != 0 && parity != 1) mgi_emu_fault(1, "mg_phase_wait: parity %d", parity);
-  if (s->n_tensor && s->landing == 2 && (mgi_emu_random() & 3) == 0) mgi_emu_tensor_land((int)(mgi_emu_random() % (uint64_t)s->n_tensor));
+  if (s->n_tensor && s->landing == 2 && (mgi_emu_random() & 3) == 0)
+    mgi_emu_tensor_land((int)(mgi_emu_random() % (uint64_t)s->n_tensor));
   while ((int)(f->done & 1) == parity) {
     s->thread[s->tid].state = MGI_EMU_AT_PHASE;
     s->thread[s->tid].at = f;
@@ -2088,7 +2315,8 @@ MGI_EMU void mgi_emu_phases_end(mgi_emu_part *b) { /* the block has, and its cop
   for (int k = 0; k < b->n_phases && !mgi_emu.failed; k++) {
     const mgi_emu_phases *f = &b->phases[k];
     if (f->carried > f->waited || f->brings || f->bytes)
-      mgi_emu_fault(0, "block (%d, %d, %d) ends with copies that nobody has waited for", b->bid[0], b->bid[1], b->bid[2]);
+      mgi_emu_fault(0, "block (%d, %d, %d) ends with copies that nobody has waited for", b->bid[0], b->bid[1],
+                    b->bid[2]);
   }
 }
 /* Line l of the box of m from element `at` on; *inside: how many of its elements, from the first, the tensor has. */
@@ -2111,7 +2339,9 @@ MGI_EMU void mgi_emu_tensor_land(int which) {
   const int line = m->wide * m->bytes, turn = m->lines == 1 ? 1 : line / 16; /* pieces that are exchanged */
   s->tensor[which] = s->tensor[--s->n_tensor];
   if (c.pushed) {
-    if (b->exited == s->threads) mgi_emu_fault(0, "what was pushed to block (%d, %d, %d) lands when it has exited", b->bid[0], b->bid[1], b->bid[2]);
+    if (b->exited == s->threads)
+      mgi_emu_fault(0, "what was pushed to block (%d, %d, %d) lands when it has exited", b->bid[0], b->bid[1],
+                    b->bid[2]);
     memcpy(b->shared + c.to, c.value, (size_t)c.pushed);
   }
   for (int l = 0; l < m->lines; l++) { /* a push has none */
@@ -2137,12 +2367,17 @@ MGI_EMU void mgi_emu_tensor_begins(const mgi_emu_tensor *c) {
   if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_tensor_land(s->n_tensor - 1);
 }
 /* Whether the box of m from element `at` on is one that can be brought to offset `off` of shared memory. */
-template<int RANK> MGI_EMU void mgi_emu_tensor_may(size_t off, const mg_tensor_map &m, const int (&at)[RANK], const char *who) {
+template <int RANK>
+MGI_EMU void mgi_emu_tensor_may(size_t off, const mg_tensor_map &m, const int (&at)[RANK], const char *who) {
   mgi_emu_state *s = &mgi_emu;
   const size_t line = (size_t)(m.wide * m.bytes), bytes = line * (size_t)m.lines;
   if (m.rank != RANK) mgi_emu_fault(1, "%s: %d coordinates of a tensor of %d dimensions", who, RANK, m.rank);
-  if (off % (m.lines == 1 ? 128 : line * 8)) mgi_emu_fault(1, "%s: to byte %lld of shared memory, no multiple of %lld", who, (long long)off, m.lines == 1 ? 128LL : (long long)line * 8);
-  if (off + bytes > s->shared_bytes) mgi_emu_fault(1, "%s: offset %lld is outside the %llu bytes of shared memory", who, (long long)off, (unsigned long long)s->shared_bytes);
+  if (off % (m.lines == 1 ? 128 : line * 8))
+    mgi_emu_fault(1, "%s: to byte %lld of shared memory, no multiple of %lld", who, (long long)off,
+                  m.lines == 1 ? 128LL : (long long)line * 8);
+  if (off + bytes > s->shared_bytes)
+    mgi_emu_fault(1, "%s: offset %lld is outside the %llu bytes of shared memory", who, (long long)off,
+                  (unsigned long long)s->shared_bytes);
   for (int l = 0; l < m.lines; l++) { /* what it reads */
     int64_t inside;
     const unsigned char *const from = mgi_emu_line(&m, at, l, &inside);
@@ -2150,7 +2385,9 @@ template<int RANK> MGI_EMU void mgi_emu_tensor_may(size_t off, const mg_tensor_m
   }
 }
 /* It is on its way there in block b, and counts in f of the same. */
-template<int RANK> MGI_EMU_NOINLINE void mgi_emu_tensor_to(mgi_emu_part *b, size_t off, const mg_tensor_map &m, mgi_emu_phases *f, const int (&at)[RANK]) {
+template <int RANK>
+MGI_EMU_NOINLINE void mgi_emu_tensor_to(mgi_emu_part *b, size_t off, const mg_tensor_map &m, mgi_emu_phases *f,
+                                        const int (&at)[RANK]) {
   const size_t bytes = (size_t)(m.wide * m.bytes) * (size_t)m.lines;
   unsigned char *const to = b->shared + off;
 #ifdef MG_EMULATE_RACES
@@ -2169,28 +2406,36 @@ template<int RANK> MGI_EMU_NOINLINE void mgi_emu_tensor_to(mgi_emu_part *b, size
   c.phases = f;
   mgi_emu_tensor_begins(&c);
 }
-/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p. */
-template<int RANK> MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of
+   p. */
+template <int RANK>
+MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   const size_t off = (size_t)((unsigned char *)to - mg_shared());
   mgi_emu_tensor_may(off, m, at, "mg_tensor_copy");
   MGI_EMU_TOUCH(p, 8, 0, 0);
   mgi_emu_tensor_to(mgi_emu_part_of(mgi_emu.tid), off, m, mgi_emu_phases_at(p, "mg_tensor_copy"), at);
   mgi_emu_yield();
 }
-/* The same to that place in each of the first BLOCKS of the cluster, where they count in the barrier that lies as p does here. */
-template<int BLOCKS, int RANK> MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy_all(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+/* The same to that place in each of the first BLOCKS of the cluster, where they count in the barrier that lies as p
+   does here. */
+template <int BLOCKS, int RANK>
+MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy_all(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   mgi_emu_state *s = &mgi_emu;
   const size_t off = (size_t)((unsigned char *)to - mg_shared());
   mgi_emu_tensor_may(off, m, at, "mg_tensor_copy_all");
   for (int r = 0; r < BLOCKS; r++) {
     mgi_emu_part *const b = &s->part[r];
-    mgi_emu_phases *const f = mgi_emu_phases_of(b, (const mg_phase *)mg_cluster_shared((unsigned char *)p, r), "mg_tensor_copy_all");
-    if (!mgi_emu_phases_shared(f)) mgi_emu_fault(1, "mg_tensor_copy_all: no barrier of the cluster lies between the block's barrier of phases and this");
+    mgi_emu_phases *const f = mgi_emu_phases_of(b, (const mg_phase *)mg_cluster_shared((unsigned char *)p, r),
+                                                "mg_tensor_copy_all");
+    if (!mgi_emu_phases_shared(f))
+      mgi_emu_fault(
+          1, "mg_tensor_copy_all: no barrier of the cluster lies between the block's barrier of phases and this");
     mgi_emu_tensor_to(b, off, m, f, at);
   }
   mgi_emu_yield();
 }
-/* N words to the place that `mine` has in block `rank` of the cluster; their bytes count in a phase of the barrier that lies there as p does here. */
+/* N words to the place that `mine` has in block `rank` of the cluster; their bytes count in a phase of the barrier that
+   lies there as p does here. */
 template<int N, class W> MGI_EMU_NOINLINE MG_DEV void mg_push(W *mine, int rank, mg_phase *p, const W (&v)[N]) {
   static_assert((N == 1 || N == 2 || N == 4) && sizeof(W) == 4, "pushes are of 4, 8 or 16 bytes");
   mgi_emu_state *s = &mgi_emu;
@@ -2202,8 +2447,10 @@ template<int N, class W> MGI_EMU_NOINLINE MG_DEV void mg_push(W *mine, int rank,
   c.part = rank;
   c.to = (size_t)(to - b->shared);
   c.phases = mgi_emu_phases_of(b, (const mg_phase *)mg_cluster_shared((unsigned char *)p, rank), "mg_push");
-  if (c.to % (4 * N) || c.to + 4 * N > s->shared_bytes) mgi_emu_fault(1, "mg_push: %d bytes to byte %lld of shared memory", 4 * N, (long long)c.to);
-  if (!mgi_emu_phases_shared(c.phases)) mgi_emu_fault(1, "mg_push: no barrier of the cluster lies between the block's barrier of phases and this");
+  if (c.to % (4 * N) || c.to + 4 * N > s->shared_bytes)
+    mgi_emu_fault(1, "mg_push: %d bytes to byte %lld of shared memory", 4 * N, (long long)c.to);
+  if (!mgi_emu_phases_shared(c.phases))
+    mgi_emu_fault(1, "mg_push: no barrier of the cluster lies between the block's barrier of phases and this");
 #ifdef MG_EMULATE_RACES
   mgi_emu_flying_bar = (uint8_t)(c.phases - b->phases);
   mgi_emu_flying_phase = c.phases->done;
@@ -2236,7 +2483,9 @@ struct mg_num {
   constexpr mg_num(uint16_t p_, uint16_t q_) : p(p_), q(q_) {}
   mg_num(float x) { *this = mgi_emu_literal(x, 24); }
   mg_num(double x) { *this = mgi_emu_literal(x, 52); }
-  template<class I, class = typename std::enable_if<std::is_integral<I>::value>::type> mg_num(I x) { *this = mgi_emu_literal((double)x, 52); }
+  template <class I, class = typename std::enable_if<std::is_integral<I>::value>::type> mg_num(I x) {
+    *this = mgi_emu_literal((double)x, 52);
+  }
 };
 static struct mgi_emu_tables {
   mgi_emu_value *unpacked;   /* by word */
@@ -2311,9 +2560,13 @@ MGI_EMU mg_num mgi_emu_literal(double x, int digits) {
   if (x == 0) return mg_zero();
   int64_t n0 = 0, n1 = 1, d0 = 1, d1 = 0; /* the last two convergents */
   double a = lo, b = hi;
-  for (int k = 0; k < 64 && size < 1e15 && size > 1e-15; k++) { /* the simplest between a and b: their common whole parts, then the rest */
+  /* the simplest between a and b: their common whole parts, then the rest */
+  for (int k = 0; k < 64 && size < 1e15 && size > 1e-15; k++) {
     const double whole = floor(a), next = floor(b);
-    const int64_t take = (int64_t)(whole == a ? whole : next > whole ? whole + 1 : whole), n = take * n1 + n0, d = take * d1 + d0;
+    const int64_t take = (int64_t)(whole == a     ? whole
+                                   : next > whole ? whole + 1
+                                                  : whole),
+                  n = take * n1 + n0, d = take * d1 + d0;
     if (n < 0 || d < 0 || n > ((int64_t)1 << 40) || d > ((int64_t)1 << 40)) break;
     n0 = n1, n1 = n, d0 = d1, d1 = d;
     if (whole == a || next > whole) return mg_const(x < 0 ? -n1 : n1, d1);
@@ -2321,7 +2574,10 @@ MGI_EMU mg_num mgi_emu_literal(double x, int digits) {
     b = 1 / (a - whole), a = from;
   }
   mgi_emu.job->unmodelled = 1;
-  mgi_emu_fault(mgi_emu.inside, "the number %g, which stands for no simple fraction over fields: mg_const and mg_neg_inf have a meaning there", x);
+  mgi_emu_fault(
+      mgi_emu.inside,
+      "the number %g, which stands for no simple fraction over fields: mg_const and mg_neg_inf have a meaning there",
+      x);
   return mg_num{MGI_EMU_UNDEFINED, 0};
 }
 MGI_EMU mg_num mgi_emu_unpack(uint16_t w) { return mgi_emu_num(mgi_emu_tables.unpacked[w]); }
@@ -2338,13 +2594,16 @@ MG_DEV mg_num mg_widen(mg_bf16 v) { return mgi_emu_unpack(v.bits); }
   MG_DEV mg_num mg_widen(mg_##name v) { return mgi_emu_unpack(v.bits); }
 MG_USER_TYPES(MGI_T)
 #undef MGI_T
-MG_DEV mg_num mg_widen(mg_f32 v) { return v.bits > 0xFFFF ? mg_num{MGI_EMU_UNDEFINED, 0} : mgi_emu_unpack((uint16_t)v.bits); }
+MG_DEV mg_num mg_widen(mg_f32 v) {
+  return v.bits > 0xFFFF ? mg_num{ MGI_EMU_UNDEFINED, 0 } : mgi_emu_unpack((uint16_t)v.bits);
+}
 template<class T> struct mgi_narrow { static T of(mg_num v) { T r; r.bits = mgi_emu_pack(v); return r; } };
 
 /* A row of the operator table: asked of the host, remembered for one-operand rows without a constant. */
 MGI_EMU mg_num mgi_emu_row(const char *name, int n, int constant, mgi_emu_value **memo, mg_num a, mg_num b, mg_num c) {
   mgi_emulator *job = mgi_emu.job;
-  if (n != 1 || constant || mgi_emu_marked(a)) return mgi_emu_num(job->row(job->user, name, mgi_emu_val(a), mgi_emu_val(b), mgi_emu_val(c)));
+  if (n != 1 || constant || mgi_emu_marked(a))
+    return mgi_emu_num(job->row(job->user, name, mgi_emu_val(a), mgi_emu_val(b), mgi_emu_val(c)));
   size_t words = (size_t)job->p * (job->q + 1);
   if (!*memo) { /* {MARK, 0} is "not asked yet" */
     *memo = (mgi_emu_value *)malloc(words * sizeof **memo);
@@ -2379,7 +2638,9 @@ typedef float mg_num;
 MGI_EMU uint32_t mgi_emu_bits(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
 MGI_EMU float mgi_emu_float(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
 #ifdef MG_EMULATE_WIDE
-MGI_EMU mgi_emu_wide *mgi_emu_wider(void) { return mgi_emu.job && mgi_emu.job->wide && mgi_emu.job->wide->pass ? mgi_emu.job->wide : 0; }
+MGI_EMU mgi_emu_wide *mgi_emu_wider(void) {
+  return mgi_emu.job && mgi_emu.job->wide && mgi_emu.job->wide->pass ? mgi_emu.job->wide : 0;
+}
 MGI_EMU float mgi_emu_wide_read(mgi_emu_wide *w, uint16_t word) {
   if (w->pass == 1) {
     if (w->read == w->room) {
@@ -2453,7 +2714,8 @@ template<> struct mgi_narrow<mg_f16> {
     if (a > 0x7F800000u) r = 0x7FFF, sign = 0;
     else if (a >= 0x477FF000u) r = 0x7C00;                                  /* 65520 and more round to infinity */
     else if (a < 0x38800000u) {                                             /* below 2^-14: multiples of 2^-24 */
-      float scaled = mgi_emu_float(a) + 0.5f;                               /* ulp of [0.5, 1) is 2^-24: the add rounds */
+      float scaled = mgi_emu_float(a) + 0.5f;                               /* ulp of [0.5, 1) is 2^-24: the add
+                                                                               rounds */
       r = mgi_emu_bits(scaled) - 0x3F000000u;
     } else r = (a + 0xFFF + ((a >> 13) & 1) - 0x38000000u) >> 13;
     mg_f16 h = {(uint16_t)(sign | r)};
@@ -2469,7 +2731,9 @@ static_assert(sizeof(mg_num) == 4, "shared memory layouts must be those of the d
 template<class T> MG_DEV T mg_narrow(mg_num v) { return mgi_narrow<T>::of(v); }
 
 template<class T> MG_DEV uint32_t mg_pack2(T lo, T hi) { return (uint32_t)lo.bits | (uint32_t)hi.bits << 16; }
-template<class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) { return mg_pack2<T>(mg_narrow<T>(lo), mg_narrow<T>(hi)); }
+template <class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) {
+  return mg_pack2<T>(mg_narrow<T>(lo), mg_narrow<T>(hi));
+}
 template<class T> MG_DEV void mg_unpack2(uint32_t r, T &lo, T &hi) {
   lo.bits = (uint16_t)(r & 0xFFFF);
   hi.bits = (uint16_t)(r >> 16);
@@ -2504,8 +2768,10 @@ template<int N, bool TRANS> MGI_EMU_OWN void mgi_emu_do_ldsm(void *const *arg) {
     }
   }
 }
-static const mgi_emu_collective mgi_emu_at_ldsm[4] = {{"mg_ldsm_x4", mgi_emu_do_ldsm<4, false>}, {"mg_ldsm_x4_trans", mgi_emu_do_ldsm<4, true>},
-                                                      {"mg_ldsm_x2", mgi_emu_do_ldsm<2, false>}, {"mg_ldsm_x2_trans", mgi_emu_do_ldsm<2, true>}};
+static const mgi_emu_collective mgi_emu_at_ldsm[4] = { { "mg_ldsm_x4", mgi_emu_do_ldsm<4, false> },
+                                                       { "mg_ldsm_x4_trans", mgi_emu_do_ldsm<4, true> },
+                                                       { "mg_ldsm_x2", mgi_emu_do_ldsm<2, false> },
+                                                       { "mg_ldsm_x2_trans", mgi_emu_do_ldsm<2, true> } };
 MGI_EMU_NOINLINE MGI_EMU_OWN void mgi_emu_load_matrix(int which, int n, uint32_t *r, const void *row, int line) {
   if (mg_lane() < 8 * n) {
     mgi_emu_in_shared(row, 16, mgi_emu_at_ldsm[which].name);
@@ -2514,10 +2780,18 @@ MGI_EMU_NOINLINE MGI_EMU_OWN void mgi_emu_load_matrix(int which, int n, uint32_t
   mgi_emu_ldsm a = {r, row};
   mgi_emu_collect(&mgi_emu_at_ldsm[which], &a, mgi_emu_within(line));
 }
-MG_DEV void mg_ldsm_x4(uint32_t (&r)[4], const void *row, int line = __builtin_LINE()) { mgi_emu_load_matrix(0, 4, r, row, line); }
-MG_DEV void mg_ldsm_x4_trans(uint32_t (&r)[4], const void *row, int line = __builtin_LINE()) { mgi_emu_load_matrix(1, 4, r, row, line); }
-MG_DEV void mg_ldsm_x2(uint32_t (&r)[2], const void *row, int line = __builtin_LINE()) { mgi_emu_load_matrix(2, 2, r, row, line); }
-MG_DEV void mg_ldsm_x2_trans(uint32_t (&r)[2], const void *row, int line = __builtin_LINE()) { mgi_emu_load_matrix(3, 2, r, row, line); }
+MG_DEV void mg_ldsm_x4(uint32_t (&r)[4], const void *row, int line = __builtin_LINE()) {
+  mgi_emu_load_matrix(0, 4, r, row, line);
+}
+MG_DEV void mg_ldsm_x4_trans(uint32_t (&r)[4], const void *row, int line = __builtin_LINE()) {
+  mgi_emu_load_matrix(1, 4, r, row, line);
+}
+MG_DEV void mg_ldsm_x2(uint32_t (&r)[2], const void *row, int line = __builtin_LINE()) {
+  mgi_emu_load_matrix(2, 2, r, row, line);
+}
+MG_DEV void mg_ldsm_x2_trans(uint32_t (&r)[2], const void *row, int line = __builtin_LINE()) {
+  mgi_emu_load_matrix(3, 2, r, row, line);
+}
 
 /* mma.sync m16n8k16, A row, B column.  With g = lane / 4 and t = 2 (lane % 4), a lane holds
      a[0] (g, t) (g, t+1)   a[1] (g+8, t) ..   a[2] (g, t+8) ..   a[3] (g+8, t+8) ..
@@ -2525,7 +2799,9 @@ MG_DEV void mg_ldsm_x2_trans(uint32_t (&r)[2], const void *row, int line = __bui
 typedef struct mgi_emu_mma { mg_num *c; const uint32_t *a, *b; } mgi_emu_mma;
 #ifdef MG_EMULATE_FIELD
 enum { MGI_EMU_DOT = 11585 }; /* 16 products of elements below it fit 31 bits */
-__attribute__((optimize("O3"))) MGI_EMU void mgi_emu_dots(const int16_t (*a)[16], const int16_t (*b)[16], int32_t (*sum)[8]) { /* vectors of 16 bits */
+/* vectors of 16 bits */
+__attribute__((optimize("O3"))) MGI_EMU void mgi_emu_dots(const int16_t (*a)[16], const int16_t (*b)[16],
+                                                          int32_t (*sum)[8]) {
   for (int r = 0; r < 16; r++)
     for (int n = 0; n < 8; n++) {
       int32_t s = 0;
@@ -2554,11 +2830,12 @@ template<class T> MGI_EMU_OWN void mgi_emu_do_mma(void *const *arg) {
     }
   }
 #ifdef MG_EMULATE_FIELD
-  /* Sums of products of clean elements are taken over integers, of 64 bits where they need as many; a row or column with a mark
-     goes one by one. */
+  /* Sums of products of clean elements are taken over integers, of 64 bits where they need as many; a row or column
+     with a mark goes one by one. */
   const uint32_t P = mgi_emu.job->p, Q = mgi_emu.job->q;
   const int few = P <= MGI_EMU_DOT && Q <= MGI_EMU_DOT;
-  const uint64_t over[2] = {~UINT64_C(0) / P + 1, ~UINT64_C(0) / Q + 1}; /* 2^64 / P: what is below 2^32 is divided by one product */
+  /* 2^64 / P: what is below 2^32 is divided by one product */
+  const uint64_t over[2] = {~UINT64_C(0) / P + 1, ~UINT64_C(0) / Q + 1};
   int16_t left[2][16][16], right[2][8][16];
   int32_t sum[2][16][8];
   int row_marked[16], col_marked[8], row_absent[16], col_absent[8];
@@ -2587,7 +2864,8 @@ template<class T> MGI_EMU_OWN void mgi_emu_do_mma(void *const *arg) {
         uint64_t p = 0, q = 0;
         if (few) {
           p = (uint64_t)sum[0][r][n], q = (uint64_t)sum[1][r][n];
-          p -= P * (uint64_t)((unsigned __int128)over[0] * p >> 64), q -= Q * (uint64_t)((unsigned __int128)over[1] * q >> 64);
+          p -= P * (uint64_t)((unsigned __int128)over[0] * p >> 64),
+              q -= Q * (uint64_t)((unsigned __int128)over[1] * q >> 64);
         } else {
           for (int j = 0; j < 16; j++) p += (uint32_t)A[r][j].p * B[n][j].p, q += (uint32_t)A[r][j].q * B[n][j].q;
           p %= P, q %= Q;
@@ -2612,7 +2890,8 @@ template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
 }
 /* `static`: what a template has else is one for all files of a process, with the functions of the first. */
 template<class T> static const mgi_emu_collective mgi_emu_at_mma = {"mg_mma_16816", mgi_emu_do_mma<T>};
-template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], int line = __builtin_LINE()) {
+template <class T>
+MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], int line = __builtin_LINE()) {
   mgi_emu_mma m = {c, a, b};
   mgi_emu_collect(&mgi_emu_at_mma<T>, &m, mgi_emu_within(line));
 }
@@ -2631,8 +2910,8 @@ MG_DEV uint32_t mg_shfl_word(uint32_t v, int from, int line = __builtin_LINE()) 
   mgi_emu_collect(&mgi_emu_at_word, &me, mgi_emu_within(line));
   return me.got;
 }
-/* Of f16 pairs: the larger magnitudes; the power k for which one of magnitude m is below 2^(below + 1) times 2^k; pairs of 2^k.  Over a
-   field a word's last bits stand for its magnitude: the powers are taken and undone all the same. */
+/* Of f16 pairs: the larger magnitudes; the power k for which one of magnitude m is below 2^(below + 1) times 2^k; pairs
+   of 2^k.  Over a field a word's last bits stand for its magnitude: the powers are taken and undone all the same. */
 MG_DEV uint32_t mg_most2(uint32_t a, uint32_t b) {
 #ifdef MG_EMULATE_FIELD
   const uint32_t mask = 3;
@@ -2667,7 +2946,8 @@ MG_DEV int mg_power_for(uint32_t m, int below) {
 #ifdef MG_EMULATE_FIELD
 MG_DEV mg_num mg_power(int k) { return k < 0 ? mg_const(1, (int64_t)1 << -k) : mg_const((int64_t)1 << k, 1); }
 MG_DEV uint32_t mg_size_bits(mg_num) { return 0x45000000; } /* elements of fields have no sizes: all are alike */
-MG_DEV mg_num mg_high_part(mg_num v) { return mgi_emu.job->alone ? v : v * mg_const(3, 1); } /* alone, what is handed on is one tensor's */
+/* alone, what is handed on is one tensor's */
+MG_DEV mg_num mg_high_part(mg_num v) { return mgi_emu.job->alone ? v : v * mg_const(3, 1); }
 #else
 MG_DEV mg_num mg_high_part(mg_num v) { return mg_widen(mg_narrow<mg_f16>(v)); }
 MG_DEV mg_num mg_power(int k) { return ldexpf(1, k); }
@@ -2681,8 +2961,8 @@ MG_DEV uint32_t mg_size_bits(mg_num v) {
 #endif
 MG_DEV uint32_t mg_power2(int k) { return mg_narrow2<mg_f16>(mg_power(k), mg_power(k)); }
 
-/* mma.sync m16n8k8 over tf32: f32's exponents, 10 bits behind the point.  With g = lane / 4 and t = lane % 4, a lane holds
-     a[0] (g, t)  a[1] (g+8, t)  a[2] (g, t+4)  a[3] (g+8, t+4)   b[0] (t, g)  b[1] (t+4, g)   c as above            */
+/* mma.sync m16n8k8 over tf32: f32's exponents, 10 bits behind the point.  With g = lane / 4 and t = lane % 4, a lane
+     holds a[0] (g, t)  a[1] (g+8, t)  a[2] (g, t+4)  a[3] (g+8, t+4)   b[0] (t, g)  b[1] (t+4, g)   c as above            */
 typedef struct mgi_emu_mma_wide { mg_num *c; const mg_num *a, *b; } mgi_emu_mma_wide;
 MGI_EMU mg_num mgi_emu_tf32(mg_num v) {
 #ifdef MG_EMULATE_WIDE
@@ -2719,12 +2999,29 @@ MG_DEV void mg_mma_1688(mg_num (&c)[4], const mg_num (&a)[4], const mg_num (&b)[
   mgi_emu_collect(&mgi_emu_at_mma_wide, &m, mgi_emu_within(line));
 }
 
-/* Products of a warpgroup: every warp computes its rows, at the issue or later, at the latest at the wait; only then B, and A where
-   it lies there, are read in shared memory, at the places that the swizzle gives. */
+/* Products of a warpgroup: every warp computes its rows, at the issue or later, at the latest at the wait; only then B,
+   and A where it lies there, are read in shared memory, at the places that the swizzle gives. */
 typedef struct mgi_emu_left { const unsigned char *a; int along; } mgi_emu_left; /* A; NULL: it is in registers */
-typedef struct mgi_emu_right { const unsigned char *b; int n, along, panel, add; void (*mma)(void *const *arg); } mgi_emu_right; /* B, and what is done with it */
-typedef struct mgi_emu_issue { mg_num (*c)[4]; const uint32_t *a; mgi_emu_left left; mgi_emu_right right; } mgi_emu_issue; /* a lane's part */
-struct mgi_emu_product { mg_num (*c[32])[4]; uint32_t a[32][4], group; int warp; mgi_emu_left left; mgi_emu_right right; };
+/* B, and what is done with it */
+typedef struct mgi_emu_right {
+  const unsigned char *b;
+  int n, along, panel, add;
+  void (*mma)(void *const *arg);
+} mgi_emu_right;
+/* a lane's part */
+typedef struct mgi_emu_issue {
+  mg_num (*c)[4];
+  const uint32_t *a;
+  mgi_emu_left left;
+  mgi_emu_right right;
+} mgi_emu_issue;
+struct mgi_emu_product {
+  mg_num (*c[32])[4];
+  uint32_t a[32][4], group;
+  int warp;
+  mgi_emu_left left;
+  mgi_emu_right right;
+};
 MGI_EMU_PLAIN static inline void mgi_emu_group_read(const unsigned char *b, size_t off, uint16_t *to) { /* 8 elements */
   const size_t at = (size_t)(b - mg_shared()) + off;
   const unsigned char *p = mg_shared() + (at ^ ((at >> 7 & 7) << 4));
@@ -2745,7 +3042,8 @@ MGI_EMU_OWN void mgi_emu_group_left(mgi_emu_product *g) {
       }
   } else
     for (int m = 0; m < 16; m++)
-      for (int k = 0; k < 16; k += 8) mgi_emu_group_read(g->left.a, (size_t)((row0 + m) / 8 * 1024 + m % 8 * 128 + k * 2), &a[m][k]);
+      for (int k = 0; k < 16; k += 8)
+        mgi_emu_group_read(g->left.a, (size_t)((row0 + m) / 8 * 1024 + m % 8 * 128 + k * 2), &a[m][k]);
   for (int l = 0; l < 32; l++)
     for (int x = 0; x < 4; x++) {
       const uint16_t *at = &a[l / 4 + (x & 1) * 8][l % 4 * 2 + (x >> 1) * 8];
@@ -2758,7 +3056,10 @@ MGI_EMU_OWN void mgi_emu_group_go(mgi_emu_product *g) {
   if (g->left.a) mgi_emu_group_left(g);
   if (x->along) {
     for (int k = 0; k < 16; k++)
-      for (int n = 0; n < x->n; n += 8) mgi_emu_group_read(x->b, (size_t)(n / 64) * (size_t)x->panel + (size_t)(k / 8 * 1024 + k % 8 * 128 + n % 64 * 2), &b[k][n]);
+      for (int n = 0; n < x->n; n += 8)
+        mgi_emu_group_read(x->b,
+                           (size_t)(n / 64) * (size_t)x->panel + (size_t)(k / 8 * 1024 + k % 8 * 128 + n % 64 * 2),
+                           &b[k][n]);
   } else
     for (int n = 0; n < x->n; n++) {
       for (int k = 0; k < 16; k += 8) mgi_emu_group_read(x->b, (size_t)(n / 8 * 1024 + n % 8 * 128 + k * 2), &line[k]);
@@ -2794,11 +3095,16 @@ MGI_EMU void mgi_emu_do_group(void *const *arg) {
   mgi_emu_warp *w = &s->warp[s->tid / 32];
   const mgi_emu_right *x = &((const mgi_emu_issue *)arg[0])->right;
   const mgi_emu_left left = ((const mgi_emu_issue *)arg[0])->left;
-  if (s->threads % 128) mgi_emu_fault(1, "mg_group_mma: a block of %d threads is no whole number of warpgroups", s->threads);
+  if (s->threads % 128)
+    mgi_emu_fault(1, "mg_group_mma: a block of %d threads is no whole number of warpgroups", s->threads);
   if (!w->fenced) mgi_emu_fault(1, "mg_group_mma without mg_group_fence");
-  if ((x->b - mg_shared()) % 1024 / 128) mgi_emu_fault(1, "mg_group_mma: its operand starts at byte %lld, not in the first of eight lines", (long long)(x->b - mg_shared()));
+  if ((x->b - mg_shared()) % 1024 / 128)
+    mgi_emu_fault(1, "mg_group_mma: its operand starts at byte %lld, not in the first of eight lines",
+                  (long long)(x->b - mg_shared()));
   mgi_emu_in_shared(x->b, 16, "mg_group_mma");
-  if (left.a && (left.a - mg_shared()) % 1024 / 128) mgi_emu_fault(1, "mg_group_mma: its left operand starts at byte %lld, not in the first of eight lines", (long long)(left.a - mg_shared()));
+  if (left.a && (left.a - mg_shared()) % 1024 / 128)
+    mgi_emu_fault(1, "mg_group_mma: its left operand starts at byte %lld, not in the first of eight lines",
+                  (long long)(left.a - mg_shared()));
   if (left.a) mgi_emu_in_shared(left.a, 16, "mg_group_mma");
   if (!mgi_emu_room(&w->product, w->n_product, &w->cap_product)) return;
   mgi_emu_product *g = &w->product[w->n_product++];
@@ -2808,7 +3114,8 @@ MGI_EMU void mgi_emu_do_group(void *const *arg) {
   g->warp = s->tid / 32 % 4;
   for (int l = 0; l < 32; l++) {
     const mgi_emu_issue *y = (const mgi_emu_issue *)arg[l];
-    if (y->right.b != x->b || y->right.add != x->add || y->left.a != left.a) mgi_emu_fault(1, "mg_group_mma: lanes with different operands");
+    if (y->right.b != x->b || y->right.add != x->add || y->left.a != left.a)
+      mgi_emu_fault(1, "mg_group_mma: lanes with different operands");
     g->c[l] = y->c;
     for (int k = 0; k < 4 && !left.a; k++) g->a[l][k] = y->a[k];
   }
@@ -2826,25 +3133,37 @@ MGI_EMU void mgi_emu_do_group_wait(void *const *arg) {
   mgi_emu_group_land(w, n);
   w->fenced = 0;
 }
-static const mgi_emu_collective mgi_emu_at_group[4] = {{"mg_group_mma", mgi_emu_do_group}, {"mg_group_fence", mgi_emu_do_group_fence}, {"mg_group_commit", mgi_emu_do_group_commit}, {"mg_group_wait", mgi_emu_do_group_wait}};
+static const mgi_emu_collective mgi_emu_at_group[4] = { { "mg_group_mma", mgi_emu_do_group },
+                                                        { "mg_group_fence", mgi_emu_do_group_fence },
+                                                        { "mg_group_commit", mgi_emu_do_group_commit },
+                                                        { "mg_group_wait", mgi_emu_do_group_wait } };
 MG_DEV void mg_group_publish() { mgi_emu.thread[mgi_emu.tid].published++; }
-MG_DEV void mg_group_fence(int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_group[1], 0, mgi_emu_called(line)); }
-MG_DEV void mg_group_commit(int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_group[2], 0, mgi_emu_called(line)); }
+MG_DEV void mg_group_fence(int line = __builtin_LINE()) {
+  mgi_emu_collect(&mgi_emu_at_group[1], 0, mgi_emu_called(line));
+}
+MG_DEV void mg_group_commit(int line = __builtin_LINE()) {
+  mgi_emu_collect(&mgi_emu_at_group[2], 0, mgi_emu_called(line));
+}
 template<int BUT = 0, int TILES> MG_DEV void mg_group_wait(mg_num (&)[TILES][4], int line = __builtin_LINE()) {
   uint32_t but = BUT;
   mgi_emu_collect(&mgi_emu_at_group[3], &but, mgi_emu_called(line));
 }
-template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(mg_num (*c)[4], const uint32_t (&a)[4], const T *b, bool add, int line = __builtin_LINE()) {
+template <class T, int N, bool ALONG, int PANEL>
+MG_DEV void mg_group_mma(mg_num (*c)[4], const uint32_t (&a)[4], const T *b, bool add, int line = __builtin_LINE()) {
   mgi_emu_issue x = {c, a, {0, 0}, {(const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>}};
   mgi_emu_collect(&mgi_emu_at_group[0], &x, mgi_emu_within(line));
 }
-template<class T, int N, bool ALONG, int PANEL, bool LEFT_ALONG> MG_DEV void mg_group_mma_tiles(mg_num (*c)[4], const T *a, const T *b, bool add, int line = __builtin_LINE()) {
-  mgi_emu_issue x = {c, 0, {(const unsigned char *)a, LEFT_ALONG}, {(const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>}};
+template <class T, int N, bool ALONG, int PANEL, bool LEFT_ALONG>
+MG_DEV void mg_group_mma_tiles(mg_num (*c)[4], const T *a, const T *b, bool add, int line = __builtin_LINE()) {
+  mgi_emu_issue x = { c,
+                      0,
+                      { (const unsigned char *)a, LEFT_ALONG },
+                      { (const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T> } };
   mgi_emu_collect(&mgi_emu_at_group[0], &x, mgi_emu_within(line));
 }
 
-/* ---- the host's side: what NAME_launch does.  Every call of the runtime is on the caller's stream, or is a fault; it may be
-   the one that fails; in a dry run it is noted, pointers as offsets into the buffers of the call. */
+/* ---- the host's side: what NAME_launch does.  Every call of the runtime is on the caller's stream, or is a fault; it
+   may be the one that fails; in a dry run it is noted, pointers as offsets into the buffers of the call. */
 static thread_local mgi_emulator *mgi_emu_own; /* of one of two host threads */
 static void (*mgi_emu_turn)(void);             /* where two take turns */
 MGI_EMU mgi_emulator *mgi_emu_job(void) { return mgi_emu_own ? mgi_emu_own : mgi_emu.job; }
@@ -2864,7 +3183,8 @@ MGI_EMU int mgi_emu_note_pointer(const void *p) {
     for (int k = 0; k < job->n_ranges; k++) {
       const mgi_emu_range *g = &job->range[k];
       if ((uintptr_t)p < (uintptr_t)g->base || (uintptr_t)p > (uintptr_t)g->base + g->bytes) continue;
-      mgi_emu_note(" %s%s+%llu", other ? "another call's " : "", g->name, (unsigned long long)((uintptr_t)p - (uintptr_t)g->base));
+      mgi_emu_note(" %s%s+%llu", other ? "another call's " : "", g->name,
+                   (unsigned long long)((uintptr_t)p - (uintptr_t)g->base));
       return 1;
     }
   return 0;
@@ -2901,7 +3221,10 @@ MGI_EMU int mgi_emu_begins(const char *what, const void *stream) {
   if (mgi_emu_turn) mgi_emu_turn();
   job->calls++;
   if (job->stream && stream != job->stream)
-    return mgi_emu_host_fault("%s is on %s, not on the caller's", what, !stream ? "the default stream" : job->other && job->other->stream == stream ? "the stream of another call" : "another stream");
+    return mgi_emu_host_fault("%s is on %s, not on the caller's", what,
+                              !stream                                      ? "the default stream"
+                              : job->other && job->other->stream == stream ? "the stream of another call"
+                                                                           : "another stream");
   return job->fail_at && job->calls == job->fail_at ? job->fail_with : 0;
 }
 MGI_EMU int mgi_emu_turns(void) {
@@ -2916,7 +3239,9 @@ MGI_EMU int mgi_emu_host_range(const char *what, const void *p, size_t bytes, in
     const mgi_emu_range *g = &job->range[k];
     const uintptr_t a = (uintptr_t)p, b = (uintptr_t)g->base;
     if (a < b || a > b + g->bytes) continue;
-    if (a + bytes > b + g->bytes) return mgi_emu_host_fault("%s: %llu bytes at offset %llu of %s, which has %llu", what, (unsigned long long)bytes, (unsigned long long)(a - b), g->name, (unsigned long long)g->bytes);
+    if (a + bytes > b + g->bytes)
+      return mgi_emu_host_fault("%s: %llu bytes at offset %llu of %s, which has %llu", what, (unsigned long long)bytes,
+                                (unsigned long long)(a - b), g->name, (unsigned long long)g->bytes);
     if (write && !g->writable) return mgi_emu_host_fault("%s writes to %s, which is an input", what, g->name);
     for (size_t at = (a - b) / 2; write && !job->dry && s->place[k] && bytes && at <= (a - b + bytes - 1) / 2; at++)
       s->place[k][at].w_when = s->now, s->place[k][at].w_block = ~0u, s->place[k][at].r_when = 0;
@@ -2928,13 +3253,15 @@ MGI_EMU int mgi_emu_host_range(const char *what, const void *p, size_t bytes, in
 /* ---- launch */
 /* The shared memory of part k: it ends, up to its alignment, at a page that faults. */
 MGI_EMU int mgi_emu_part_memory(int k) {
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (mgi_emu.shared_bytes + 127) / 128 * 128, need = (room + page - 1) / page * page + page;
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (mgi_emu.shared_bytes + 127) / 128 * 128,
+               need = (room + page - 1) / page * page + page;
   mgi_emu_part *b = &mgi_emu.part[k];
   if (!b->shared_map || b->shared_map_bytes != need) {
     if (b->shared_map) munmap(b->shared_map, b->shared_map_bytes);
 #ifdef MG_EMULATE_RACES
     if (b->cell) munmap(b->cell, b->shared_map_bytes * sizeof *b->cell);
-    void *cells = mmap(0, need * sizeof *b->cell, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *cells = mmap(0, need * sizeof *b->cell, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                       -1, 0);
     b->cell = cells == MAP_FAILED ? 0 : (mgi_emu_cell *)cells;
     b->shared_map_bytes = need;
     if (!b->cell) {
@@ -2958,7 +3285,8 @@ MGI_EMU int mgi_emu_prepare(size_t shared) {
   if (s->n_stacks < stacks) {
     if (s->stacks) munmap(s->stacks, (size_t)s->n_stacks * MGI_EMU_STACK);
     s->n_stacks = s->n_guarded = 0;
-    void *m = mmap(0, (size_t)stacks * MGI_EMU_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *m = mmap(0, (size_t)stacks * MGI_EMU_STACK, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m == MAP_FAILED) {
       s->stacks = 0;
       if (s->most == s->cluster) return 0;
@@ -2985,7 +3313,8 @@ MGI_EMU void mgi_emu_part_opens(int k) {
     s->fibers = end;
   } else s->exited -= s->threads;
   for (; s->n_guarded < end; s->n_guarded++) /* the lowest page of each stack catches an overflow */
-    if (mprotect(s->stacks + (size_t)s->n_guarded * MGI_EMU_STACK, 4096, PROT_NONE)) mgi_emu_fault(0, "no memory for stacks");
+    if (mprotect(s->stacks + (size_t)s->n_guarded * MGI_EMU_STACK, 4096, PROT_NONE))
+      mgi_emu_fault(0, "no memory for stacks");
   memset(b->shared, 0xFF, (s->shared_bytes + 127) / 128 * 128);
   b->exited = b->ended = b->at_block = b->gone = b->vote = b->n_phases = b->has.n = b->acquired = 0;
   b->live = 1;
@@ -3017,7 +3346,8 @@ MGI_EMU void mgi_emu_part_opens(int k) {
     unsigned char *low = s->stacks + (size_t)t * MGI_EMU_STACK;
     memset(low + MGI_EMU_STACK - MGI_EMU_FRAME, 0xFF, MGI_EMU_FRAME); /* registers start as poison too */
 #if MGI_EMU_ASM
-    /* As mgi_emu_jump leaves it: six registers, then where to go on; above it stands a return address that is never used. */
+    /* As mgi_emu_jump leaves it: six registers, then where to go on; above it stands a return address that is never
+       used. */
     void **top = (void **)(low + MGI_EMU_STACK);
     top[-1] = 0;
     top[-2] = (void *)mgi_emu_fiber;
@@ -3044,15 +3374,16 @@ MGI_EMU void mgi_emu_part_ends(int k) {
   for (int w = k * s->threads / 32; w < (k + 1) * s->threads / 32 && !s->failed; w++) {
     const int leader = k * s->threads / 32 + ((w - k * s->threads / 32) & ~3);
     if (s->warp[w].issued != s->warp[leader].issued)
-      mgi_emu_fault(0, "block (%d, %d, %d): warps %d and %d of a warpgroup issue different products", b->bid[0], b->bid[1], b->bid[2], leader - k * s->threads / 32, w - k * s->threads / 32);
+      mgi_emu_fault(0, "block (%d, %d, %d): warps %d and %d of a warpgroup issue different products", b->bid[0],
+                    b->bid[1], b->bid[2], leader - k * s->threads / 32, w - k * s->threads / 32);
   }
   if (!s->failed) mgi_emu_phases_end(b);
   if (s->failed) return;
   s->job->blocks++;
   if (s->cluster == 1) mgi_emu_poison(b);
 }
-/* Runs blocks until none is left: `begins` puts the indices of the next one, or of the next cluster's, into part[k] and on; 0: there
-   is none. */
+/* Runs blocks until none is left: `begins` puts the indices of the next one, or of the next cluster's, into part[k] and
+   on; 0: there is none. */
 template<class N> MGI_EMU void mgi_emu_blocks(const N &begins) {
   mgi_emu_state *s = &mgi_emu;
   s->parts = s->fibers = s->exited = s->live = s->asleep = s->idle = s->n_tensor = 0;
@@ -3099,16 +3430,18 @@ MGI_EMU int64_t mgi_emu_bound(const char *text, const char *name) {
   }
   return MGI_EMU_THREADS;
 }
-/* Blocks that the machine holds at once, by their threads and shared memory; registers are not known.  0: no machine is. */
+/* Blocks that the machine holds at once, by their threads and shared memory; registers are not known.  0: no machine
+   is. */
 MGI_EMU int64_t mgi_emu_holds(const mgi_emulator *job, int threads, int64_t shared) {
   if (!job->sms || shared < 0) return 0;
-  int64_t n = job->sm_threads / threads, by = ((int64_t)job->shared_limit + 1024) / (shared + 1024); /* each block takes 1024 bytes more than it asks for */
+  /* each block takes 1024 bytes more than it asks for */
+  int64_t n = job->sm_threads / threads, by = ((int64_t)job->shared_limit + 1024) / (shared + 1024);
   if (n > by) n = by;
   if (n > job->sm_blocks) n = job->sm_blocks;
   return n < 1 ? job->sms : n * job->sms;
 }
-/* Blocks that may run side by side here: one cluster, or, of a file that may wait, or race, by atomics or volatile accesses and
-   has no clusters, as many as the machine holds, and there is room for. */
+/* Blocks that may run side by side here: one cluster, or, of a file that may wait, or race, by atomics or volatile
+   accesses and has no clusters, as many as the machine holds, and there is room for. */
 MGI_EMU int mgi_emu_most(const mgi_emulator *job, int64_t shared) {
   const mgi_emu_state *s = &mgi_emu;
   if (s->cluster > 1 || !job->watched || shared < 0) return s->cluster;
@@ -3118,7 +3451,9 @@ MGI_EMU int mgi_emu_most(const mgi_emulator *job, int64_t shared) {
   if (s->holds && n > s->holds) n = s->holds;
   return n < 1 ? 1 : (int)n;
 }
-template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64_t gy, int64_t gz, int64_t cx, int64_t cy, int64_t cz, int64_t threads, int64_t shared, cudaStream_t stream, F body, N note) {
+template <class F, class N>
+MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64_t gy, int64_t gz, int64_t cx, int64_t cy, int64_t cz,
+                           int64_t threads, int64_t shared, cudaStream_t stream, F body, N note) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emulator *job = mgi_emu_job();
   const int early = s->early;
@@ -3133,7 +3468,8 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
   }
   if (!s->early) s->overlaps = 0;
   size_t limit = job->shared_limit ? job->shared_limit : (size_t)MG_SHARED_MOST;
-  int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER && cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
+  int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER &&
+                 cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
   s->cluster = in_range ? (int)(cx * cy * cz) : 1;
   s->threads = threads < 32 || threads > MGI_EMU_THREADS ? 32 : (int)threads;
   s->holds = mgi_emu_holds(job, s->threads, shared);
@@ -3141,30 +3477,41 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
   s->beside = s->most < MGI_EMU_BESIDE ? s->most : (int)MGI_EMU_BESIDE;
   if (s->order != 2 || job->only) s->beside = 1;
   if (gx < 1 || gy < 1 || gz < 1 || gx > 0x7FFFFFFF || gy > 65535 || gz > 65535)
-    mgi_emu_fault(0, "%s: a grid of %lld x %lld x %lld blocks cannot be launched", name, (long long)gx, (long long)gy, (long long)gz);
+    mgi_emu_fault(0, "%s: a grid of %lld x %lld x %lld blocks cannot be launched", name, (long long)gx, (long long)gy,
+                  (long long)gz);
   else if (!in_range || gx % cx || gy % cy || gz % cz)
-    mgi_emu_fault(0, "%s: clusters of %lld x %lld x %lld blocks in a grid of %lld x %lld x %lld: want divisors, at most %d blocks", name, (long long)cx, (long long)cy, (long long)cz, (long long)gx, (long long)gy,
-                  (long long)gz, (int)MGI_EMU_CLUSTER);
+    mgi_emu_fault(
+        0,
+        "%s: clusters of %lld x %lld x %lld blocks in a grid of %lld x %lld x %lld: want divisors, at most %d blocks",
+        name, (long long)cx, (long long)cy, (long long)cz, (long long)gx, (long long)gy, (long long)gz,
+        (int)MGI_EMU_CLUSTER);
   else if (threads < 32 || threads > MGI_EMU_THREADS || threads % 32)
     mgi_emu_fault(0, "%s: %lld threads a block: want a multiple of 32, at most 1024", name, (long long)threads);
   else if (threads > mgi_emu_bound(job->text, name))
-    mgi_emu_fault(0, "%s: %lld threads a block, its MG_KERNEL allows %lld", name, (long long)threads, (long long)mgi_emu_bound(job->text, name));
-  else if (job->only && !strcmp(job->only, name) && job->grid[0] && (gx != job->grid[0] || gy != job->grid[1] || gz != job->grid[2]))
-    mgi_emu_fault(0, "%s: a grid of %lld x %lld x %lld blocks, its \xC2\xB5Graph's is %lld x %lld x %lld", name, (long long)gx, (long long)gy, (long long)gz, (long long)job->grid[0],
-                  (long long)job->grid[1], (long long)job->grid[2]);
+    mgi_emu_fault(0, "%s: %lld threads a block, its MG_KERNEL allows %lld", name, (long long)threads,
+                  (long long)mgi_emu_bound(job->text, name));
+  else if (job->only && !strcmp(job->only, name) && job->grid[0] &&
+           (gx != job->grid[0] || gy != job->grid[1] || gz != job->grid[2]))
+    mgi_emu_fault(0, "%s: a grid of %lld x %lld x %lld blocks, its \xC2\xB5Graph's is %lld x %lld x %lld", name,
+                  (long long)gx, (long long)gy, (long long)gz, (long long)job->grid[0], (long long)job->grid[1],
+                  (long long)job->grid[2]);
   else if (shared < 0 || (size_t)shared > limit)
-    mgi_emu_fault(0, "%s: %lld bytes of shared memory a block, the limit is %llu", name, (long long)shared, (unsigned long long)limit);
+    mgi_emu_fault(0, "%s: %lld bytes of shared memory a block, the limit is %llu", name, (long long)shared,
+                  (unsigned long long)limit);
   else if (early && (job->lacks & MG_CAN_DEPENDENT_LAUNCH))
-    mgi_emu_fault(0, "%s: launched without waiting for the kernel before it, which the machine that the file is for cannot",
-                  name);
+    mgi_emu_fault(
+        0, "%s: launched without waiting for the kernel before it, which the machine that the file is for cannot",
+        name);
   else if (cx * cy * cz > 1 && (job->lacks & MG_CAN_CLUSTER))
     mgi_emu_fault(0, "%s: launched in clusters, which the machine that the file is for cannot", name);
   else if (!job->dry && !mgi_emu_prepare((size_t)shared))
     mgi_emu_fault(0, "%s: no memory for stacks and shared memory", name);
   if (job->dry && !s->failed) {
     s->early = 0;
-    mgi_emu_note("%s: %lld x %lld x %lld blocks in clusters of %lld x %lld x %lld, %lld threads, %lld bytes%s; arguments", name, (long long)gx, (long long)gy, (long long)gz, (long long)cx, (long long)cy, (long long)cz,
-                 (long long)threads, (long long)shared, early ? ", early" : "");
+    mgi_emu_note(
+        "%s: %lld x %lld x %lld blocks in clusters of %lld x %lld x %lld, %lld threads, %lld bytes%s; arguments", name,
+        (long long)gx, (long long)gy, (long long)gz, (long long)cx, (long long)cy, (long long)cz, (long long)threads,
+        (long long)shared, early ? ", early" : "");
     note();
     mgi_emu_note("\n");
     return 0;
@@ -3194,7 +3541,8 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
   s->left_out = s->begun = 0;
   if (some) {
     int64_t inside = 1;
-    for (int x = 0; x < 3; x++) inside *= (job->hi[x] < s->grid[x] ? job->hi[x] : s->grid[x]) - (job->lo[x] > 0 ? job->lo[x] : 0);
+    for (int x = 0; x < 3; x++)
+      inside *= (job->hi[x] < s->grid[x] ? job->hi[x] : s->grid[x]) - (job->lo[x] > 0 ? job->lo[x] : 0);
     s->left_out = s->blocks - (inside > 0 ? inside : 0);
   }
   int64_t k = 0, at = from;
@@ -3266,7 +3614,8 @@ MGI_EMU cudaError_t cudaMemsetAsync(void *p, int v, size_t n, cudaStream_t strea
 }
 MGI_EMU cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, int kind, cudaStream_t stream = 0) {
   int rc = mgi_emu_begins("cudaMemcpyAsync", stream);
-  if (!rc && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) rc = mgi_emu_host_fault("cudaMemcpyAsync to or from the host's memory in a launch");
+  if (!rc && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+    rc = mgi_emu_host_fault("cudaMemcpyAsync to or from the host's memory in a launch");
   if (!rc) rc = mgi_emu_host_range("cudaMemcpyAsync", to, n, 1);
   if (!rc) rc = mgi_emu_host_range("cudaMemcpyAsync", from, n, 0);
   mgi_emu_note("cudaMemcpyAsync: %llu bytes;", (unsigned long long)n);
@@ -3300,9 +3649,15 @@ MGI_EMU_NEVER(cudaFreeAsync, "allocates nothing")
 /* CUDA's own spellings of what the wrappers say, in files edited by hand. */
 typedef struct mgi_emu_index { unsigned x, y, z; } mgi_emu_index;
 MG_DEV mgi_emu_index mgi_emu_thread_index() { mgi_emu_index i = {(unsigned)mg_tid(), 0, 0}; return i; }
-MG_DEV mgi_emu_index mgi_emu_block_index() { mgi_emu_index i = {(unsigned)mg_bid(0), (unsigned)mg_bid(1), (unsigned)mg_bid(2)}; return i; }
+MG_DEV mgi_emu_index mgi_emu_block_index() {
+  mgi_emu_index i = { (unsigned)mg_bid(0), (unsigned)mg_bid(1), (unsigned)mg_bid(2) };
+  return i;
+}
 MG_DEV mgi_emu_index mgi_emu_block_size() { mgi_emu_index i = {(unsigned)mgi_emu.threads, 1, 1}; return i; }
-MG_DEV mgi_emu_index mgi_emu_grid_size() { mgi_emu_index i = {(unsigned)mgi_emu.grid[0], (unsigned)mgi_emu.grid[1], (unsigned)mgi_emu.grid[2]}; return i; }
+MG_DEV mgi_emu_index mgi_emu_grid_size() {
+  mgi_emu_index i = { (unsigned)mgi_emu.grid[0], (unsigned)mgi_emu.grid[1], (unsigned)mgi_emu.grid[2] };
+  return i;
+}
 #ifndef __CUDACC__
 #define threadIdx mgi_emu_thread_index()
 #define blockIdx mgi_emu_block_index()
@@ -3340,7 +3695,8 @@ MGI_EMU_ATOMIC(atomicOr, was | by)
 MGI_EMU_ATOMIC(atomicXor, was ^ by)
 MGI_EMU_ATOMIC(atomicInc, was >= by ? 0 : was + 1)
 MGI_EMU_ATOMIC(atomicDec, was == 0 || was > by ? by : was - 1)
-template<class V, class W, class X> MGI_EMU_PLAIN static inline typename std::enable_if<std::is_integral<V>::value, V>::type atomicCAS(V *p, W is, X then) {
+template <class V, class W, class X>
+MGI_EMU_PLAIN static inline typename std::enable_if<std::is_integral<V>::value, V>::type atomicCAS(V *p, W is, X then) {
   const V old = (V)is, by = (V)then;
   return mgi_emu_atomic(p, [old, by](V was) { return was == old ? by : was; });
 }
@@ -3360,11 +3716,13 @@ template<class V> MG_DEV V mgi_emu_shuffle(unsigned mask, V v, int from, int lin
 template<class V> MG_DEV V __shfl_sync(unsigned mask, V v, int from, int width = 32, int line = __builtin_LINE()) {
   return mgi_emu_shuffle(mask, v, (mg_lane() & -width) | (from & (width - 1)), line);
 }
-template<class V> MG_DEV V __shfl_up_sync(unsigned mask, V v, unsigned by, int width = 32, int line = __builtin_LINE()) {
+template <class V>
+MG_DEV V __shfl_up_sync(unsigned mask, V v, unsigned by, int width = 32, int line = __builtin_LINE()) {
   const int at = mg_lane() - (int)by;
   return mgi_emu_shuffle(mask, v, at < (mg_lane() & -width) ? mg_lane() : at, line);
 }
-template<class V> MG_DEV V __shfl_down_sync(unsigned mask, V v, unsigned by, int width = 32, int line = __builtin_LINE()) {
+template <class V>
+MG_DEV V __shfl_down_sync(unsigned mask, V v, unsigned by, int width = 32, int line = __builtin_LINE()) {
   const int at = mg_lane() + (int)by;
   return mgi_emu_shuffle(mask, v, at > (mg_lane() | (width - 1)) ? mg_lane() : at, line);
 }
@@ -3373,11 +3731,15 @@ template<class V> MG_DEV V __shfl_xor_sync(unsigned mask, V v, int by, int width
   return mgi_emu_shuffle(mask, v, at > (mg_lane() | (width - 1)) ? mg_lane() : at, line);
 }
 /* Of integers: values have no order over fields. */
-template<class A, class B, class = typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value>::type> constexpr typename std::common_type<A, B>::type min(A a, B b) {
+template <class A, class B,
+          class = typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value>::type>
+constexpr typename std::common_type<A, B>::type min(A a, B b) {
   typedef typename std::common_type<A, B>::type C;
   return (C)b < (C)a ? (C)b : (C)a;
 }
-template<class A, class B, class = typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value>::type> constexpr typename std::common_type<A, B>::type max(A a, B b) {
+template <class A, class B,
+          class = typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value>::type>
+constexpr typename std::common_type<A, B>::type max(A a, B b) {
   typedef typename std::common_type<A, B>::type C;
   return (C)a < (C)b ? (C)b : (C)a;
 }
@@ -3385,7 +3747,14 @@ template<class A, class B, class = typename std::enable_if<std::is_integral<A>::
 
 #ifdef MG_EMULATE_FIELD
 /* ---- two host threads, one of which runs at a time: each gives way at every call of the runtime */
-static struct mgi_emu_pair { pthread_mutex_t lock; pthread_cond_t moved; mgi_emulator *job[2]; int (*call)(void *, int); void *with; int turn, over[2], rc[2]; } mgi_emu_pair = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {0, 0}, 0, 0, 0, {0, 0}, {0, 0}};
+static struct mgi_emu_pair {
+  pthread_mutex_t lock;
+  pthread_cond_t moved;
+  mgi_emulator *job[2];
+  int (*call)(void *, int);
+  void *with;
+  int turn, over[2], rc[2];
+} mgi_emu_pair = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, { 0, 0 }, 0, 0, 0, { 0, 0 }, { 0, 0 } };
 static thread_local int mgi_emu_which;
 MGI_EMU void mgi_emu_give_way(int me) { /* until the other one has given way, ended, or waits for this one */
   struct mgi_emu_pair *p = &mgi_emu_pair;
@@ -3418,7 +3787,9 @@ MGI_FN void *mgi_emu_host_thread(void *which) {
   pthread_mutex_unlock(&p->lock);
   return 0;
 }
-extern "C" __attribute__((visibility("default"))) void mgi_emulate_two(mgi_emulator *a, mgi_emulator *b, int (*call)(void *, int), void *with, int rc[2]) {
+extern "C" __attribute__((visibility("default"))) void mgi_emulate_two(mgi_emulator *a, mgi_emulator *b,
+                                                                       int (*call)(void *, int), void *with,
+                                                                       int rc[2]) {
   struct mgi_emu_pair *p = &mgi_emu_pair;
   pthread_t t[2];
   p->job[0] = a, p->job[1] = b, p->call = call, p->with = with, p->turn = 0;
@@ -3464,7 +3835,8 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
   job->blocks = job->barriers = job->collectives = job->copies = 0;
   if (!job->dry && !mgi_emu_places()) mgi_emu_fault(0, "no memory to watch the outputs");
   s->rng = job->seed * 0x9E3779B97F4A7C15u + 1;
-  s->order = (int)(job->seed % 2 ? 3 - 2 * (job->seed == 1) : job->seed ? 2 : 0); /* 0 up, 1 down, then any and ahead in turn */
+  /* 0 up, 1 down, then any and ahead in turn */
+  s->order = (int)(job->seed % 2 ? 3 - 2 * (job->seed == 1) : job->seed ? 2 : 0);
   s->landing = (int)((job->seed + 1 + job->seed / 3) % 3);
 #ifdef MG_EMULATE_FIELD
   static uint32_t p, q;
@@ -3472,7 +3844,9 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
   const void *user = job->user;
   struct mgi_emu_tables *t = &mgi_emu_tables;
   size_t words = (size_t)job->p * (job->q + 1);
-  if (!t->unpacked) t->unpacked = (mgi_emu_value *)malloc(65536 * sizeof *t->unpacked), t->packed = (uint16_t *)malloc(65536 * sizeof *t->packed);
+  if (!t->unpacked)
+    t->unpacked = (mgi_emu_value *)malloc(65536 * sizeof *t->unpacked),
+    t->packed = (uint16_t *)malloc(65536 * sizeof *t->packed);
   if (!t->unpacked || !t->packed || words + 2 > 65536) {
     mgi_emu_fault(0, "no tables for the pair (%u, %u)", job->p, job->q);
     return 1;
@@ -3503,7 +3877,8 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
 #else
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-/* MG_KERNEL(threads) or MG_KERNEL(threads, blocks): of a block, and blocks that a multiprocessor is to hold at once, else 1. */
+/* MG_KERNEL(threads) or MG_KERNEL(threads, blocks): of a block, and blocks that a multiprocessor is to hold at once,
+   else 1. */
 #define MGI_BOUND(threads, blocks, ...) __launch_bounds__(threads, blocks)
 #ifdef __CUDACC_RTC__
 #define MG_KERNEL(...) extern "C" __global__ MGI_BOUND(__VA_ARGS__, 1, 1)
@@ -3549,13 +3924,19 @@ template<> struct mgi_narrow<mg_bf16> {
     return r;
   }
 };
-template<> struct mgi_narrow<mg_f32> { static MG_DEV mg_f32 of(mg_num v) { mg_f32 r = {__float_as_uint(v)}; return r; } };
+template <> struct mgi_narrow<mg_f32> {
+  static MG_DEV mg_f32 of(mg_num v) {
+    mg_f32 r = { __float_as_uint(v) };
+    return r;
+  }
+};
 #define MGI_FLOAT(u) __uint_as_float(u)
 #define MGI_BITS(f) __float_as_uint(f)
 #define MGI_EMU_WIDE_READ(v)
 #define MGI_EMU_WIDE_WRITE(T, f)
 template<class T> MG_DEV T mg_narrow(mg_num v) { return mgi_narrow<T>::of(v); }
-template<class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) { return mgi_narrow<T>::two(lo, hi); } /* 16-bit neighbours in a word */
+/* 16-bit neighbours in a word */
+template<class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) { return mgi_narrow<T>::two(lo, hi); }
 MG_DEV constexpr mg_num mg_const(int64_t num, int64_t den) { return (float)((double)num / (double)den); }
 MG_DEV constexpr mg_num mg_zero() { return 0.0f; }
 MG_DEV mg_num mg_neg_inf() { return __uint_as_float(0xFF800000u); }
@@ -3590,23 +3971,35 @@ MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 #define MG_WITHIN
 #define MG_ALSO_WITHIN
 MG_DEV void mg_sync() { __syncthreads(); }
-/* All threads of a warpgroup keep no more registers than so many, or wait for as many of what others of the block gave up.  The launch
-   deals out all that MG_KERNEL leaves a thread. */
-template<int REGISTERS> MG_DEV void mg_gives_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS)); }
-template<int REGISTERS> MG_DEV void mg_takes_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS)); }
-MG_DEV void mg_leaves() {} /* the thread comes to no further barrier of its block, and ends: mg_sync waits for it until then */
-template<int THREADS> MG_DEV void mg_sync_first() { asm volatile("bar.sync 9, %0;" ::"n"(THREADS) : "memory"); } /* of the first threads: 1 to 8 are warpgroups' */
+/* All threads of a warpgroup keep no more registers than so many, or wait for as many of what others of the block gave
+   up.  The launch deals out all that MG_KERNEL leaves a thread. */
+template <int REGISTERS> MG_DEV void mg_gives_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+template <int REGISTERS> MG_DEV void mg_takes_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+/* the thread comes to no further barrier of its block, and ends: mg_sync waits for it until then */
+MG_DEV void mg_leaves() {}
+/* of the first threads: 1 to 8 are warpgroups' */
+template<int THREADS> MG_DEV void mg_sync_first() { asm volatile("bar.sync 9, %0;" ::"n"(THREADS) : "memory"); }
 MG_DEV bool mg_sync_or(bool yes) { return __syncthreads_or(yes) != 0; } /* a barrier: true for all if for one */
 MG_DEV void mg_sync_warp() { __syncwarp(); }
-MG_DEV void mg_sync_group() { asm volatile("bar.sync %0, 128;" ::"r"(1 + mg_warpgroup()) : "memory"); } /* of the 128 threads of a warpgroup */
+/* of the 128 threads of a warpgroup */
+MG_DEV void mg_sync_group() { asm volatile("bar.sync %0, 128;" ::"r"(1 + mg_warpgroup()) : "memory"); }
 MG_DEV mg_num mg_shfl_xor(mg_num v, int mask) { return __shfl_xor_sync(0xFFFFFFFFu, v, mask); }
 template<class V> MG_DEV V mg_ldg(const V *p) { return *p; }
-/* Several words go by one instruction: left to itself the compiler takes one for each where they come from conversions. */
+/* Several words go by one instruction: left to itself the compiler takes one for each where they come from
+   conversions. */
 template<class V> MG_DEV void mg_stg(V *p, V v) {
   if constexpr (sizeof(V) == 16) {
     const uint32_t(&w)[4] = v.w;
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
-  } else if constexpr (sizeof(V) == 8) asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(p)), "r"(v.w[0]), "r"(v.w[1]) : "memory");
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(w[0]), "r"(w[1]),
+                 "r"(w[2]), "r"(w[3])
+                 : "memory");
+  } else if constexpr (sizeof(V) == 8)
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(p)), "r"(v.w[0]), "r"(v.w[1])
+                 : "memory");
   else *p = v;
 }
 /* Global memory that other blocks wrote in the same launch: past the first-level cache. */
@@ -3638,7 +4031,9 @@ MG_DEV uint32_t mg_ticket(uint32_t *count) {
 MG_DEV void mg_grid_next() { asm volatile("griddepcontrol.launch_dependents;"); }
 MG_DEV void mg_grid_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 #else
-template<int ARCH = __CUDA_ARCH__> MG_DEV void mg_grid_wait() { static_assert(ARCH >= 900, "a kernel that was emitted for sm_90: mirage emit --arch writes it for another"); }
+template <int ARCH = __CUDA_ARCH__> MG_DEV void mg_grid_wait() {
+  static_assert(ARCH >= 900, "a kernel that was emitted for sm_90: mirage emit --arch writes it for another");
+}
 #endif
 /* Clusters (sm_90): a barrier in two halves, releasing and acquiring, and the shared memory of another block. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -3648,7 +4043,8 @@ MG_DEV int mg_cluster_rank() {
   return (int)r;
 }
 MG_DEV void mg_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
-MG_DEV void mg_cluster_begun() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); } /* the same with nothing to release */
+/* the same with nothing to release */
+MG_DEV void mg_cluster_begun() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 MG_DEV void mg_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
   uint64_t theirs;
@@ -3663,43 +4059,72 @@ template<class T> MG_DEV T *mg_once(T *p) {
   return p;
 }
 MG_DEV uint32_t mgi_shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
-/* Barriers of phases in shared memory (sm_90), and tensor copies, whose bytes they count.  A phase ends when `count` threads have
-   arrived and as many bytes as they expect have come; they are numbered from 0.  mg_phase_wait waits until the last one of that
-   parity has ended, so that nobody may be two behind, and orders what was done before the arrivals, and the copies, before what
-   comes after.  mg_phase_publish follows mg_phase_init, and a barrier of all who use it follows that. */
-struct alignas(64) mg_tensor_map { uint64_t w[16]; }; /* a tensor, and the box of it that a copy brings: mg_map_tensor */
+/* Barriers of phases in shared memory (sm_90), and tensor copies, whose bytes they count.  A phase ends when `count`
+   threads have arrived and as many bytes as they expect have come; they are numbered from 0.  mg_phase_wait waits until
+   the last one of that parity has ended, so that nobody may be two behind, and orders what was done before the
+   arrivals, and the copies, before what comes after.  mg_phase_publish follows mg_phase_init, and a barrier of all who
+   use it follows that. */
+/* a tensor, and the box of it that a copy brings: mg_map_tensor */
+struct alignas(64) mg_tensor_map { uint64_t w[16]; };
 typedef uint64_t mg_phase;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-MG_DEV void mg_phase_init(mg_phase *p, int count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mgi_shared_address(p)), "r"(count) : "memory"); }
+MG_DEV void mg_phase_init(mg_phase *p, int count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mgi_shared_address(p)), "r"(count) : "memory");
+}
 MG_DEV void mg_phase_publish() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
-MG_DEV void mg_phase_arrive(mg_phase *p) { asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(mgi_shared_address(p)) : "memory"); }
+MG_DEV void mg_phase_arrive(mg_phase *p) {
+  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(mgi_shared_address(p)) : "memory");
+}
 /* At the barrier that lies in block `rank` of the cluster as p does here. */
 MG_DEV void mg_phase_arrive_at(mg_phase *p, int rank) {
-  asm volatile("{.reg .b32 at; mapa.shared::cluster.u32 at, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [at];}" ::"r"(mgi_shared_address(p)), "r"(rank) : "memory");
+  asm volatile("{.reg .b32 at; mapa.shared::cluster.u32 at, %0, %1; mbarrier.arrive.shared::cluster.b64 _, [at];}" ::
+                   "r"(mgi_shared_address(p)),
+               "r"(rank)
+               : "memory");
 }
 /* Arrives, and has the open phase wait for so many bytes of copies. */
-MG_DEV void mg_phase_expect(mg_phase *p, int bytes) { asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(mgi_shared_address(p)), "r"(bytes) : "memory"); }
+MG_DEV void mg_phase_expect(mg_phase *p, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(mgi_shared_address(p)),
+               "r"(bytes)
+               : "memory");
+}
 MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
   uint32_t ended;
   do
-    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}" : "=r"(ended) : "r"(mgi_shared_address(p)), "r"(parity) : "memory");
+    asm volatile(
+        "{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+        : "=r"(ended)
+        : "r"(mgi_shared_address(p)), "r"(parity)
+        : "memory");
   while (!ended);
 }
-/* N words to the place that `mine` has in block `rank` of the cluster; their bytes count in a phase of the barrier that lies there as p does here. */
+/* N words to the place that `mine` has in block `rank` of the cluster; their bytes count in a phase of the barrier that
+   lies there as p does here. */
 template<int N, class W> MG_DEV void mg_push(W *mine, int rank, mg_phase *p, const W (&v)[N]) {
   uint32_t to, at;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(mgi_shared_address(mine)), "r"(rank));
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(mgi_shared_address(p)), "r"(rank));
-  if constexpr (N == 4) asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to), "r"(v[0].bits), "r"(v[1].bits), "r"(v[2].bits), "r"(v[3].bits), "r"(at) : "memory");
-  else if constexpr (N == 2) asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to), "r"(v[0].bits), "r"(v[1].bits), "r"(at) : "memory");
-  else asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to), "r"(v[0].bits), "r"(at) : "memory");
+  if constexpr (N == 4)
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::
+                     "r"(to),
+                 "r"(v[0].bits), "r"(v[1].bits), "r"(v[2].bits), "r"(v[3].bits), "r"(at)
+                 : "memory");
+  else if constexpr (N == 2)
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to),
+                 "r"(v[0].bits), "r"(v[1].bits), "r"(at)
+                 : "memory");
+  else
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to),
+                 "r"(v[0].bits), "r"(at)
+                 : "memory");
 }
 #define MGI_COPIES \
   if constexpr (RANK == 2) MGI_COPY("2d", "%3, %4", "%5", "r"(at[0]), "r"(at[1])); \
   if constexpr (RANK == 3) MGI_COPY("3d", "%3, %4, %5", "%6", "r"(at[0]), "r"(at[1]), "r"(at[2])); \
   if constexpr (RANK == 4) MGI_COPY("4d", "%3, %4, %5, %6", "%7", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3])); \
   if constexpr (RANK == 5) MGI_COPY("5d", "%3, %4, %5, %6, %7", "%8", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]));
-/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p. */
+/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of
+   p. */
 template<int RANK> MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   static_assert(RANK >= 2 && RANK <= 5, "a tensor of 2 to 5 dimensions");
   const uint32_t s = mgi_shared_address(to), b = mgi_shared_address(p);
@@ -3707,8 +4132,10 @@ template<int RANK> MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, 
   MGI_COPIES
 #undef MGI_COPY
 }
-/* The same to that place in each of the first BLOCKS of the cluster, where they count in the barrier that lies as p does here. */
-template<int BLOCKS, int RANK> MG_DEV void mg_tensor_copy_all(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+/* The same to that place in each of the first BLOCKS of the cluster, where they count in the barrier that lies as p
+   does here. */
+template <int BLOCKS, int RANK>
+MG_DEV void mg_tensor_copy_all(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   static_assert(RANK >= 2 && RANK <= 5 && BLOCKS <= 16, "a tensor of 2 to 5 dimensions, a cluster of up to 16 blocks");
   const uint32_t s = mgi_shared_address(to), b = mgi_shared_address(p);
   const uint16_t all = (uint16_t)((1 << BLOCKS) - 1);
@@ -3717,25 +4144,43 @@ template<int BLOCKS, int RANK> MG_DEV void mg_tensor_copy_all(void *to, const mg
 #undef MGI_COPY
 }
 #endif
-/* ROW: the bytes that lie side by side of what is copied.  Of less than a line of 128 bytes a neighbour's share comes to the L2
-   cache with it: 64 blocks side by side that read half lines of 67 MB take 16.8 us on an H200, not 18.9. */
+/* ROW: the bytes that lie side by side of what is copied.  Of less than a line of 128 bytes a neighbour's share comes
+   to the L2 cache with it: 64 blocks side by side that read half lines of 67 MB take 16.8 us on an H200, not 18.9. */
 template<int ROW = 128> MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
-  if constexpr (ROW < 128) asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes) : "memory");
-  else asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes) : "memory");
+  if constexpr (ROW < 128)
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(mgi_shared_address(smem)), "l"(gmem),
+                 "r"(valid_bytes)
+                 : "memory");
+  else
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(mgi_shared_address(smem)), "l"(gmem),
+                 "r"(valid_bytes)
+                 : "memory");
 }
 MG_DEV void mg_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template<int N> MG_DEV void mg_cp_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
 MG_DEV void mg_ldsm_x4(uint32_t (&r)[4], const void *row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(mgi_shared_address(row)) : "memory");
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(mgi_shared_address(row))
+               : "memory");
 }
 MG_DEV void mg_ldsm_x4_trans(uint32_t (&r)[4], const void *row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(mgi_shared_address(row)) : "memory");
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(mgi_shared_address(row))
+               : "memory");
 }
 MG_DEV void mg_ldsm_x2(uint32_t (&r)[2], const void *row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(mgi_shared_address(row)) : "memory");
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(mgi_shared_address(row))
+               : "memory");
 }
 MG_DEV void mg_ldsm_x2_trans(uint32_t (&r)[2], const void *row) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(mgi_shared_address(row)) : "memory");
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(mgi_shared_address(row))
+               : "memory");
 }
 /* c += A B, A 16 x 16 by rows, B 16 x 8 by columns, fp32 accumulation.  With g = lane / 4 and t = 2 (lane % 4):
      a[0] (g, t..) a[1] (g+8, t..) a[2] (g, t+8..) a[3] (g+8, t+8..)   b[0] (t.., g) b[1] (t+8.., g)
@@ -3755,13 +4200,17 @@ template<class T> struct mgi_mma;
   };
 MG_TENSOR_SHAPES(MGI_S)
 #undef MGI_S
-template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
+template <class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  mgi_mma<T>::go(c, a, b);
+}
 MG_DEV uint32_t mg_shfl_word(uint32_t v, int from) { return __shfl_sync(0xFFFFFFFFu, v, from); }
-/* Of f16 pairs: the larger magnitudes; the power k, at most 15, for which one of magnitude m is below 2^(below + 1) times 2^k; pairs
-   of 2^k. */
+/* Of f16 pairs: the larger magnitudes; the power k, at most 15, for which one of magnitude m is below 2^(below + 1)
+   times 2^k; pairs of 2^k. */
 MG_DEV uint32_t mg_most2(uint32_t a, uint32_t b) {
   uint32_t v;
-  asm("{.reg .b32 a, b; and.b32 a, %1, 0x7FFF7FFF; and.b32 b, %2, 0x7FFF7FFF; max.f16x2 %0, a, b;}" : "=r"(v) : "r"(a), "r"(b));
+  asm("{.reg .b32 a, b; and.b32 a, %1, 0x7FFF7FFF; and.b32 b, %2, 0x7FFF7FFF; max.f16x2 %0, a, b;}"
+      : "=r"(v)
+      : "r"(a), "r"(b));
   return v;
 }
 MG_DEV uint32_t mg_ceil2(uint32_t a) { return a | 0x03FF03FFu; }             /* the largest that need no other power */
@@ -3777,8 +4226,8 @@ MG_DEV uint32_t mg_size_bits(mg_num v) { /* of |v|, as they are ordered; 0 of wh
   return b < 0x7F800000 ? b : 0;
 }
 MG_DEV uint32_t mg_power2(int k) { return (uint32_t)(k + 15) * 0x04000400u; }
-/* c += A B, A 16 x 8 by rows, B 8 x 8 by columns, over tf32: f32's exponents, 10 bits behind the point, as many as f16 has.  With
-   g = lane / 4 and t = lane % 4:
+/* c += A B, A 16 x 8 by rows, B 8 x 8 by columns, over tf32: f32's exponents, 10 bits behind the point, as many as f16
+   has.  With g = lane / 4 and t = lane % 4:
      a[0] (g, t) a[1] (g+8, t) a[2] (g, t+4) a[3] (g+8, t+4)   b[0] (t, g) b[1] (t+4, g)   c as above               */
 MG_DEV uint32_t mgi_tf32(mg_num v) {
   uint32_t r;
@@ -3786,9 +4235,11 @@ MG_DEV uint32_t mgi_tf32(mg_num v) {
   return r;
 }
 MG_DEV void mg_mma_1688(mg_num (&c)[4], const mg_num (&a)[4], const mg_num (&b)[2]) {
-  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-               : "r"(mgi_tf32(a[0])), "r"(mgi_tf32(a[1])), "r"(mgi_tf32(a[2])), "r"(mgi_tf32(a[3])), "r"(mgi_tf32(b[0])), "r"(mgi_tf32(b[1])));
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(mgi_tf32(a[0])), "r"(mgi_tf32(a[1])), "r"(mgi_tf32(a[2])), "r"(mgi_tf32(a[3])), "r"(mgi_tf32(b[0])),
+        "r"(mgi_tf32(b[1])));
 }
 template<class A, class B> struct mgi_same { static constexpr bool yes = false; };
 template<class A> struct mgi_same<A, A> { static constexpr bool yes = true; };
@@ -3799,13 +4250,13 @@ template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
   else mgi_mma<T>::times(v, a, b);
   return v;
 }
-/* Products of a warpgroup (sm_90a), four consecutive warps from a multiple of 4 on, all of their lanes: c += A B, or c = A B
-   without `add`, A 64 x 16 in registers, warp w rows 16 w, laid out as for mg_mma_16816, as is c, N / 8 fragments of it; B
-   16 x N in shared memory, swizzled (>>tiles), from its element (0, 0) on.  ALONG: a line is a row of B, 64 columns of it, the
-   next 64 PANEL bytes on; else a column.  mg_group_mma_tiles: A lies in shared memory too; LEFT_ALONG: a line is a column of it.
-   Asynchronous: between mg_group_fence and mg_group_wait nobody touches c and a; what was issued before a mg_group_commit is a
-   group, and mg_group_wait<BUT> waits for all of them but the last BUT; and what was written to shared memory is seen after its
-   writers' mg_group_publish and a barrier. */
+/* Products of a warpgroup (sm_90a), four consecutive warps from a multiple of 4 on, all of their lanes: c += A B, or c
+   = A B without `add`, A 64 x 16 in registers, warp w rows 16 w, laid out as for mg_mma_16816, as is c, N / 8 fragments
+   of it; B 16 x N in shared memory, swizzled (>>tiles), from its element (0, 0) on.  ALONG: a line is a row of B, 64
+   columns of it, the next 64 PANEL bytes on; else a column.  mg_group_mma_tiles: A lies in shared memory too;
+   LEFT_ALONG: a line is a column of it.  Asynchronous: between mg_group_fence and mg_group_wait nobody touches c and a;
+   what was issued before a mg_group_commit is a group, and mg_group_wait<BUT> waits for all of them but the last BUT;
+   and what was written to shared memory is seen after its writers' mg_group_publish and a barrier. */
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 MG_DEV void mg_group_publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 MG_DEV void mg_group_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -3813,7 +4264,8 @@ MG_DEV void mg_group_commit() { asm volatile("wgmma.commit_group.sync.aligned;" 
 template<int BUT = 0, int TILES> MG_DEV void mg_group_wait(float (&c)[TILES][4]) {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(BUT) : "memory");
   MG_UNROLL
-  for (int i = 0; i < TILES * 4; i++) asm volatile("" : "+f"(c[i >> 2][i & 3])::"memory"); /* from here on, not before */
+  /* from here on, not before */
+  for (int i = 0; i < TILES * 4; i++) asm volatile("" : "+f"(c[i >> 2][i & 3])::"memory");
 }
 #define MGI_GROUP_C1(t) "+f"(c[t][0]), "+f"(c[t][1]), "+f"(c[t][2]), "+f"(c[t][3])
 #define MGI_GROUP_C2(t) MGI_GROUP_C1(t), MGI_GROUP_C1(t + 1)
@@ -3849,23 +4301,29 @@ MG_TENSOR_SHAPES(MGI_S)
 #undef MGI_S
 /* An operand's address, panels PANEL bytes apart, groups of 8 lines 1024, swizzle over 128 bytes. */
 template<int PANEL> MG_DEV uint64_t mgi_group_operand(const void *p) {
-  return (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | (uint64_t)(PANEL / 16) << 16 | (mgi_shared_address(p) & 0x3FFFF) >> 4;
+  return (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | (uint64_t)(PANEL / 16) << 16 |
+         (mgi_shared_address(p) & 0x3FFFF) >> 4;
 }
-template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(float (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
+template <class T, int N, bool ALONG, int PANEL>
+MG_DEV void mg_group_mma(float (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
   mgi_group_mma<T, N>::template go<ALONG>(c, a, mgi_group_operand<PANEL>(b), add);
 }
-template<class T, int N, bool ALONG, int PANEL, bool LEFT_ALONG> MG_DEV void mg_group_mma_tiles(float (*c)[4], const T *a, const T *b, bool add) {
-  mgi_group_mma<T, N>::template tiles<LEFT_ALONG, ALONG>(c, mgi_group_operand<0>(a), mgi_group_operand<PANEL>(b), add); /* 64 rows are one panel */
+template <class T, int N, bool ALONG, int PANEL, bool LEFT_ALONG>
+MG_DEV void mg_group_mma_tiles(float (*c)[4], const T *a, const T *b, bool add) {
+  /* 64 rows are one panel */
+  mgi_group_mma<T, N>::template tiles<LEFT_ALONG, ALONG>(c, mgi_group_operand<0>(a), mgi_group_operand<PANEL>(b), add);
 }
 #else
-template<int ARCH = __CUDA_ARCH__> MG_DEV void mg_group_fence() { static_assert(ARCH < 0, "products of a warpgroup are for sm_90a: nvcc -gencode arch=compute_90a,code=sm_90a"); }
+template <int ARCH = __CUDA_ARCH__> MG_DEV void mg_group_fence() {
+  static_assert(ARCH < 0, "products of a warpgroup are for sm_90a: nvcc -gencode arch=compute_90a,code=sm_90a");
+}
 #endif
 #endif /* MG_EMULATE */
 
 /* ---- what both sides have alike */
 #ifndef MG_EMULATE_FIELD
-/* IEEE-like types of 16 bits, of DIGITS binary digits: what MG_USER_TYPES adds is made of these.  Rounded to nearest, ties to even;
-   NaN is 0x7FFF, as of f16. */
+/* IEEE-like types of 16 bits, of DIGITS binary digits: what MG_USER_TYPES adds is made of these.  Rounded to nearest,
+   ties to even; NaN is 0x7FFF, as of f16. */
 template<int DIGITS> MG_DEV mg_num mgi_widen_like(uint32_t bits) {
   constexpr uint32_t STORED = DIGITS - 1, SPECIAL = 0xFFFFu >> DIGITS, BIAS = SPECIAL >> 1;
   const uint32_t sign = (bits & 0x8000) << 16, e = bits >> STORED & SPECIAL, m = bits & ((1u << STORED) - 1);
@@ -3904,7 +4362,8 @@ MG_USER_TYPES(MGI_T)
 #undef MGI_T
 /* Unlike fmaxf, spreads a NaN: poison must not vanish. */
 MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; }
-MG_DEV int mg_above(mg_num b, mg_num a) { return b > a || (b != b && a == a); } /* a NaN takes a number's place, not another NaN's */
+/* a NaN takes a number's place, not another NaN's */
+MG_DEV int mg_above(mg_num b, mg_num a) { return b > a || (b != b && a == a); }
 /* A number as a word, in the same order: both zeros are one word, all NaNs the greatest. */
 MG_DEV uint32_t mg_order_word(mg_num v) {
   const uint32_t sign = 0x80000000u, nan = 0xFFFFFFFFu;
@@ -4029,8 +4488,8 @@ MG_DEV mg_num __frcp_rn(mg_num v) { return mg_inverse(v); }
 #endif
 #endif
 
-/* The shift of a row under an exponential: a running maximum, which in a field is 0 and changes nothing.  One that was read
-   before it was written, or is that of undefined values, makes what depends on it undefined. */
+/* The shift of a row under an exponential: a running maximum, which in a field is 0 and changes nothing.  One that was
+   read before it was written, or is that of undefined values, makes what depends on it undefined. */
 #ifdef MG_EMULATE_FIELD
 MGI_EMU mg_num mgi_shift_or(mg_num a, mg_num v) { return a.p == MGI_EMU_UNDEFINED ? a : v; }
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mgi_shift_or(a, mgi_shift_or(b, mg_zero())); }
@@ -4041,8 +4500,8 @@ MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { (void)by; return m; }
 MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { (void)log; return mgi_shift_or(m, v); }
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return mgi_shift_or(m, v); }
 #elif !defined(MG_EMULATE)
-/* exp(v - m) is 2^(v log2 e - m log2 e): one multiplication and addition, one 2^x.  A NaN in v stays; m = -inf, a row of
-   -inf so far, gives 0 for them. */
+/* exp(v - m) is 2^(v log2 e - m log2 e): one multiplication and addition, one 2^x.  A NaN in v stays; m = -inf, a row
+   of -inf so far, gives 0 for them. */
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return fmaxf(a, b); }
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return v - m; }
 MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* of v * by */
@@ -4053,19 +4512,24 @@ MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* of v * by */
 }
 MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_shift_exp_by(v, 1.0f, m); }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { return m * by; }
-MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero()); }
+MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) {
+  return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero());
+}
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? 1.0f : mg_shift_exp(was, is); }
 #else
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mg_dev_max(a, b); }
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return v - m; }
 MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* as on the device, but that poison in m spreads */
-  const mg_num base = (m < -1e30f ? -1e30f : m) * -1.4426950408889634f, r = exp2f(fmaf(v, by * 1.4426950408889634f, base));
+  const mg_num base = (m < -1e30f ? -1e30f : m) * -1.4426950408889634f,
+               r = exp2f(fmaf(v, by * 1.4426950408889634f, base));
   return r < 0x1p-126f ? mg_zero() : r;
 }
 MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_shift_exp_by(v, 1.0f, m); }
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? mg_const(1, 1) : mg_shift_exp(was, is); }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { return m * by; }
-MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero()); }
+MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) {
+  return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero());
+}
 #endif
 
 typedef uint32_t __attribute__((may_alias)) mg_word;
@@ -4082,8 +4546,8 @@ MG_DEV int mg_cut(int64_t extent, int64_t i, int64_t chunk) {
    A tile holds ROWS x COLS elements of T (extents after padding) in shared memory: element (r, c) at r * PITCH + c, or,
    transposed, at c * PITCH + r.  PITCH * sizeof(T) is an odd multiple of 16 bytes wherever ldmatrix may read it: eight
    consecutive rows then start in eight different groups of banks.  SWIZZLED: rows lie close, and the 16-byte pieces of
-   every 128 bytes are exchanged, by a number that is the row's; then eight consecutive rows have what stands at one place
-   of theirs in different groups of banks too, and copies fill whole lines of 128 bytes, which is twice as fast:
+   every 128 bytes are exchanged, by a number that is the row's; then eight consecutive rows have what stands at one
+   place of theirs in different groups of banks too, and copies fill whole lines of 128 bytes, which is twice as fast:
 
        row    0  1  2  3  4  5  6  7        rows of 64 bytes, two a line:   0 1 2 3 | 0 1 2 3
          1    1  0  3  2  5  4  7  6                                        1 0 3 2 | 1 0 3 2
@@ -4092,8 +4556,9 @@ MG_DEV int mg_cut(int64_t extent, int64_t i, int64_t chunk) {
    PITCH 0: the same as warpgroup products read it: panels of 64 elements (128 bytes) a line, each of all lines.  Such a
    tile starts at a multiple of 1024 bytes.
 
-   TURNED: rows lie close, and the pieces of every 128 bytes are exchanged by the number of the row's group, of as many rows as a
-   piece has elements.  Who writes a column's elements side by side, a piece at a time, reads one of each group with its neighbours:
+   TURNED: rows lie close, and the pieces of every 128 bytes are exchanged by the number of the row's group, of as many
+   rows as a piece has elements.  Who writes a column's elements side by side, a piece at a time, reads one of each
+   group with its neighbours:
 
        row    0    0  1  2  3  4  5  6  7
          ..    7    0  1  2  3  4  5  6  7      of 16 bits, 64 a row: in column 0, threads read rows 0, 8, 16 .., then rows 1, 9, 17 ..
@@ -4142,7 +4607,8 @@ template<class T, int W> struct mg_row_run {
     }
   }
 };
-template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLED_ = PITCH_ == 0, bool TURNED_ = false> struct mg_tile {
+template <class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLED_ = PITCH_ == 0, bool TURNED_ = false>
+struct mg_tile {
   typedef TYPE T;
   enum { ROWS = ROWS_, COLS = COLS_, PITCH = PITCH_, LINES = TRANS_ ? COLS_ : ROWS_, ACROSS = TRANS_ ? ROWS_ : COLS_ };
   static constexpr bool TRANS = TRANS_, SWIZZLED = SWIZZLED_, TURNED = TURNED_;
@@ -4158,8 +4624,8 @@ template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLE
   }
   MG_DEV T *place(int r, int c) const { return p + (TRANS ? offset(c, r) : offset(r, c)); }
   MG_DEV mg_num at(int r, int c) const { return mg_widen(*place(r, c)); }
-  /* Elements (r, c) and (r, c + 1), c even: one read of shared memory where they are 16-bit neighbours.  Beyond the last of an odd
-     number of columns nothing is read: what comes back as the second is for nobody. */
+  /* Elements (r, c) and (r, c + 1), c even: one read of shared memory where they are 16-bit neighbours.  Beyond the
+     last of an odd number of columns nothing is read: what comes back as the second is for nobody. */
   MG_DEV void pair(int r, int c, mg_num &first, mg_num &second) const {
     if constexpr (!TRANS && sizeof(T) == 2 && PITCH % 2 == 0) {
       T lo, hi;
@@ -4192,15 +4658,16 @@ template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLE
     }
     return got;
   }
-  /* Element i of W lines from one on that is a multiple of W, of which n are there: a constant apart where they are of one group, which
-     has whole lines of 128 bytes. */
+  /* Element i of W lines from one on that is a multiple of W, of which n are there: a constant apart where they are of
+     one group, which has whole lines of 128 bytes. */
   template<int W> MG_DEV mg_few<W> lines(int line, int i, int n) const {
     constexpr int E = 16 / (int)sizeof(T);
     constexpr bool APART = TURNED && W <= E && PITCH / E % 8 == 0;
     const T *const first = p + offset(line, i);
     mg_few<W> got;
     MG_UNROLL
-    for (int j = 0; j < W; j++) got.v[j] = j < n ? mg_widen(APART ? first[j * PITCH] : p[offset(line + j, i)]) : mg_zero();
+    for (int j = 0; j < W; j++)
+      got.v[j] = j < n ? mg_widen(APART ? first[j * PITCH] : p[offset(line + j, i)]) : mg_zero();
     return got;
   }
 };
@@ -4208,7 +4675,9 @@ template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLE
 /* The same memory, rows and columns exchanged. */
 template<class TILE> using mg_turned_tile =
     mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS, TILE::SWIZZLED, TILE::TURNED>;
-template<class TILE> MG_DEV mg_turned_tile<TILE> mg_transposed(const TILE &t) { return mg_turned_tile<TILE>((unsigned char *)t.p); }
+template <class TILE> MG_DEV mg_turned_tile<TILE> mg_transposed(const TILE &t) {
+  return mg_turned_tile<TILE>((unsigned char *)t.p);
+}
 
 /* A tensor read from global memory in place, element by element. */
 template<class T, int ALIGN> struct mg_global {
@@ -4250,8 +4719,8 @@ struct mg_causal_block {
   }
 };
 
-/* Of `count` steps of `chunk` keys each, those that have a key which a block sees whose last query sees key `last`, and at least one
-   (mirage_plan.h, >>seen).  Over field elements none is masked. */
+/* Of `count` steps of `chunk` keys each, those that have a key which a block sees whose last query sees key `last`, and
+   at least one (mirage_plan.h, >>seen).  Over field elements none is masked. */
 MG_DEV int mg_causal_steps(int count, int64_t chunk, int64_t last) {
 #ifdef MG_EMULATE_FIELD
   return (void)chunk, (void)last, count;
@@ -4260,10 +4729,10 @@ MG_DEV int mg_causal_steps(int count, int64_t chunk, int64_t last) {
   return steps < 1 ? 1 : steps < count ? (int)steps : count;
 #endif
 }
-/* The turns of a grid of `most` x `others` blocks, where a block has the more steps the further it is along the axis of `most`,
-   and those of one place along the other axis read the same keys and values: as many of these places come together as fill the
-   GPU, `wave` blocks, once, so that L2 has what they read; and of their blocks those of the most steps first, so that none of
-   them is begun last. */
+/* The turns of a grid of `most` x `others` blocks, where a block has the more steps the further it is along the axis of
+   `most`, and those of one place along the other axis read the same keys and values: as many of these places come
+   together as fill the GPU, `wave` blocks, once, so that L2 has what they read; and of their blocks those of the most
+   steps first, so that none of them is begun last. */
 MG_BOTH int mgi_turns_together(int most, int wave) { return wave > most ? wave / most : 1; }
 MG_BOTH int mg_turn_most(int turn, int most, int others, int wave) {
   const int some = mgi_turns_together(most, wave), first = turn / (most * some) * some;
@@ -4275,8 +4744,8 @@ MG_BOTH int mg_turn_other(int turn, int most, int others, int wave) {
   const int n = others - first < some ? others - first : some;
   return first + (turn - first * most) % n;
 }
-/* The block's place along those axes, which are the grid's first two in either order.  The emulator runs blocks in several
-   orders anyway. */
+/* The block's place along those axes, which are the grid's first two in either order.  The emulator runs blocks in
+   several orders anyway. */
 #ifdef MG_EMULATE
 MG_DEV int mg_bid_most(int axis, int, int, int) { return mg_bid(axis); }
 MG_DEV int mg_bid_other(int axis, int, int, int) { return mg_bid(axis); }
@@ -4290,22 +4759,27 @@ MG_DEV int mg_bid_other(int, int most, int others, int wave) { return mg_turn_ot
    rest becomes zero.  VEC: by cp.async in 16-byte pieces, which needs inner_stride 1 and 16-byte aligned rows; the
    caller commits and waits.  Else element by element, visible after the next barrier.  THREADS: the block's; 32: every
    warp fills a tile of its own; with OWN: as many threads as that do. */
-template<class TILE, int OUTER, int INNER, bool VEC, int THREADS, bool OWN = false>
-MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t outer_stride, int64_t inner_stride, int outer, int inner) {
+template <class TILE, int OUTER, int INNER, bool VEC, int THREADS, bool OWN = false>
+MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t outer_stride, int64_t inner_stride,
+                         int outer, int inner) {
   typedef typename TILE::T T;
   constexpr int E = 16 / (int)sizeof(T);
   const int me = OWN ? mg_tid() % THREADS : THREADS == 32 ? mg_lane() : mg_tid();
   if constexpr (VEC) {
     static_assert(INNER % E == 0, "a row of a tile is a whole number of 16-byte pieces");
     constexpr int ROW = INNER / E, UNITS = OUTER * ROW;
-    if constexpr (THREADS % ROW == 0 && (TILE::PITCH > 0 || THREADS / ROW % 8 == 0)) { /* whole rows a pass: a thread's places differ by constants */
+    /* whole rows a pass: a thread's places differ by constants */
+    if constexpr (THREADS % ROW == 0 && (TILE::PITCH > 0 || THREADS / ROW % 8 == 0)) {
       const int o = me / ROW, i = me % ROW * E;
       const T *const get = mg_once(from + o * outer_stride + i);
       MG_UNROLL_BY(8)
       for (int u0 = 0; u0 < UNITS; u0 += THREADS)
         if (UNITS % THREADS == 0 || u0 + me < UNITS) {
-          const int left = outer == OUTER && inner == INNER ? E : u0 / ROW + o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
-          mg_cp_async16<INNER * (int)sizeof(T)>(to.p + TILE::offset(o + u0 / ROW, i), n ? get + u0 / ROW * outer_stride : from, n * (int)sizeof(T));
+          const int left = outer == OUTER && inner == INNER ? E
+                           : u0 / ROW + o < outer ? inner - i : 0,
+                    n = left < 0 ? 0 : left > E ? E : left;
+          mg_cp_async16<INNER * (int)sizeof(T)>(to.p + TILE::offset(o + u0 / ROW, i),
+                                               n ? get + u0 / ROW * outer_stride : from, n * (int)sizeof(T));
         }
     } else {
       MG_UNROLL_BY(8)
@@ -4313,8 +4787,14 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
         const int u = u0 + me;
         if (UNITS % THREADS == 0 || u < UNITS) {
           const int o = u / ROW, i = u % ROW * E;
-          const int left = outer == OUTER && inner == INNER ? E : o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
-          mg_cp_async16<INNER * (int)sizeof(T)>(to.p + TILE::offset(o, i), n ? from + o * outer_stride + i : from, n * (int)sizeof(T));
+          const int left = outer == OUTER && inner == INNER ? E
+                           : o < outer                      ? inner - i
+                                                            : 0,
+                    n = left < 0   ? 0
+                        : left > E ? E
+                                   : left;
+          mg_cp_async16<INNER * (int)sizeof(T)>(to.p + TILE::offset(o, i), n ? from + o * outer_stride + i : from,
+                                               n * (int)sizeof(T));
         }
       }
     }
@@ -4328,11 +4808,11 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
   }
 }
 
-/* A ring whose STAGES tensor copies fill: of each stage, what says that its BYTES have come, and what says that all WARPS
-   have read it, which are of all BLOCKS of a cluster whose blocks copy for one another.  Iteration i reads stage i % STAGES, at its turn i / STAGES % 2; in its iteration each waits for filled(),
-   reads, and calls read(), unless nothing is to follow in that stage; one thread of the first warp, all of which waits for
-   drained(), has the next copied.
-       block's thread 0    expect(0) copy  expect(1) copy ..     drained(0) expect(0) copy ..
+/* A ring whose STAGES tensor copies fill: of each stage, what says that its BYTES have come, and what says that all
+   WARPS have read it, which are of all BLOCKS of a cluster whose blocks copy for one another.  Iteration i reads stage
+   i % STAGES, at its turn i / STAGES % 2; in its iteration each waits for filled(), reads, and calls read(), unless
+   nothing is to follow in that stage; one thread of the first warp, all of which waits for drained(), has the next
+       copied.  block's thread 0    expect(0) copy  expect(1) copy ..     drained(0) expect(0) copy ..
        every warp                filled(0) .. read(0)  filled(1) .. read(1)  ..                                        */
 template<int STAGES, int BYTES, int WARPS, int BLOCKS = 1> struct mg_ring {
   mg_phase *p; /* of STAGES that are filled, then of as many that are drained */
@@ -4357,12 +4837,17 @@ template<int STAGES, int BYTES, int WARPS, int BLOCKS = 1> struct mg_ring {
     if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);
   }
 };
-/* Has a tile copied, of whose lines BOX come at a time.  `at`: its first element, the contiguous dimension first.  Called by
-   one thread, behind expect(). */
-template<class TILE, int BOX, int RANK> MG_DEV void mg_copy_tile(const TILE &to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+/* Has a tile copied, of whose lines BOX come at a time.  `at`: its first element, the contiguous dimension first.
+   Called by one thread, behind expect(). */
+template <class TILE, int BOX, int RANK>
+MG_DEV void mg_copy_tile(const TILE &to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   constexpr int WIDE = TILE::ACROSS < 64 || TILE::LINES == 1 ? TILE::ACROSS : 64;
-  static_assert(sizeof(typename TILE::T) == 2 && (TILE::PITCH == 0 || (TILE::PITCH == TILE::ACROSS && WIDE == TILE::ACROSS)) && TILE::SWIZZLED == (TILE::LINES > 1), "16-bit tiles, swizzled by lines of up to 128 bytes, or one line");
-  static_assert(TILE::LINES % BOX == 0 && BOX <= 256 && (BOX % 8 == 0 || BOX == TILE::LINES), "whole boxes, of whole turns of the swizzle");
+  static_assert(sizeof(typename TILE::T) == 2 &&
+                    (TILE::PITCH == 0 || (TILE::PITCH == TILE::ACROSS && WIDE == TILE::ACROSS)) &&
+                    TILE::SWIZZLED == (TILE::LINES > 1),
+                "16-bit tiles, swizzled by lines of up to 128 bytes, or one line");
+  static_assert(TILE::LINES % BOX == 0 && BOX <= 256 && (BOX % 8 == 0 || BOX == TILE::LINES),
+                "whole boxes, of whole turns of the swizzle");
   for (int i = 0; i < TILE::ACROSS; i += WIDE)
     for (int l = 0; l < TILE::LINES; l += BOX) {
       int from[RANK];
@@ -4372,10 +4857,16 @@ template<class TILE, int BOX, int RANK> MG_DEV void mg_copy_tile(const TILE &to,
     }
 }
 /* The same of a tile that BLOCKS blocks, a cluster, all read: each has a part of its boxes copied to all of them. */
-template<class TILE, int BOX, int BLOCKS, int RANK> MG_DEV void mg_copy_tile_part(const TILE &to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
-  constexpr int WIDE = TILE::ACROSS < 64 || TILE::LINES == 1 ? TILE::ACROSS : 64, DOWN = TILE::LINES / BOX, PART = TILE::ACROSS / WIDE * DOWN / BLOCKS;
-  static_assert(sizeof(typename TILE::T) == 2 && (TILE::PITCH == 0 || (TILE::PITCH == TILE::ACROSS && WIDE == TILE::ACROSS)) && TILE::SWIZZLED == (TILE::LINES > 1), "16-bit tiles, swizzled by lines of up to 128 bytes, or one line");
-  static_assert(TILE::LINES % BOX == 0 && BOX <= 256 && (BOX % 8 == 0 || BOX == TILE::LINES), "whole boxes, of whole turns of the swizzle");
+template <class TILE, int BOX, int BLOCKS, int RANK>
+MG_DEV void mg_copy_tile_part(const TILE &to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+  constexpr int WIDE = TILE::ACROSS < 64 || TILE::LINES == 1 ? TILE::ACROSS : 64, DOWN = TILE::LINES / BOX,
+                PART = TILE::ACROSS / WIDE * DOWN / BLOCKS;
+  static_assert(sizeof(typename TILE::T) == 2 &&
+                    (TILE::PITCH == 0 || (TILE::PITCH == TILE::ACROSS && WIDE == TILE::ACROSS)) &&
+                    TILE::SWIZZLED == (TILE::LINES > 1),
+                "16-bit tiles, swizzled by lines of up to 128 bytes, or one line");
+  static_assert(TILE::LINES % BOX == 0 && BOX <= 256 && (BOX % 8 == 0 || BOX == TILE::LINES),
+                "whole boxes, of whole turns of the swizzle");
   static_assert(PART * BLOCKS * BOX * WIDE == TILE::LINES * TILE::ACROSS, "as many boxes for every block");
   for (int k = mg_cluster_rank() * PART, end = k + PART; k < end; k++) {
     const int i = k / DOWN * WIDE, l = k % DOWN * BOX;
@@ -4399,16 +4890,18 @@ template<class TILE, int THREADS> MG_DEV void mg_fill(const TILE &t, mg_num v) {
 }
 
 /* ------------------------------------------------------------------------------------------------- >>matmul
-   An M x N product on WM x WN x WK warps: WM x WN of them tile it, WK split the contraction, in steps of 16.  A warp owns
-   MT x NT tiles of 16 x 8.  Element i of a lane's fragments (i = 4 * tile + k) lies at (row(i), col(i)); places beyond M
-   or N compute with clamped operands and are never stored.  With CHAIN the warps of a row split the contraction: each owns
-   the columns of a product on WM x WK warps that it takes as its left operand.  With GROUP four consecutive warps, a
-   warpgroup, own 64 neighbouring rows and the same columns. */
+   An M x N product on WM x WN x WK warps: WM x WN of them tile it, WK split the contraction, in steps of 16.  A warp
+   owns MT x NT tiles of 16 x 8.  Element i of a lane's fragments (i = 4 * tile + k) lies at (row(i), col(i)); places
+   beyond M or N compute with clamped operands and are never stored.  With CHAIN the warps of a row split the
+   contraction: each owns the columns of a product on WM x WK warps that it takes as its left operand.  With GROUP four
+   consecutive warps, a warpgroup, own 64 neighbouring rows and the same columns. */
 template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false, bool GROUP_ = false> struct mg_acc {
   enum { M = M_, N = N_, WN = WN_, WK = WK_, THREADS = 32 * WM * WN_ * WK_, RUN = 2, ROWS = 2 * ((M + 16 * WM - 1) / (16 * WM)), MT = (M + 16 * WM - 1) / (16 * WM), NT = (N + 8 * WN - 1) / (8 * WN), COUNT = MT * NT * 4 };
-  static constexpr bool ALL_ROWS = WM * MT * 16 == M, ALL_COLS = WN * NT * 8 == N; /* no place lies beyond M, beyond N */
+  /* no place lies beyond M, beyond N */
+  static constexpr bool ALL_ROWS = WM * MT * 16 == M, ALL_COLS = WN * NT * 8 == N;
   mg_num c[MT * NT][4];
-  static constexpr bool GROUP = GROUP_, QUADS = GROUP_ && ALL_ROWS && ALL_COLS && NT % 4 == 0; /* QUADS: whole fragments, 32 columns after 32 */
+  /* QUADS: whole fragments, 32 columns after 32 */
+  static constexpr bool GROUP = GROUP_, QUADS = GROUP_ && ALL_ROWS && ALL_COLS && NT % 4 == 0;
   static_assert(!GROUP || (WM % 4 == 0 && MT == 1 && ALL_ROWS), "a warpgroup owns 64 rows, a warp 16 of them");
   static MG_DEV int unit() { return GROUP ? mg_warp() / 4 : mg_warp(); } /* what is dealt out: a warpgroup or a warp */
   static MG_DEV int warp_k() { return WK == 1 ? 0 : CHAIN ? unit() % WK : mg_warp() / (WM * WN); }
@@ -4422,7 +4915,8 @@ template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false, bool GROU
   static MG_DEV int col(int i) { return col0() + i / 4 % NT * 8 + mg_lane() % 4 * 2 + (i & 1); }
   static MG_DEV bool within(int i, int cols) { return (ALL_COLS && cols == N) || col(i) < cols; }
   static MG_DEV int row_of(int i) { return i / 4 / NT * 2 + (i >> 1 & 1); } /* of the ROWS that a lane has a part of */
-  static MG_DEV int row_in(int i) { return ALL_ROWS || row(i) < M ? row(i) : M - 1; } /* one that there is: what stands beside it may be read */
+  /* one that there is: what stands beside it may be read */
+  static MG_DEV int row_in(int i) { return ALL_ROWS || row(i) < M ? row(i) : M - 1; }
   MG_DEV mg_num at(int i) const { return c[i >> 2][i & 3]; }
   MG_DEV void scale_rows(const mg_num (&f)[ROWS]) {
     MG_UNROLL
@@ -4437,8 +4931,8 @@ template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false, bool GROU
   }
 };
 
-/* An M x N product of few rows, computed as the N x M one of the operands exchanged: M <= 8 then fills the 8 columns of a
-   tile, not half of its 16 rows.  All warps split the contraction. */
+/* An M x N product of few rows, computed as the N x M one of the operands exchanged: M <= 8 then fills the 8 columns of
+   a tile, not half of its 16 rows.  All warps split the contraction. */
 template<int M_, int N_, int WK_> struct mg_acc_turned : mg_acc<N_, M_, 1, 1, WK_> {
   typedef mg_acc<N_, M_, 1, 1, WK_> TURNED;
   enum { M = M_, N = N_, RUN = 1 };
@@ -4503,7 +4997,8 @@ template<class T, int ROWS, bool FULL, class F> struct mg_left_value {
 /* Right operands: one fragment, or those of two neighbouring tiles of 8 columns. */
 template<class TILE> struct mg_right_tile {
   TILE t;
-  template<bool ALL> MG_DEV const typename TILE::T *place(int k, int n, int l) const { /* ALL: no column is beyond the tile */
+  /* ALL: no column is beyond the tile */
+  template<bool ALL> MG_DEV const typename TILE::T *place(int k, int n, int l) const {
     if (TILE::TRANS) {
       int c = n + (l & 7);
       if (!ALL && c > TILE::COLS - 1) c = TILE::COLS - 1;
@@ -4556,15 +5051,26 @@ template<class R, class ROW> struct mg_right_scaled {
     one<ALL>(b[1], k, n + 8);
   }
 };
-template<class L, class ROW> MG_DEV mg_left_scaled<L, ROW> mg_left_times(const L &left, const ROW &row) { return mg_left_scaled<L, ROW>{left, row}; }
-template<class R, class ROW> MG_DEV mg_right_scaled<R, ROW> mg_right_times(const R &right, const ROW &row) { return mg_right_scaled<R, ROW>{right, row}; }
+template <class L, class ROW> MG_DEV mg_left_scaled<L, ROW> mg_left_times(const L &left, const ROW &row) {
+  return mg_left_scaled<L, ROW>{ left, row };
+}
+template <class R, class ROW> MG_DEV mg_right_scaled<R, ROW> mg_right_times(const R &right, const ROW &row) {
+  return mg_right_scaled<R, ROW>{ right, row };
+}
 template<class TILE> MG_DEV mg_left_tile<TILE> mg_left(const TILE &t) { return mg_left_tile<TILE>{t}; }
 template<class TILE> MG_DEV mg_right_tile<TILE> mg_right(const TILE &t) { return mg_right_tile<TILE>{t}; }
-template<class T, int ROWS, bool FULL, class F> MG_DEV mg_left_value<T, ROWS, FULL, F> mg_left_of(int end, const F &f) { return mg_left_value<T, ROWS, FULL, F>{f, end}; }
-template<class T, int COLS, bool FULL, class F> MG_DEV mg_right_value<T, COLS, FULL, F> mg_right_of(int end, const F &f) { return mg_right_value<T, COLS, FULL, F>{f, end}; }
+template <class T, int ROWS, bool FULL, class F>
+MG_DEV mg_left_value<T, ROWS, FULL, F> mg_left_of(int end, const F &f) {
+  return mg_left_value<T, ROWS, FULL, F>{ f, end };
+}
+template <class T, int COLS, bool FULL, class F>
+MG_DEV mg_right_value<T, COLS, FULL, F> mg_right_of(int end, const F &f) {
+  return mg_right_value<T, COLS, FULL, F>{ f, end };
+}
 
 /* acc += a b over 16 of the contraction, from k. */
-template<class T, class ACC, class R> MG_DEV void mgi_contract_step(ACC &acc, const uint32_t (&a)[ACC::MT][4], const R &right, int col0, int k) {
+template <class T, class ACC, class R>
+MG_DEV void mgi_contract_step(ACC &acc, const uint32_t (&a)[ACC::MT][4], const R &right, int col0, int k) {
   MG_UNROLL
   for (int n = 0; n + 1 < ACC::NT; n += 2) {
     uint32_t b[2][2];
@@ -4582,14 +5088,18 @@ template<class T, class ACC, class R> MG_DEV void mgi_contract_step(ACC &acc, co
     for (int m = 0; m < ACC::MT; m++) mg_mma_16816<T>(acc.c[m * ACC::NT + ACC::NT - 1], a[m], b);
   }
 }
-/* acc += p right: the fragments of the product p are, as they are, those of a left operand.  Its columns beyond the valid
-   ones are zero.  Where the warps have parts of p, they get parts of acc. */
-template<class T, class P, class ACC, class R> MG_DEV void mg_contract_chain(ACC &acc, const P &p, const R &right MG_SITE) {
+/* acc += p right: the fragments of the product p are, as they are, those of a left operand.  Its columns beyond the
+   valid ones are zero.  Where the warps have parts of p, they get parts of acc. */
+template <class T, class P, class ACC, class R>
+MG_DEV void mg_contract_chain(ACC &acc, const P &p, const R &right MG_SITE) {
   MG_FROM;
-  static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT && ((int)P::WN == (int)ACC::WK || (P::WN == 1 && (int)P::WK == (int)ACC::WK)), "a warp owns whole steps of 16 columns, or has a part of all, and the same rows");
+  static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT &&
+                    ((int)P::WN == (int)ACC::WK || (P::WN == 1 && (int)P::WK == (int)ACC::WK)),
+                "a warp owns whole steps of 16 columns, or has a part of all, and the same rows");
   MG_UNROLL
   for (int j = 0; j < P::NT; j += 2) {
-    if (P::WN * P::NT * 8 > (P::N + 15) / 16 * 16 && P::col0() + j * 8 >= P::N) break; /* the right operand ends there */
+    /* the right operand ends there */
+    if (P::WN * P::NT * 8 > (P::N + 15) / 16 * 16 && P::col0() + j * 8 >= P::N) break;
     uint32_t a[ACC::MT][4];
     MG_UNROLL
     for (int m = 0; m < ACC::MT; m++) {
@@ -4603,7 +5113,8 @@ template<class T, class P, class ACC, class R> MG_DEV void mg_contract_chain(ACC
   }
 }
 /* acc += left right over K (rounded up to 16; both operands are zero there). */
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(ACC &acc, const L &left, const R &right MG_SITE) {
+template <class T, int K, class ACC, class L, class R>
+MG_DEV void mg_contract(ACC &acc, const L &left, const R &right MG_SITE) {
   MG_FROM;
   constexpr int STEPS = (K + 15) / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;
   const int row0 = ACC::row0(), col0 = ACC::col0(), warp_k = ACC::warp_k();
@@ -4619,9 +5130,10 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(AC
     }
   }
 }
-/* ---- products over tf32: operands that pass f16's exponents on either side.  16 of the contraction are two steps of 8, of
-   the even and of the odd ones, so that a lane has what it has of 16-bit fragments: the halves of their words.  A plain
-   tile's elements are exact so; what is computed stays f32 until it is rounded to as many bits as f16 has.          */
+/* ---- products over tf32: operands that pass f16's exponents on either side.  16 of the contraction are two steps of
+   8, of the even and of the odd ones, so that a lane has what it has of 16-bit fragments: the halves of their words.  A
+   plain tile's elements are exact so; what is computed stays f32 until it is rounded to as many bits as f16
+   has.          */
 template<class T> MG_DEV void mgi_halves(uint32_t word, mg_num &even, mg_num &odd) {
   T lo, hi;
   mg_unpack2<T>(word, lo, hi);
@@ -4633,7 +5145,8 @@ template<class T, bool ALL, class L> MG_DEV void mgi_wide_left(const L &left, mg
   MG_UNROLL
   for (int x = 0; x < 4; x++) mgi_halves<T>(w[x], a[0][x], a[1][x]);
 }
-template<class T, bool ALL, class L, class ROW> MG_DEV void mgi_wide_left(const mg_left_scaled<L, ROW> &left, mg_num (&a)[2][4], int row, int k) {
+template <class T, bool ALL, class L, class ROW>
+MG_DEV void mgi_wide_left(const mg_left_scaled<L, ROW> &left, mg_num (&a)[2][4], int row, int k) {
   const int at = k + mg_lane() % 4 * 2;
   mg_num s[2][2];
   mgi_wide_left<T, ALL>(left.left, a, row, k);
@@ -4642,7 +5155,8 @@ template<class T, bool ALL, class L, class ROW> MG_DEV void mgi_wide_left(const 
   MG_UNROLL
   for (int x = 0; x < 8; x++) a[x >> 2][x & 3] = a[x >> 2][x & 3] * s[x >> 2][x >> 1 & 1];
 }
-template<class T, bool ALL, int ROWS, bool FULL, class F> MG_DEV void mgi_wide_left(const mg_left_value<T, ROWS, FULL, F> &left, mg_num (&a)[2][4], int row, int k) {
+template <class T, bool ALL, int ROWS, bool FULL, class F>
+MG_DEV void mgi_wide_left(const mg_left_value<T, ROWS, FULL, F> &left, mg_num (&a)[2][4], int row, int k) {
   MG_UNROLL
   for (int x = 0; x < 4; x++) {
     int r = row + mg_lane() / 4 + (x & 1) * 8;
@@ -4659,7 +5173,8 @@ template<class T, bool ALL, class R> MG_DEV void mgi_wide_right(const R &right, 
   mgi_halves<T>(w[0], b[0][0], b[1][0]);
   mgi_halves<T>(w[1], b[0][1], b[1][1]);
 }
-template<class T, bool ALL, class R, class ROW> MG_DEV void mgi_wide_right(const mg_right_scaled<R, ROW> &right, mg_num (&b)[2][2], int k, int n) {
+template <class T, bool ALL, class R, class ROW>
+MG_DEV void mgi_wide_right(const mg_right_scaled<R, ROW> &right, mg_num (&b)[2][2], int k, int n) {
   const int at = k + mg_lane() % 4 * 2;
   mg_num even, odd;
   mgi_wide_right<T, ALL>(right.right, b, k, n);
@@ -4669,7 +5184,8 @@ template<class T, bool ALL, class R, class ROW> MG_DEV void mgi_wide_right(const
     b[0][x] = b[0][x] * even, b[1][x] = b[1][x] * odd;
   }
 }
-template<class T, bool ALL, int COLS, bool FULL, class F> MG_DEV void mgi_wide_right(const mg_right_value<T, COLS, FULL, F> &right, mg_num (&b)[2][2], int k, int n) {
+template <class T, bool ALL, int COLS, bool FULL, class F>
+MG_DEV void mgi_wide_right(const mg_right_value<T, COLS, FULL, F> &right, mg_num (&b)[2][2], int k, int n) {
   int c = n + mg_lane() / 4;
   if (!ALL && c > COLS - 1) c = COLS - 1;
   MG_UNROLL
@@ -4678,7 +5194,8 @@ template<class T, bool ALL, int COLS, bool FULL, class F> MG_DEV void mgi_wide_r
     b[x & 1][x >> 1] = FULL || kk < right.end ? right.f(kk, c, 0) : mg_zero();
   }
 }
-template<class T, class ACC, class R> MG_DEV void mgi_wide_step(ACC &acc, const mg_num (&a)[ACC::MT][2][4], const R &right, int col0, int k) {
+template <class T, class ACC, class R>
+MG_DEV void mgi_wide_step(ACC &acc, const mg_num (&a)[ACC::MT][2][4], const R &right, int col0, int k) {
   MG_UNROLL
   for (int n = 0; n < ACC::NT; n++) {
     mg_num b[2][2];
@@ -4688,7 +5205,8 @@ template<class T, class ACC, class R> MG_DEV void mgi_wide_step(ACC &acc, const 
   }
 }
 /* As mg_contract, mg_contract_own and mg_contract_chain. */
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wide(ACC &acc, const L &left, const R &right MG_SITE) {
+template <class T, int K, class ACC, class L, class R>
+MG_DEV void mg_contract_wide(ACC &acc, const L &left, const R &right MG_SITE) {
   MG_FROM;
   constexpr int STEPS = (K + 15) / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;
   const int row0 = ACC::row0(), col0 = ACC::col0(), warp_k = ACC::warp_k();
@@ -4703,9 +5221,11 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wi
     }
   }
 }
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wide_own(ACC &acc, const L &left, const R &right MG_SITE) {
+template <class T, int K, class ACC, class L, class R>
+MG_DEV void mg_contract_wide_own(ACC &acc, const L &left, const R &right MG_SITE) {
   MG_FROM;
-  static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8, "whole steps of 16, all rows and columns in every warp");
+  static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8,
+                "whole steps of 16, all rows and columns in every warp");
   MG_UNROLL
   for (int s = 0; s < K / 16; s++) {
     mg_num a[ACC::MT][2][4];
@@ -4714,12 +5234,16 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wi
     mgi_wide_step<T>(acc, a, right, 0, s * 16);
   }
 }
-template<class T, class P, class ACC, class R> MG_DEV void mg_contract_wide_chain(ACC &acc, const P &p, const R &right MG_SITE) {
+template <class T, class P, class ACC, class R>
+MG_DEV void mg_contract_wide_chain(ACC &acc, const P &p, const R &right MG_SITE) {
   MG_FROM;
-  static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT && ((int)P::WN == (int)ACC::WK || (P::WN == 1 && (int)P::WK == (int)ACC::WK)), "a warp owns whole steps of 16 columns, or has a part of all, and the same rows");
+  static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT &&
+                    ((int)P::WN == (int)ACC::WK || (P::WN == 1 && (int)P::WK == (int)ACC::WK)),
+                "a warp owns whole steps of 16 columns, or has a part of all, and the same rows");
   MG_UNROLL
   for (int j = 0; j < P::NT; j += 2) {
-    if (P::WN * P::NT * 8 > (P::N + 15) / 16 * 16 && P::col0() + j * 8 >= P::N) break; /* the right operand ends there */
+    /* the right operand ends there */
+    if (P::WN * P::NT * 8 > (P::N + 15) / 16 * 16 && P::col0() + j * 8 >= P::N) break;
     mg_num a[ACC::MT][2][4];
     MG_UNROLL
     for (int x = 0; x < ACC::MT * 4; x++) {
@@ -4729,12 +5253,13 @@ template<class T, class P, class ACC, class R> MG_DEV void mg_contract_wide_chai
     mgi_wide_step<T>(acc, a, right, 0, P::col0() + j * 8);
   }
 }
-/* ---- rows times a row, in f16 whatever their sizes: x is taken 2^k times, with the k of its row for which it stays below 2^7,
-   the other row 2^kg times, below 2^8, by the largest that came yet; where a larger one comes, what has been added up is
-   taken down with them.  Powers of two are exact, and undone at the end: nothing else is rounded than without them.
-   TURNED: the product is computed as its transpose (mg_acc_turned).  For 16 rows at most, TURNED 8. */
+/* ---- rows times a row, in f16 whatever their sizes: x is taken 2^k times, with the k of its row for which it stays
+   below 2^7, the other row 2^kg times, below 2^8, by the largest that came yet; where a larger one comes, what has been
+   added up is taken down with them.  Powers of two are exact, and undone at the end: nothing else is rounded than
+   without them.  TURNED: the product is computed as its transpose (mg_acc_turned).  For 16 rows at most, TURNED 8. */
 template<bool TURNED> struct mg_steady {
-  uint32_t most[2], gain;    /* the largest yet, and what needs no other power, twice: of the fragment's rows; of the other row */
+  uint32_t most[2], gain;    /* the largest yet, and what needs no other power, twice: of the fragment's rows; of the
+                                other row */
   uint32_t by[2], all;       /* their powers, twice */
   int k[2], kg;              /* of the two rows that the accumulators' elements are of; of the other row */
   MG_DEV void init() {
@@ -4756,20 +5281,29 @@ template<bool TURNED> struct mg_steady {
   }
   /* A lane has met these: of its rows, the other row.  Of one warp, all of whose lanes call it. */
   template<class ACC> MG_DEV void meet(ACC &acc, uint32_t upper, uint32_t lower, uint32_t row) {
-    if (!mg_any(mg_most2(upper, most[0]) != most[0] || mg_most2(lower, most[1]) != most[1] || mg_most2(row, gain) != gain)) return;
-    most[0] = mg_ceil2(mg_most2(most[0], of_four(upper))), most[1] = mg_ceil2(mg_most2(most[1], of_four(lower))), gain = mg_ceil2(mg_most2(gain, of_four(row)));
+    if (!mg_any(mg_most2(upper, most[0]) != most[0] || mg_most2(lower, most[1]) != most[1] ||
+                mg_most2(row, gain) != gain))
+      return;
+    most[0] = mg_ceil2(mg_most2(most[0], of_four(upper))), most[1] = mg_ceil2(mg_most2(most[1], of_four(lower))),
+    gain = mg_ceil2(mg_most2(gain, of_four(row)));
     /* TURNED: a fragment's lane has row lane / 4, an accumulator's elements are of rows 2 (lane % 4) and the next */
-    const uint32_t first = TURNED ? mg_shfl_word(most[0], mg_lane() % 4 * 8) : most[0], second = TURNED ? mg_shfl_word(most[0], mg_lane() % 4 * 8 + 4) : most[1];
-    const int k0 = mg_power_for(first & 0xFFFF, 6), k1 = mg_power_for(second & 0xFFFF, 6), kr = mg_power_for(gain & 0xFFFF, 7);
+    const uint32_t first = TURNED ? mg_shfl_word(most[0], mg_lane() % 4 * 8) : most[0],
+                   second = TURNED ? mg_shfl_word(most[0], mg_lane() % 4 * 8 + 4) : most[1];
+    const int k0 = mg_power_for(first & 0xFFFF, 6), k1 = mg_power_for(second & 0xFFFF, 6),
+              kr = mg_power_for(gain & 0xFFFF, 7);
     times(acc, k0 - k[0] + kr - kg, k1 - k[1] + kr - kg);
     k[0] = k0, k[1] = k1, kg = kr;
-    by[0] = mg_power2(mg_power_for(most[0] & 0xFFFF, 6)), by[1] = mg_power2(mg_power_for(most[1] & 0xFFFF, 6)), all = mg_power2(kg);
+    by[0] = mg_power2(mg_power_for(most[0] & 0xFFFF, 6)), by[1] = mg_power2(mg_power_for(most[1] & 0xFFFF, 6)),
+    all = mg_power2(kg);
   }
   template<class ACC> MG_DEV void settle(ACC &acc) const { times(acc, -k[0] - kg, -k[1] - kg); }
 };
-template<class T, int K, class ACC, class L, class ROW, class R> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<false> &steady, const mg_left_scaled<L, ROW> &left, const R &right MG_SITE) {
+template <class T, int K, class ACC, class L, class ROW, class R>
+MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<false> &steady, const mg_left_scaled<L, ROW> &left,
+                                   const R &right MG_SITE) {
   MG_FROM;
-  static_assert(K % 16 == 0 && ACC::MT == 1 && ACC::N <= ACC::NT * 8 && sizeof(T) == 2, "16 rows, whole steps of 16, all columns in every warp");
+  static_assert(K % 16 == 0 && ACC::MT == 1 && ACC::N <= ACC::NT * 8 && sizeof(T) == 2,
+                "16 rows, whole steps of 16, all columns in every warp");
   uint32_t a[K / 16][1][4], s[K / 16][2], upper = 0, lower = 0, row = 0;
   MG_UNROLL
   for (int j = 0; j < K / 16; j++) {
@@ -4777,18 +5311,21 @@ template<class T, int K, class ACC, class L, class ROW, class R> MG_DEV void mg_
     MG_UNROLL
     for (int x = 0; x < 2; x++) {
       s[j][x] = mgi_two(left.row_of, j * 16 + mg_lane() % 4 * 2 + 8 * x);
-      upper = mg_most2(upper, a[j][0][2 * x]), lower = mg_most2(lower, a[j][0][2 * x + 1]), row = mg_most2(row, s[j][x]);
+      upper = mg_most2(upper, a[j][0][2 * x]), lower = mg_most2(lower, a[j][0][2 * x + 1]),
+      row = mg_most2(row, s[j][x]);
     }
   }
   steady.meet(acc, upper, lower, row);
   MG_UNROLL
   for (int j = 0; j < K / 16; j++) {
     MG_UNROLL
-    for (int x = 0; x < 4; x++) a[j][0][x] = mg_mul2<T>(mg_mul2<T>(a[j][0][x], steady.by[x & 1]), mg_mul2<T>(s[j][x >> 1], steady.all));
+    for (int x = 0; x < 4; x++)
+      a[j][0][x] = mg_mul2<T>(mg_mul2<T>(a[j][0][x], steady.by[x & 1]), mg_mul2<T>(s[j][x >> 1], steady.all));
     mgi_contract_step<T>(acc, a[j], right, 0, j * 16);
   }
 }
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right MG_SITE);
+template <class T, int K, class ACC, class L, class R>
+MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right MG_SITE);
 /* A right operand in registers. */
 template<int STEPS> struct mgi_right_held {
   const uint32_t (&b)[STEPS][2];
@@ -4801,9 +5338,12 @@ template<int STEPS> struct mgi_right_held {
     one<ALL>(to[1], k, n);
   }
 };
-template<class T, int K, class ACC, class L, class R, class ROW> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<true> &steady, const L &left, const mg_right_scaled<R, ROW> &right MG_SITE) {
+template <class T, int K, class ACC, class L, class R, class ROW>
+MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<true> &steady, const L &left,
+                                   const mg_right_scaled<R, ROW> &right MG_SITE) {
   MG_FROM;
-  static_assert(K % 16 == 0 && ACC::NT == 1 && ACC::M <= ACC::MT * 16 && sizeof(T) == 2, "8 rows of the product, whole steps of 16, all columns in every warp");
+  static_assert(K % 16 == 0 && ACC::NT == 1 && ACC::M <= ACC::MT * 16 && sizeof(T) == 2,
+                "8 rows of the product, whole steps of 16, all columns in every warp");
   uint32_t b[K / 16][2], s[K / 16][2], mine = 0, row = 0;
   MG_UNROLL
   for (int j = 0; j < K / 16; j++) {
@@ -4818,66 +5358,86 @@ template<class T, int K, class ACC, class L, class R, class ROW> MG_DEV void mg_
   MG_UNROLL
   for (int j = 0; j < K / 16; j++) {
     MG_UNROLL
-    for (int x = 0; x < 2; x++) b[j][x] = mg_mul2<T>(mg_mul2<T>(b[j][x], steady.by[0]), mg_mul2<T>(s[j][x], steady.all));
+    for (int x = 0; x < 2; x++)
+      b[j][x] = mg_mul2<T>(mg_mul2<T>(b[j][x], steady.by[0]), mg_mul2<T>(s[j][x], steady.all));
   }
   mg_contract_own<T, K>(acc, left, mgi_right_held<K / 16>{b});
 }
-/* What a warpgroup multiplies with: the element (k, n) of a swizzled tile, k and n multiples of 16, n % 64 + columns within
-   a panel if the panels run along n. */
+/* What a warpgroup multiplies with: the element (k, n) of a swizzled tile, k and n multiples of 16, n % 64 + columns
+   within a panel if the panels run along n. */
 template<class TILE> MG_DEV const typename TILE::T *mgi_group_place(const TILE &t, int k, int n) {
   static_assert(TILE::PITCH == 0, "warpgroups read swizzled tiles");
   const int line = TILE::TRANS ? n : k, i = TILE::TRANS ? k : n;
   return t.p + i / 64 * (TILE::LINES * 64) + line * 64 + i % 64;
 }
-constexpr MG_DEV int mgi_group_width(int left) { return left >= 256 ? 256 : left >= 128 ? 128 : left >= 64 ? 64 : left >= 32 ? 32 : 16; } /* of the next product, of columns that are left */
+/* of the next product, of columns that are left */
+constexpr MG_DEV int mgi_group_width(int left) {
+  return left >= 256 ? 256 : left >= 128 ? 128 : left >= 64 ? 64 : left >= 32 ? 32 : 16;
+}
 /* Columns from J of acc += a right over 16 * STEPS of the contraction, from k0; the first step writes acc if CLEAR. */
-template<class T, int STEPS, bool CLEAR, int J, class ACC, class TILE> MG_DEV void mgi_group_columns(ACC &acc, const uint32_t (&a)[STEPS][4], const TILE &right, int k0) {
+template <class T, int STEPS, bool CLEAR, int J, class ACC, class TILE>
+MG_DEV void mgi_group_columns(ACC &acc, const uint32_t (&a)[STEPS][4], const TILE &right, int k0) {
   if constexpr (J < ACC::NT) {
     constexpr int N = mgi_group_width((ACC::NT - J) * 8);
     MG_UNROLL
-    for (int s = 0; s < STEPS; s++) mg_group_mma<T, N, !TILE::TRANS, TILE::LINES * 128>(&acc.c[J], a[s], mgi_group_place(right, k0 + s * 16, ACC::col0() + J * 8), !CLEAR || s > 0);
+    for (int s = 0; s < STEPS; s++)
+      mg_group_mma<T, N, !TILE::TRANS, TILE::LINES * 128>(&acc.c[J], a[s],
+                                                          mgi_group_place(right, k0 + s * 16, ACC::col0() + J * 8),
+                                                          !CLEAR || s > 0);
     mgi_group_columns<T, STEPS, CLEAR, J + N / 8>(acc, a, right, k0);
   }
 }
-template<class T, int STEPS, bool CLEAR, class ACC, class TILE> MG_DEV void mgi_group_begin(ACC &acc, const uint32_t (&a)[STEPS][4], const TILE &right, int k0) {
-  static_assert(ACC::GROUP && ACC::ALL_COLS && (ACC::NT * 8 % 64 == 0 || ACC::NT == 2 || ACC::NT == 4), "16, 32 or a multiple of 64 columns a warpgroup");
+template <class T, int STEPS, bool CLEAR, class ACC, class TILE>
+MG_DEV void mgi_group_begin(ACC &acc, const uint32_t (&a)[STEPS][4], const TILE &right, int k0) {
+  static_assert(ACC::GROUP && ACC::ALL_COLS && (ACC::NT * 8 % 64 == 0 || ACC::NT == 2 || ACC::NT == 4),
+                "16, 32 or a multiple of 64 columns a warpgroup");
   mg_group_fence();
   mgi_group_columns<T, STEPS, CLEAR, 0>(acc, a, right, k0);
   mg_group_commit();
 }
-/* acc = left right (CLEAR) or acc += left right by warpgroups over K, a multiple of 16; `right` is a swizzled tile.  It is done
-   after mg_group_wait(acc.c), until which nobody touches acc. */
-template<class T, int K, bool CLEAR, class ACC, class L, class TILE> MG_DEV void mg_group_begin(ACC &acc, const L &left, const mg_right_tile<TILE> &right) {
+/* acc = left right (CLEAR) or acc += left right by warpgroups over K, a multiple of 16; `right` is a swizzled tile.  It
+   is done after mg_group_wait(acc.c), until which nobody touches acc. */
+template <class T, int K, bool CLEAR, class ACC, class L, class TILE>
+MG_DEV void mg_group_begin(ACC &acc, const L &left, const mg_right_tile<TILE> &right) {
   static_assert(K % 16 == 0 && ACC::WK == 1, "whole steps of 16, all of them in every warpgroup");
   uint32_t a[K / 16][4];
   MG_UNROLL
   for (int s = 0; s < K / 16; s++) left.template fragment<true>(a[s], ACC::row0(), s * 16);
   mgi_group_begin<T, K / 16, CLEAR>(acc, a, right.t, 0);
 }
-/* acc += left right, both swizzled tiles: nobody touches acc or the tiles until a mg_group_wait of all groups up to this one. */
-template<class T, int K, int J, class ACC, class LEFT, class RIGHT> MG_DEV void mgi_group_columns_of(ACC &acc, const LEFT &left, const RIGHT &right) {
+/* acc += left right, both swizzled tiles: nobody touches acc or the tiles until a mg_group_wait of all groups up to
+   this one. */
+template <class T, int K, int J, class ACC, class LEFT, class RIGHT>
+MG_DEV void mgi_group_columns_of(ACC &acc, const LEFT &left, const RIGHT &right) {
   if constexpr (J < ACC::NT) {
     constexpr int N = mgi_group_width((ACC::NT - J) * 8);
     MG_UNROLL
     for (int k = 0; k < K; k += 16)
-      mg_group_mma_tiles<T, N, !RIGHT::TRANS, RIGHT::LINES * 128, LEFT::TRANS>(&acc.c[J], mgi_group_place(left, ACC::row0() / 64 * 64, k), mgi_group_place(right, k, ACC::col0() + J * 8), true);
+      mg_group_mma_tiles<T, N, !RIGHT::TRANS, RIGHT::LINES * 128,
+                         LEFT::TRANS>(&acc.c[J], mgi_group_place(left, ACC::row0() / 64 * 64, k),
+                                      mgi_group_place(right, k, ACC::col0() + J * 8), true);
     mgi_group_columns_of<T, K, J + N / 8>(acc, left, right);
   }
 }
-template<class T, int K, class ACC, class LEFT, class RIGHT> MG_DEV void mg_group_add(ACC &acc, const mg_left_tile<LEFT> &left, const mg_right_tile<RIGHT> &right) {
-  static_assert(K % 16 == 0 && ACC::WK == 1 && ACC::GROUP && ACC::ALL_COLS, "whole steps of 16, all of them in every warpgroup");
+template <class T, int K, class ACC, class LEFT, class RIGHT>
+MG_DEV void mg_group_add(ACC &acc, const mg_left_tile<LEFT> &left, const mg_right_tile<RIGHT> &right) {
+  static_assert(K % 16 == 0 && ACC::WK == 1 && ACC::GROUP && ACC::ALL_COLS,
+                "whole steps of 16, all of them in every warpgroup");
   static_assert((int)LEFT::ROWS == (int)ACC::M, "all rows lie in the tile");
   mg_group_fence();
   mgi_group_columns_of<T, K, 0>(acc, left.t, right.t);
   mg_group_commit();
 }
 /* As mg_group_begin, done. */
-template<class T, int K, bool CLEAR, class ACC, class L, class TILE> MG_DEV void mg_group_contract(ACC &acc, const L &left, const mg_right_tile<TILE> &right) {
+template <class T, int K, bool CLEAR, class ACC, class L, class TILE>
+MG_DEV void mg_group_contract(ACC &acc, const L &left, const mg_right_tile<TILE> &right) {
   mg_group_begin<T, K, CLEAR>(acc, left, right);
   mg_group_wait(acc.c);
 }
 /* The same by both halves of a split operand. */
-template<class T, int K, bool CLEAR, class ACC, class L, class TILE> MG_DEV void mg_group_contract_both(ACC &acc, const L &left, const mg_right_tile<TILE> &high, const mg_right_tile<TILE> &low) {
+template <class T, int K, bool CLEAR, class ACC, class L, class TILE>
+MG_DEV void mg_group_contract_both(ACC &acc, const L &left, const mg_right_tile<TILE> &high,
+                                   const mg_right_tile<TILE> &low) {
   static_assert(K % 16 == 0 && ACC::WK == 1, "whole steps of 16, all of them in every warpgroup");
   uint32_t a[K / 16][4];
   MG_UNROLL
@@ -4913,9 +5473,11 @@ MG_DEV void mg_group_chain(ACC &acc, const P &p, const mg_right_tile<TILE> &righ
   mg_group_wait(acc.c);
 }
 /* The same where K is the warp's own part of the contraction. */
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right MG_SITE_AGAIN) {
+template <class T, int K, class ACC, class L, class R>
+MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right MG_SITE_AGAIN) {
   MG_FROM;
-  static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8, "whole steps of 16, all rows and columns in every warp");
+  static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8,
+                "whole steps of 16, all rows and columns in every warp");
   uint32_t a[K / 16][ACC::MT][4];
   MG_UNROLL
   for (int s = 0; s < K / 16; s++) {
@@ -4931,7 +5493,8 @@ template<class ACC, class L, class R> MG_DEV void mg_contract_fma(ACC &acc, int 
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT; i++) {
       const int r = ACC::row(i), c = ACC::col(i);
-      acc.c[i >> 2][i & 3] = acc.c[i >> 2][i & 3] + left(r < ACC::M ? r : ACC::M - 1, k, 0) * right(k, c < ACC::N ? c : ACC::N - 1, 0);
+      acc.c[i >> 2][i & 3] = acc.c[i >> 2][i & 3] +
+                             left(r < ACC::M ? r : ACC::M - 1, k, 0) * right(k, c < ACC::N ? c : ACC::N - 1, 0);
     }
   }
 }
@@ -4946,7 +5509,8 @@ template<class ACC, int WK> struct mg_partial {
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT; i++) {
       const int r = ACC::row(i), c = ACC::col(i);
-      if ((ACC::ALL_ROWS || r < M) && (ACC::ALL_COLS || c < PITCH - 8)) p[(ACC::warp_k() * M + r) * PITCH + c] = mg_narrow<mg_f32>(acc.at(i));
+      if ((ACC::ALL_ROWS || r < M) && (ACC::ALL_COLS || c < PITCH - 8))
+        p[(ACC::warp_k() * M + r) * PITCH + c] = mg_narrow<mg_f32>(acc.at(i));
     }
   }
   MG_DEV mg_num at(int r, int c) const {
@@ -4958,10 +5522,16 @@ template<class ACC, int WK> struct mg_partial {
 };
 
 /* ------------------------------------------------------------------------------------------------- >>reduce
-   Statistics are kept in registers while a loop runs, each thread its part, and joined by finish(): shuffles first, then
-   one pass through shared memory. */
-struct mg_by_sum { static MG_DEV mg_num identity() { return mg_zero(); } static MG_DEV mg_num join(mg_num a, mg_num b) { return a + b; } };
-struct mg_by_max { static MG_DEV mg_num identity() { return mg_neg_inf(); } static MG_DEV mg_num join(mg_num a, mg_num b) { return mg_dev_max(a, b); } };
+   Statistics are kept in registers while a loop runs, each thread its part, and joined by finish(): shuffles first,
+   then one pass through shared memory. */
+struct mg_by_sum {
+  static MG_DEV mg_num identity() { return mg_zero(); }
+  static MG_DEV mg_num join(mg_num a, mg_num b) { return a + b; }
+};
+struct mg_by_max {
+  static MG_DEV mg_num identity() { return mg_neg_inf(); }
+  static MG_DEV mg_num join(mg_num a, mg_num b) { return mg_dev_max(a, b); }
+};
 
 MG_BOTH int mg_row_group(int rows, int threads) { /* threads that share a row: a power of two */
   int g = 8;
@@ -4969,7 +5539,8 @@ MG_BOTH int mg_row_group(int rows, int threads) { /* threads that share a row: a
   return g;
 }
 struct mg_same { MG_DEV mg_num operator()(mg_num v) const { return v; } };
-/* One value a row.  OUT is a tile of ROWS x 1; SCRATCH words of shared memory follow it.  finish(out, f) stores f of it. */
+/* One value a row.  OUT is a tile of ROWS x 1; SCRATCH words of shared memory follow it.  finish(out, f) stores f of
+   it. */
 template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
   enum { G = mg_row_group(ROWS, THREADS), STEP = THREADS / G, PASSES = (ROWS + STEP - 1) / STEP, LANES = G < 32 ? G : 32, PER_ROW = G / LANES,
          SCRATCH = PER_ROW > 1 ? ROWS * PER_ROW : 0 };
@@ -5017,26 +5588,32 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
     }
   }
 };
-/* Sums of squares by tensor cores: 16 rows times themselves, 8 of them at a time.  Half of a left operand's fragment a, registers
-   0 and 2, is the right operand of its rows 0..7 (h = 0), 1 and 3 that of rows 8..15 (h = 1).  The diagonal of the product c, where the
-   squares are, lies in lanes 0, 4, 9, 13, 18, 22, 27, 31: lane l has that of row 8 h + l / 4. */
+/* Sums of squares by tensor cores: 16 rows times themselves, 8 of them at a time.  Half of a left operand's fragment a,
+   registers 0 and 2, is the right operand of its rows 0..7 (h = 0), 1 and 3 that of rows 8..15 (h = 1).  The diagonal
+   of the product c, where the squares are, lies in lanes 0, 4, 9, 13, 18, 22, 27, 31: lane l has that of row 8 h + l /
+   4. */
 template<class T> MG_DEV void mgi_squares_add(mg_num (&c)[4], const uint32_t (&a)[4], int h) {
   const uint32_t b[2] = {a[h], a[h + 2]};
   mg_mma_16816<T>(c, a, b);
 }
 MG_DEV bool mgi_squares_here() { return mg_lane() % 4 == mg_lane() / 8; }
 MG_DEV mg_num mgi_squares_at(const mg_num (&c)[4], int h) { return mg_lane() / 4 % 2 ? c[h * 2 + 1] : c[h * 2]; }
-/* out(r, 0) = f(sum over c of t(r, c)^2), for t of 16-bit elements that is zero to whole steps of 16 columns.  OWN: every
-   warpgroup has neighbouring rows, as many as the others. */
-template<int ROWS, int COLS, int WARPS, bool OWN = false, class TILE, class OUT, class F = mg_same> MG_DEV void mg_row_squares(const TILE &t, const OUT &out, const F &f = F() MG_SITE) {
+/* out(r, 0) = f(sum over c of t(r, c)^2), for t of 16-bit elements that is zero to whole steps of 16 columns.  OWN:
+   every warpgroup has neighbouring rows, as many as the others. */
+template <int ROWS, int COLS, int WARPS, bool OWN = false, class TILE, class OUT, class F = mg_same>
+MG_DEV void mg_row_squares(const TILE &t, const OUT &out, const F &f = F() MG_SITE) {
   MG_FROM;
   enum { GROUPS = (ROWS + 15) / 16, MINE = OWN ? GROUPS * 4 / WARPS : GROUPS };
-  static_assert(!OWN || (WARPS % 4 == 0 && MINE * 16 * (WARPS / 4) == ROWS), "whole sixteens of rows in every warpgroup");
+  static_assert(!OWN || (WARPS % 4 == 0 && MINE * 16 * (WARPS / 4) == ROWS),
+                "whole sixteens of rows in every warpgroup");
   MG_UNROLL
   for (int g0 = 0; g0 < GROUPS; g0 += WARPS) {
-    const int own = g0 / WARPS * 4 + mg_warp() % 4, g = OWN ? mg_warpgroup() * MINE + own : g0 + mg_warp(), r = g * 16 + mg_lane() / 4;
+    const int own = g0 / WARPS * 4 + mg_warp() % 4, g = OWN ? mg_warpgroup() * MINE + own : g0 + mg_warp(),
+              r = g * 16 + mg_lane() / 4;
     if (GROUPS % WARPS == 0 || (OWN ? own : g) < MINE) {
-      mg_num upper[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()}, lower[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()}; /* of rows 0..7, 8..15 */
+      /* of rows 0..7, 8..15 */
+      mg_num upper[4] = { mg_zero(), mg_zero(), mg_zero(), mg_zero() },
+             lower[4] = { mg_zero(), mg_zero(), mg_zero(), mg_zero() };
       MG_UNROLL
       for (int k = 0; k < COLS; k += 16) {
         uint32_t a[4];
@@ -5061,7 +5638,8 @@ template<class OP, int ROWS, int PARTS> struct mg_row_parts {
       MG_UNROLL
       for (int k = 0; k < PARTS; k += 4) {
         const mg_words4 four = *(const mg_words4 *)(p + r * PARTS + k);
-        v = OP::join(v, OP::join(OP::join(mg_widen(mg_f32{four.w[0]}), mg_widen(mg_f32{four.w[1]})), OP::join(mg_widen(mg_f32{four.w[2]}), mg_widen(mg_f32{four.w[3]}))));
+        v = OP::join(v, OP::join(OP::join(mg_widen(mg_f32{ four.w[0] }), mg_widen(mg_f32{ four.w[1] })),
+                                 OP::join(mg_widen(mg_f32{ four.w[2] }), mg_widen(mg_f32{ four.w[3] }))));
       }
       return v;
     }
@@ -5082,7 +5660,8 @@ template<class OP, int ROWS, int WARPS, class RED, class OUT> MG_DEV void mgi_jo
 }
 /* One value a row, where each of WARPS warps has columns of its own: a lane reads what it has of a left operand, rows
    lane / 4 and lane / 4 + 8 of every 16, columns 2 (lane % 4) and the next of every 8.  put() leaves the warps' parts;
-   finish() joins them: its OUT is a tile of ROWS x 1, and WARPS * ROWS words follow the multiple of 4 words that holds it. */
+   finish() joins them: its OUT is a tile of ROWS x 1, and WARPS * ROWS words follow the multiple of 4 words that holds
+   it. */
 template<class OP, int ROWS, int WARPS> struct mg_own_row_reduce {
   typedef mg_row_parts<OP, ROWS, WARPS> PARTS;
   enum { HALVES = (ROWS + 15) / 16 * 2 };
@@ -5148,7 +5727,8 @@ template<class T, int ROWS, int WARPS> struct mg_own_row_squares {
     MG_UNROLL
     for (int h = 0; h < HALVES; h++) {
       const int r = h * 8 + mg_lane() / 4;
-      if (mgi_squares_here() && r < ROWS) parts.p[r * WARPS + mg_warp()] = mg_narrow<mg_f32>(mgi_squares_at(c[h], h % 2));
+      if (mgi_squares_here() && r < ROWS)
+        parts.p[r * WARPS + mg_warp()] = mg_narrow<mg_f32>(mgi_squares_at(c[h], h % 2));
     }
   }
   template<class OUT> MG_DEV void finish(const OUT &out MG_SITE) {
@@ -5195,18 +5775,26 @@ template<class OP, int COLS, int THREADS> struct mg_col_reduce {
   }
 };
 
-/* ROWS x COLS elements of T in the registers of a block, RUN neighbours of a row to a thread, then the next run: element
-   i of a thread, as of fragments, lies at (row(i), col(i)).  The threads of a row are a power of two, or all. */
+/* ROWS x COLS elements of T in the registers of a block, RUN neighbours of a row to a thread, then the next run:
+   element i of a thread, as of fragments, lies at (row(i), col(i)).  The threads of a row are a power of two, or
+   all. */
 template<class T, int ROWS_, int COLS_, int THREADS_> struct mg_strip {
   enum { M = ROWS_, ROWS = ROWS_, COLS = COLS_, THREADS = THREADS_, RUN = 16 / (int)sizeof(T), PER_ROW = COLS / RUN, PASSES = ROWS * PER_ROW / THREADS, COUNT = PASSES * RUN, GROUP = PER_ROW < THREADS ? PER_ROW : THREADS,
          PARTS = PER_ROW < THREADS ? PASSES : ROWS };
-  static_assert(COLS % RUN == 0 && PASSES * THREADS == ROWS * PER_ROW && (PER_ROW % THREADS == 0 || THREADS % PER_ROW == 0), "whole passes, of whole rows or of a part of one");
+  static_assert(COLS % RUN == 0 && PASSES * THREADS == ROWS * PER_ROW &&
+                    (PER_ROW % THREADS == 0 || THREADS % PER_ROW == 0),
+                "whole passes, of whole rows or of a part of one");
   static constexpr bool ALL_ROWS = true, QUADS = false; /* ALL_ROWS: no place lies beyond them */
   mg_words4 raw[PASSES];
   static MG_DEV bool within(int i, int cols) { return cols == COLS || col(i) < cols; }
-  static MG_DEV int row(int i) { return PER_ROW < THREADS ? i / RUN * (THREADS / GROUP) + mg_tid() / GROUP : i / RUN / (PER_ROW / GROUP); }
-  static MG_DEV int col(int i) { return (PER_ROW < THREADS ? mg_tid() % GROUP : i / RUN % (PER_ROW / GROUP) * THREADS + mg_tid()) * RUN + i % RUN; }
-  static MG_DEV int part(int i) { return PER_ROW < THREADS ? i / RUN : i / RUN / (PER_ROW / GROUP); } /* of the rows that a thread has a part of */
+  static MG_DEV int row(int i) {
+    return PER_ROW < THREADS ? i / RUN * (THREADS / GROUP) + mg_tid() / GROUP : i / RUN / (PER_ROW / GROUP);
+  }
+  static MG_DEV int col(int i) {
+    return (PER_ROW < THREADS ? mg_tid() % GROUP : i / RUN % (PER_ROW / GROUP) * THREADS + mg_tid()) * RUN + i % RUN;
+  }
+  /* of the rows that a thread has a part of */
+  static MG_DEV int part(int i) { return PER_ROW < THREADS ? i / RUN : i / RUN / (PER_ROW / GROUP); }
   static MG_DEV int row_of_part(int k) { return PER_ROW < THREADS ? k * (THREADS / GROUP) + mg_tid() / GROUP : k; }
   MG_DEV void load(const T *from, int64_t stride) { /* 16-byte aligned */
     MG_UNROLL
@@ -5266,7 +5854,8 @@ template<class OP, class S> struct mg_strip_reduce {
 /* Elements of a product, replaced by f of them where they are; zero from column `cols` on. */
 template<class ACC, class F> MG_DEV void mg_replace(ACC &acc, int cols, const F &f) {
   MG_UNROLL
-  for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? f(ACC::row_in(i), ACC::col(i), i) : mg_zero();
+  for (int i = 0; i < ACC::COUNT; i++)
+    acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? f(ACC::row_in(i), ACC::col(i), i) : mg_zero();
 }
 /* The running maximum of an exponential's argument, by row: values are kept as v exp(-m).  In a field m is 0. */
 template<class ACC> struct mg_row_shift {
@@ -5296,7 +5885,9 @@ template<class ACC> struct mg_row_shift {
       m[k] = top[k];
     }
     MG_UNROLL
-    for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? mg_shift_exp_by(acc.c[i >> 2][i & 3], by, m[ACC::row_of(i)]) : mg_zero();
+    for (int i = 0; i < ACC::COUNT; i++)
+      acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? mg_shift_exp_by(acc.c[i >> 2][i & 3], by, m[ACC::row_of(i)])
+                                                  : mg_zero();
   }
   /* The warps of a row take the largest of their shifts; `shared` is a tile of WN x M. */
   template<class TILE> MG_DEV void agree(const TILE &shared MG_SITE) {
@@ -5370,7 +5961,8 @@ template<class ACC> struct mg_fragment_sum {
   }
 };
 
-/* Where values of rows go that are to have back what was taken off their row: of v exp(-m) v, of log(v) - m, with LOG, log(v). */
+/* Where values of rows go that are to have back what was taken off their row: of v exp(-m) v, of log(v) - m, with LOG,
+   log(v). */
 template<bool LOG, class TILE, class SINK> struct mg_shift_back {
   SINK to;
   TILE m; /* by row */
@@ -5381,13 +5973,16 @@ template<bool LOG, class TILE, class SINK> struct mg_shift_back {
     to.template put<W>(r, c, back, n);
   }
 };
-template<bool LOG, class TILE, class SINK> MG_DEV mg_shift_back<LOG, TILE, SINK> mg_undone(const SINK &to, const TILE &m) { return mg_shift_back<LOG, TILE, SINK>{to, m}; }
+template <bool LOG, class TILE, class SINK>
+MG_DEV mg_shift_back<LOG, TILE, SINK> mg_undone(const SINK &to, const TILE &m) {
+  return mg_shift_back<LOG, TILE, SINK>{ to, m };
+}
 
 /* -------------------------------------------------------------------------------------------------- >>sites
    Loops over the valid elements of a result.  f(r, c, i) gives its element (r, c); i is the fragment element, where the
    loop runs over fragments.  The sink takes W neighbours of a row at a time, n of them valid. */
-/* Of whole fragments: the four lanes that have a row's columns in pairs, of 8 columns after 8, exchange them, so that each stores 8
-   neighbours: of word t of lane s, lane t has what it stores as its word s. */
+/* Of whole fragments: the four lanes that have a row's columns in pairs, of 8 columns after 8, exchange them, so that
+   each stores 8 neighbours: of word t of lane s, lane t has what it stores as its word s. */
 MG_DEV void mgi_exchange_quad(uint32_t (&w)[4]) {
   MG_UNROLL
   for (int m = 1; m < 4; m *= 2) {
@@ -5401,7 +5996,8 @@ MG_DEV void mgi_exchange_quad(uint32_t (&w)[4]) {
       }
   }
 }
-template<class S> struct mgi_by_words { static constexpr bool IS = false; }; /* whether a sink takes 8 neighbours as words */
+/* whether a sink takes 8 neighbours as words */
+template<class S> struct mgi_by_words { static constexpr bool IS = false; };
 template<class ACC, class F, class S> MG_DEV void mgi_each_quad(const F &f, const S &sink) {
   MG_UNROLL
   for (int i0 = 0; i0 < ACC::COUNT; i0 += 16) {
@@ -5462,8 +6058,10 @@ template<class ACC, class F, class S> MG_DEV void mg_each_fragment(int rows, int
     mgi_each_in_turn<ACC>(rows, cols, f, sink);
   }
 }
-/* W neighbours at a time: f(r, c, n) reads what n of them, from (r, c) on, are made of; what it gives, of (r, c, j), makes one. */
-template<int ROWS, int COLS, int THREADS, int W, class F, class S> MG_DEV void mg_each_run(int rows, int cols, const F &f, const S &sink) {
+/* W neighbours at a time: f(r, c, n) reads what n of them, from (r, c) on, are made of; what it gives, of (r, c, j),
+   makes one. */
+template <int ROWS, int COLS, int THREADS, int W, class F, class S>
+MG_DEV void mg_each_run(int rows, int cols, const F &f, const S &sink) {
   constexpr int ROW = (COLS + W - 1) / W, UNITS = ROWS * ROW;
   MG_UNROLL_BY(UNITS <= 4 * THREADS ? 4 : 1)
   for (int u0 = 0; u0 < UNITS; u0 += THREADS) {
@@ -5478,14 +6076,17 @@ template<int ROWS, int COLS, int THREADS, int W, class F, class S> MG_DEV void m
     }
   }
 }
-template<int ROWS, int COLS, int THREADS, class F, class S> MG_DEV void mg_each_unit(int rows, int cols, const F &f, const S &sink) {
+template <int ROWS, int COLS, int THREADS, class F, class S>
+MG_DEV void mg_each_unit(int rows, int cols, const F &f, const S &sink) {
   mg_each_run<ROWS, COLS, THREADS, COLS < 4 ? 1 : 4>(rows, cols, [&](int, int, int) {
     return [&](int r, int c, int) { return f(r, c, 0); };
   }, sink);
 }
 
 /* How many elements, at most `most`, a run may have that starts at multiples of them in rows of `stride`. */
-MG_BOTH int mg_run(int most, int64_t stride) { return most >= 8 && stride % 8 == 0 ? 8 : most >= 4 && stride % 4 == 0 ? 4 : most >= 2 && stride % 2 == 0 ? 2 : 1; }
+MG_BOTH int mg_run(int most, int64_t stride) {
+  return most >= 8 && stride % 8 == 0 ? 8 : most >= 4 && stride % 4 == 0 ? 4 : most >= 2 && stride % 2 == 0 ? 2 : 1;
+}
 
 /* To global memory; runs of ALIGN elements from a column that is a multiple of ALIGN are aligned to their size. */
 template<class T, int ALIGN> struct mg_to_global {
@@ -5493,13 +6094,16 @@ template<class T, int ALIGN> struct mg_to_global {
   int64_t row, col; /* strides */
   MG_DEV mg_to_global(T *at, int64_t r, int64_t c) : p(at), row(r), col(c) {}
   MG_DEV static uint32_t word(mg_num first, mg_num second) { return mg_narrow2<T>(first, second); }
-  MG_DEV void put_words(int r, int c, const uint32_t (&w)[4]) const { mg_stg((mg_words4 *)(p + r * row + c * col), mg_words4{{w[0], w[1], w[2], w[3]}}); }
+  MG_DEV void put_words(int r, int c, const uint32_t (&w)[4]) const {
+    mg_stg((mg_words4 *)(p + r * row + c * col), mg_words4{ { w[0], w[1], w[2], w[3] } });
+  }
   template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
     T *at = p + r * row + c * col;
     if constexpr (W == 8) {
       if constexpr (ALIGN >= 8 && sizeof(T) == 2)
         if (n == 8) {
-          mg_stg((mg_words4 *)at, mg_words4{{mg_narrow2<T>(v[0], v[1]), mg_narrow2<T>(v[2], v[3]), mg_narrow2<T>(v[4], v[5]), mg_narrow2<T>(v[6], v[7])}});
+          mg_stg((mg_words4 *)at, mg_words4{ { mg_narrow2<T>(v[0], v[1]), mg_narrow2<T>(v[2], v[3]),
+                                               mg_narrow2<T>(v[4], v[5]), mg_narrow2<T>(v[6], v[7]) } });
           return;
         }
       MG_UNROLL
@@ -5517,7 +6121,9 @@ template<class T, int ALIGN> struct mg_to_global {
       }
     } else if constexpr (W > 1 && ALIGN >= W) {
       if (n == W) {
-        if constexpr (W == 4) mg_stg((mg_words4 *)at, mg_words4{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits, mg_narrow<T>(v[2]).bits, mg_narrow<T>(v[3]).bits}});
+        if constexpr (W == 4)
+          mg_stg((mg_words4 *)at, mg_words4{ { mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits,
+                                               mg_narrow<T>(v[2]).bits, mg_narrow<T>(v[3]).bits } });
         else mg_stg((mg_words2 *)at, mg_words2{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits}});
         return;
       }
@@ -5527,7 +6133,9 @@ template<class T, int ALIGN> struct mg_to_global {
       if (j < n) mg_stg(at + j * col, mg_narrow<T>(v[j]));
   }
 };
-template<class T, int ALIGN> struct mgi_by_words<mg_to_global<T, ALIGN>> { static constexpr bool IS = ALIGN >= 8 && sizeof(T) == 2; };
+template <class T, int ALIGN> struct mgi_by_words<mg_to_global<T, ALIGN>> {
+  static constexpr bool IS = ALIGN >= 8 && sizeof(T) == 2;
+};
 /* To a tile, at an offset: in place of what is there, added to it, or the larger of the two. */
 template<class TILE> struct mg_to_tile {
   TILE t;
@@ -5536,14 +6144,17 @@ template<class TILE> struct mg_to_tile {
     typedef typename TILE::T T;
     if constexpr ((W == 2 || W == 4) && sizeof(T) == 2 && !TILE::TRANS && TILE::PITCH % W == 0) {
       if (n == W && (c0 + c) % W == 0) {
-        if constexpr (W == 4) *(mg_words2 *)t.place(r0 + r, c0 + c) = mg_words2{{mg_narrow2<T>(v[0], v[1]), mg_narrow2<T>(v[2], v[3])}};
+        if constexpr (W == 4)
+          *(mg_words2 *)t.place(r0 + r, c0 + c) = mg_words2{ { mg_narrow2<T>(v[0], v[1]), mg_narrow2<T>(v[2], v[3]) } };
         else *(mg_word *)t.place(r0 + r, c0 + c) = mg_narrow2<T>(v[0], v[1]);
         return;
       }
     }
     if constexpr (W > 1 && W <= 4 && sizeof(T) == 4 && !TILE::TRANS && TILE::PITCH % W == 0) {
       if (n == W && (c0 + c) % W == 0) {
-        if constexpr (W == 4) *(mg_words4 *)t.place(r0 + r, c0 + c) = mg_words4{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits, mg_narrow<T>(v[2]).bits, mg_narrow<T>(v[3]).bits}};
+        if constexpr (W == 4)
+          *(mg_words4 *)t.place(r0 + r, c0 + c) = mg_words4{ { mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits,
+                                                               mg_narrow<T>(v[2]).bits, mg_narrow<T>(v[3]).bits } };
         else *(mg_words2 *)t.place(r0 + r, c0 + c) = mg_words2{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits}};
         return;
       }
@@ -5562,16 +6173,20 @@ template<class OP, class TILE> struct mg_join_tile {
       if (j < n) t.put(r0 + r, c0 + c + j, OP::join(t.at(r0 + r, c0 + c + j), v[j]));
   }
 };
-template<class TILE> MG_DEV mg_to_tile<TILE> mg_into(const TILE &t, int r0, int c0) { return mg_to_tile<TILE>{t, r0, c0}; }
-template<class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE &t, int r0 = 0, int c0 = 0) { return mg_join_tile<OP, TILE>{t, r0, c0}; }
+template <class TILE> MG_DEV mg_to_tile<TILE> mg_into(const TILE &t, int r0, int c0) {
+  return mg_to_tile<TILE>{ t, r0, c0 };
+}
+template <class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE &t, int r0 = 0, int c0 = 0) {
+  return mg_join_tile<OP, TILE>{ t, r0, c0 };
+}
 
 /* ------------------------------------------------------------------------------------------------- >>split
-   Tensors between kernels as two of f16, whatever their sizes: what a block stores it takes 2^(-4 p) times, p being such that its
-   largest element is then in [2^11, 2^15), and stores that, what is left of it in a second tensor behind, and p behind both.  Blocks
-   of like sizes have one p.  Who reads the tensor as an operand multiplies by both; it takes what has a smaller power than the
-   largest of all that it reads down to that, in its tiles, and has the largest back on its accumulators.  Powers of two are exact;
-   what is lost is 2^-22 of an element, or 2^-36 of the largest of all that is read.  Over fields, which round nothing, the parts
-   are any two. */
+   Tensors between kernels as two of f16, whatever their sizes: what a block stores it takes 2^(-4 p) times, p being
+   such that its largest element is then in [2^11, 2^15), and stores that, what is left of it in a second tensor behind,
+   and p behind both.  Blocks of like sizes have one p.  Who reads the tensor as an operand multiplies by both; it takes
+   what has a smaller power than the largest of all that it reads down to that, in its tiles, and has the largest back
+   on its accumulators.  Powers of two are exact; what is lost is 2^-22 of an element, or 2^-36 of the largest of all
+   that is read.  Over fields, which round nothing, the parts are any two. */
 enum { MG_NO_POWER = -100 }; /* of a block whose elements are all 0 */
 struct mg_to_size {
   uint32_t *most;
@@ -5596,7 +6211,8 @@ MG_DEV int mg_block_power(uint32_t most MG_SITE) {
 template<class SINK> struct mg_to_split {
   SINK high, low;
   mg_num f;
-  MG_DEV mg_to_split(const SINK &to, int64_t elements, int p) : high(to), low(to.p + elements, to.row, to.col), f(mg_power(p == MG_NO_POWER ? 0 : -4 * p)) {}
+  MG_DEV mg_to_split(const SINK &to, int64_t elements, int p)
+      : high(to), low(to.p + elements, to.row, to.col), f(mg_power(p == MG_NO_POWER ? 0 : -4 * p)) {}
   template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
     mg_num a[W], b[W];
     MG_UNROLL
@@ -5619,8 +6235,10 @@ struct mg_powers {
   bool mixed;
   MG_DEV mg_powers(const uint32_t *at, const mg_span &x, const mg_span &y, const mg_span &z MG_SITE) : p(at) {
     MG_FROM;
-    const int x0 = mg_chunk_of(x.at, x.chunk, x.n), y0 = mg_chunk_of(y.at, y.chunk, y.n), z0 = mg_chunk_of(z.at, z.chunk, z.n);
-    const int X = mg_chunk_of(x.at + x.extent - 1, x.chunk, x.n) - x0 + 1, XY = X * (mg_chunk_of(y.at + y.extent - 1, y.chunk, y.n) - y0 + 1);
+    const int x0 = mg_chunk_of(x.at, x.chunk, x.n), y0 = mg_chunk_of(y.at, y.chunk, y.n),
+              z0 = mg_chunk_of(z.at, z.chunk, z.n);
+    const int X = mg_chunk_of(x.at + x.extent - 1, x.chunk, x.n) - x0 + 1,
+              XY = X * (mg_chunk_of(y.at + y.extent - 1, y.chunk, y.n) - y0 + 1);
     const int n = XY * (mg_chunk_of(z.at + z.extent - 1, z.chunk, z.n) - z0 + 1);
     int top = MG_NO_POWER, low = 100;
     for (int i = mg_lane(); i < n; i += 32) {
@@ -5633,7 +6251,8 @@ struct mg_powers {
     if (mg_any(top != MG_NO_POWER && (top != first || low != top))) {
       MG_UNROLL
       for (int m = 16; m > 0; m /= 2) {
-        const int a = (int)mg_shfl_word((uint32_t)top, mg_lane() ^ m), b = (int)mg_shfl_word((uint32_t)low, mg_lane() ^ m);
+        const int a = (int)mg_shfl_word((uint32_t)top, mg_lane() ^ m),
+                  b = (int)mg_shfl_word((uint32_t)low, mg_lane() ^ m);
         if (a > top) top = a;
         if (b < low) low = b;
       }
@@ -5647,9 +6266,10 @@ struct mg_powers {
     for (int i = 0; i < ACC::COUNT && most != 0; i++) acc.c[i >> 2][i & 3] = acc.c[i >> 2][i & 3] * f;
   }
 };
-/* Takes the elements of a tile down to the largest power; the thread is the `me`-th of LANES; at(r, c): whose element (r, c) is, which
-   is the same for eight neighbours. */
-template<int LANES, class TILE, class AT> MG_DEV void mg_one_power(const TILE &t, const mg_powers &by, int me, const AT &at) {
+/* Takes the elements of a tile down to the largest power; the thread is the `me`-th of LANES; at(r, c): whose element
+   (r, c) is, which is the same for eight neighbours. */
+template <int LANES, class TILE, class AT>
+MG_DEV void mg_one_power(const TILE &t, const mg_powers &by, int me, const AT &at) {
   typedef typename TILE::T T;
   static_assert(sizeof(T) == 2, "eight elements are 16 bytes");
   static_assert(TILE::COLS % 8 == 0 && TILE::PITCH % 8 == 0 && !TILE::TRANS, "eight neighbours are of one block");
@@ -5679,20 +6299,23 @@ template<int LANES, class TILE, class AT> MG_DEV void mg_one_power(const TILE &t
      workspace                     loop | write | ticket; all but the last exit                      | join, compute, store
 
    Pushes count in a barrier of phases of the block that gets them, which knows how many bytes are to come: nobody waits
-   for others to arrive (measured on an H200: 0.1 to 0.3 us less than by a second barrier of the cluster).  Owners: where
-   all that depends on the whole is elementwise and stored, every block of a cluster owns PER of the result's units, which
-   are up to four neighbours of a row, and gets all blocks' parts of these; vectors go to every block. */
+   for others to arrive (measured on an H200: 0.1 to 0.3 us less than by a second barrier of the cluster).  Owners:
+   where all that depends on the whole is elementwise and stored, every block of a cluster owns PER of the result's
+   units, which are up to four neighbours of a row, and gets all blocks' parts of these; vectors go to every block. */
 template<int ROWS_, int COLS_, int Z_> struct mg_owners {
   enum { ROWS = ROWS_, COLS = COLS_, Z = Z_, W = COLS < 4 ? 1 : 4, ROW = (COLS + W - 1) / W, UNITS = ROWS * ROW, PER = (UNITS + Z - 1) / Z, BYTES = PER * W * 4 };
   /* The bytes of one block's part of rows x cols valid elements that this block owns. */
-  static MG_DEV int bytes(int rows, int cols) { return before(mg_cluster_rank() * PER + PER, rows, cols) - before(mg_cluster_rank() * PER, rows, cols); }
+  static MG_DEV int bytes(int rows, int cols) {
+    return before(mg_cluster_rank() * PER + PER, rows, cols) - before(mg_cluster_rank() * PER, rows, cols);
+  }
   static MG_DEV int before(int u, int rows, int cols) {
     const int c = u % ROW * W, r = u / ROW;
     return 4 * (r < rows ? r * cols + (c < cols ? c : cols) : rows * cols);
   }
 };
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-/* The barrier that the pushes of a merge count in; then all of the cluster have it once mg_cluster_wait has returned. */
+/* The barrier that the pushes of a merge count in; then all of the cluster have it once mg_cluster_wait has
+   returned. */
 MG_DEV void mg_cluster_opens(mg_phase *all) {
   if (mg_tid() == 0) {
     mg_phase_init(all, 1);
@@ -5764,7 +6387,9 @@ template<class OP, class O> struct mg_merge_owned {
   int first;
   enum { COUNT = O::Z };
   MG_DEV explicit mg_merge_owned(unsigned char *at) : p((const mg_f32 *)at), first(mg_cluster_rank() * O::PER) {}
-  MG_DEV mg_num part(int k, int r, int c) const { return mg_widen(p[(k * O::PER + r * O::ROW + c / O::W - first) * O::W + c % O::W]); }
+  MG_DEV mg_num part(int k, int r, int c) const {
+    return mg_widen(p[(k * O::PER + r * O::ROW + c / O::W - first) * O::W + c % O::W]);
+  }
   MG_DEV mg_num at(int r, int c) const {
     mg_num v = part(0, r, c);
     MG_UNROLL
@@ -5772,7 +6397,8 @@ template<class OP, class O> struct mg_merge_owned {
     return v;
   }
 };
-template<class O, int THREADS, class F, class S> MG_DEV void mg_each_owned(int rows, int cols, const F &f, const S &sink) {
+template <class O, int THREADS, class F, class S>
+MG_DEV void mg_each_owned(int rows, int cols, const F &f, const S &sink) {
   const int first = mg_cluster_rank() * O::PER;
   for (int k = mg_tid(); k < O::PER; k += THREADS) {
     const int r = (first + k) / O::ROW, c = (first + k) % O::ROW * O::W;
@@ -5801,7 +6427,9 @@ template<class OP, class TILE, int Z, int BYTES> struct mg_merge_global {
   const unsigned char *p;
   enum { COUNT = Z };
   MG_DEV explicit mg_merge_global(const unsigned char *at) : p(at) {}
-  MG_DEV mg_num part(int k, int r, int c) const { return mg_widen(mg_ldg_fresh((const mg_f32 *)(p + (int64_t)k * BYTES) + r * TILE::PITCH + c)); }
+  MG_DEV mg_num part(int k, int r, int c) const {
+    return mg_widen(mg_ldg_fresh((const mg_f32 *)(p + (int64_t)k * BYTES) + r * TILE::PITCH + c));
+  }
   MG_DEV mg_num at(int r, int c) const {
     mg_num v = part(0, r, c);
     MG_UNROLL_BY(8)
@@ -5822,18 +6450,22 @@ template<class PARTS, class TILE> struct mg_merge_weighted {
     return v;
   }
 };
-template<int ROWS, int THREADS, class PARTS, class TILE> MG_DEV void mg_merge_weights(const PARTS &shifts, const TILE &weights) {
+template <int ROWS, int THREADS, class PARTS, class TILE>
+MG_DEV void mg_merge_weights(const PARTS &shifts, const TILE &weights) {
   for (int r = mg_tid(); r < ROWS; r += THREADS) {
     mg_num top = shifts.part(0, r, 0);
     for (int k = 1; k < PARTS::COUNT; k++) top = mg_shift_max(top, shifts.part(k, r, 0));
     for (int k = 0; k < PARTS::COUNT; k++) weights.put(r, k, mg_shift_factor(shifts.part(k, r, 0), top));
   }
 }
-/* The same between kernels: of every row the shifts of its Z parts, neighbours in global memory, as the kernel before left them;
-   the weights bring all parts to the largest.  A part's row of -inf weighs nothing beside others, and changes nothing alone. */
-template<int THREADS, class TILE> MG_DEV void mg_shift_weights(const TILE &weights, const mg_f32 *from, int rows MG_SITE) {
+/* The same between kernels: of every row the shifts of its Z parts, neighbours in global memory, as the kernel before
+   left them; the weights bring all parts to the largest.  A part's row of -inf weighs nothing beside others, and
+   changes nothing alone. */
+template <int THREADS, class TILE>
+MG_DEV void mg_shift_weights(const TILE &weights, const mg_f32 *from, int rows MG_SITE) {
   MG_FROM;
-  constexpr int Z = TILE::COLS, G = Z > 16 ? 32 : Z > 8 ? 16 : Z > 4 ? 8 : Z > 2 ? 4 : 2, N = (Z + G - 1) / G; /* G lanes a row */
+  /* G lanes a row */
+  constexpr int Z = TILE::COLS, G = Z > 16 ? 32 : Z > 8 ? 16 : Z > 4 ? 8 : Z > 2 ? 4 : 2, N = (Z + G - 1) / G;
   for (int r0 = 0; r0 < rows; r0 += THREADS / G) {
     const int r = r0 + mg_tid() / G, z = mg_tid() % G;
     mg_num m[N], top = mg_neg_inf();
@@ -5849,8 +6481,8 @@ template<int THREADS, class TILE> MG_DEV void mg_shift_weights(const TILE &weigh
       if (r < rows && z + k * G < Z) weights.put(r, z + k * G, mg_shift_factor(m[k], top));
   }
 }
-/* A tile, or a tensor in place, whose columns are of such parts: INNER of each, counted from column `first` of the whole; with
-   INNER 0 all of part `first`. */
+/* A tile, or a tensor in place, whose columns are of such parts: INNER of each, counted from column `first` of the
+   whole; with INNER 0 all of part `first`. */
 template<class OF, class TILE, int INNER> struct mg_reweighted {
   OF of;
   TILE weights;
@@ -5883,7 +6515,8 @@ template<class F> MG_DEV void mg_each_element(int64_t n, int64_t blocks, const F
   for (int64_t e = (int64_t)mg_bid(0) * 256 + mg_tid(); e < n; e += blocks * 256) f(e);
 }
 /* One warp an element: out(e, OP over k < extent of f(e, k)). */
-template<class OP, class F, class O> MG_DEV void mg_each_reduction(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
+template <class OP, class F, class O>
+MG_DEV void mg_each_reduction(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
   for (int64_t e = (int64_t)mg_bid(0) * 8 + mg_warp(); e < n; e += blocks * 8) {
     mg_num v = OP::identity();
     for (int64_t k = mg_lane(); k < extent; k += 32) v = OP::join(v, f(e, k));
@@ -5933,9 +6566,10 @@ MG_DEV mg_key mg_key_block(mg_key key MG_SITE) {
   mg_sync(MG_WITHIN);
   return key;
 }
-/* The larger of (top, at) and f(e, k), f(e, k + 256) .., A of them, all under way at once: nothing branches here, as behind a branch a
-   load would wait for the one before it.  WHOLE: all of them are there. */
-template<int A, int WHOLE, class F> MG_DEV void mg_argmax_step(const F &f, int64_t e, int64_t k, int64_t extent, mg_num &top, uint32_t &at) {
+/* The larger of (top, at) and f(e, k), f(e, k + 256) .., A of them, all under way at once: nothing branches here, as
+   behind a branch a load would wait for the one before it.  WHOLE: all of them are there. */
+template <int A, int WHOLE, class F>
+MG_DEV void mg_argmax_step(const F &f, int64_t e, int64_t k, int64_t extent, mg_num &top, uint32_t &at) {
   mg_num v[A];
   MG_UNROLL
   for (int j = 0; j < A; j++) v[j] = f(e, WHOLE || k + j * 256 < extent ? k + j * 256 : extent - 1);
@@ -5946,8 +6580,8 @@ template<int A, int WHOLE, class F> MG_DEV void mg_argmax_step(const F &f, int64
     at = there & above ? (uint32_t)(k + j * 256) : at;
   }
 }
-/* The key of those f(e, k) that this thread of 256 comes to, of from <= k < to.  Few blocks read a row: its time is that
-   of the loads which a thread has under way. */
+/* The key of those f(e, k) that this thread of 256 comes to, of from <= k < to.  Few blocks read a row: its time is
+   that of the loads which a thread has under way. */
 template<class F> MG_DEV mg_key mg_argmax_key(const F &f, int64_t e, int64_t from, int64_t to) {
   enum { FEW = MG_PART_LEAST / 256, MANY = 32 };
   mg_num top = mg_neg_inf();
@@ -5958,14 +6592,15 @@ template<class F> MG_DEV mg_key mg_argmax_key(const F &f, int64_t e, int64_t fro
   return at == 0xFFFFFFFFu ? mg_no_key() : mg_key_of(top, at);
 }
 /* One block of 256 threads an element: out(e, the first k < extent where f(e, k) is largest). */
-template<class F, class O> MG_DEV void mg_each_argmax(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
+template <class F, class O>
+MG_DEV void mg_each_argmax(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
   for (int64_t e = mg_bid(0); e < n; e += blocks) {
     const mg_key key = mg_key_block(mg_argmax_key(f, e, 0, extent));
     if (mg_tid() == 0) out(e, mg_key_place(key));
   }
 }
-/* The same by as many blocks an element as there are parts, side by side along y: each leaves its part's key, and the one
-   in which last(e) is true joins them.  A lone part is the whole row, and leaves nothing. */
+/* The same by as many blocks an element as there are parts, side by side along y: each leaves its part's key, and the
+   one in which last(e) is true joins them.  A lone part is the whole row, and leaves nothing. */
 template<class F, class L, class O>
 MG_DEV void mg_each_argmax_parts(int64_t n, int64_t extent, int64_t blocks, int64_t parts, mg_key *keys, const F &f,
                                  const L &last, const O &out) {
@@ -5984,7 +6619,8 @@ MG_DEV void mg_each_argmax_parts(int64_t n, int64_t extent, int64_t blocks, int6
     if (mg_tid() == 0) out(e, mg_key_place(key));
   }
 }
-/* The index there, of rows 0 .. n - 1.  Another ends the launch with an error: no row is read for it, and none is made up. */
+/* The index there, of rows 0 .. n - 1.  Another ends the launch with an error: no row is read for it, and none is made
+   up. */
 MG_DEV int64_t mg_index(const mg_i32 *p, int64_t n) {
   const int32_t at = mg_ldg(p).v;
 #ifdef MG_EMULATE
@@ -5995,13 +6631,15 @@ MG_DEV int64_t mg_index(const mg_i32 *p, int64_t n) {
   return at;
 }
 /* One warp a row: out(e, k, exp(f(e, k) - m)), m being the largest f(e, k) of k < extent. */
-template<class F, class O> MG_DEV void mg_each_shifted_exp(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
+template <class F, class O>
+MG_DEV void mg_each_shifted_exp(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
   for (int64_t e = (int64_t)mg_bid(0) * 8 + mg_warp(); e < n; e += blocks * 8) {
     mg_num m = mg_neg_inf();
     for (int64_t k = mg_lane(); k < extent; k += 32) m = mg_shift_max(m, f(e, k));
     MG_UNROLL
     for (int d = 16; d > 0; d /= 2) m = mg_shift_max(m, mg_shfl_xor(m, d));
-    for (int64_t k = mg_lane(); k < extent; k += 32) out(e, k, mg_dev_EXP(mg_shift_off(f(e, k), m), mg_zero(), mg_zero()));
+    for (int64_t k = mg_lane(); k < extent; k += 32)
+      out(e, k, mg_dev_EXP(mg_shift_off(f(e, k), m), mg_zero(), mg_zero()));
   }
 }
 
@@ -6022,12 +6660,15 @@ static inline void *mgi_driver_function(const char *name) {
 }
 #endif
 /* early: it may begin before the kernel before has ended. */
-template<class K, class... ARGS>
-static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
+template <class K, class... ARGS>
+static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz,
+                             int threads, size_t shared, cudaStream_t stream, ARGS... args) {
   cudaError_t rc = cudaSuccess;
   if (mgi_left_out()) return 0;
-  if (shared > 48 * 1024) rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-  if (rc == cudaSuccess && cx * cy * cz > 8) rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  if (shared > 48 * 1024)
+    rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+  if (rc == cudaSuccess && cx * cy * cz > 8)
+    rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   if (rc != cudaSuccess) return (int)rc;
   if (cx * cy * cz == 1 && !early) {
     kernel<<<dim3((unsigned)gx, (unsigned)gy, (unsigned)gz), (unsigned)threads, shared, stream>>>(args...);
@@ -6078,7 +6719,8 @@ typedef struct __half mg_half;
 typedef struct __nv_bfloat16 mg_bfloat;
 struct alignas(64) mg_tensor_map { uint64_t w[16]; };
 
-__asm__(".pushsection .rodata\n.balign 64\n.local mgi_cubin\nmgi_cubin:\n.incbin \"" MG_CUBIN "\"\n.byte 0\n.popsection\n");
+__asm__(".pushsection .rodata\n.balign 64\n.local mgi_cubin\nmgi_cubin:\n.incbin \"" MG_CUBIN
+        "\"\n.byte 0\n.popsection\n");
 extern "C" __attribute__((visibility("hidden"))) const unsigned char mgi_cubin[];
 
 /* The driver's functions, and this object's module in the context that was current first. */
@@ -6118,14 +6760,16 @@ struct mgi_kernel { /* one of its kernels, looked up at its first launch */
     if (rc == CUDA_SUCCESS) g.set(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1); /* refused before sm_90 */
   }
 };
-template<class... ARGS>
-static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, const ARGS &...args) {
+template <class... ARGS>
+static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz,
+                             int threads, size_t shared, cudaStream_t stream, const ARGS &...args) {
   void *at[] = {(void *)&args...};
   CUlaunchConfig how = {};
   CUlaunchAttribute with[2] = {};
   CUresult rc = k.rc;
   if (mgi_left_out()) return 0;
-  if (rc == CUDA_SUCCESS && shared > 48 * 1024) rc = mgi_glued().set(k.f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
+  if (rc == CUDA_SUCCESS && shared > 48 * 1024)
+    rc = mgi_glued().set(k.f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
   if (rc != CUDA_SUCCESS) return (int)rc;
   how.gridDimX = (unsigned)gx;
   how.gridDimY = (unsigned)gy;
@@ -6154,14 +6798,18 @@ static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t
 #endif
 
 /* --------------------------------------------------------------------------------------------------- >>maps
-   What a tensor copy needs of a tensor in device memory, made by the driver and handed to the kernel as an argument: made anew
-   only where the tensor stands elsewhere, or has other extents, than at the last launch of this thread.  Emitted files that have one define
+   What a tensor copy needs of a tensor in device memory, made by the driver and handed to the kernel as an argument:
+   made anew only where the tensor stands elsewhere, or has other extents, than at the last launch of this thread.
+   Emitted files that have one define
    MG_TENSOR_MAPS.                                                                                                  */
 #if defined(MG_TENSOR_MAPS) && !defined(__CUDACC_RTC__)
 struct mg_mapped { const void *at; int64_t dim[5]; mg_tensor_map map; };
-/* *m becomes the map of a tensor of `rank` dimensions, the contiguous one first, of which copies bring boxes of wide x lines
-   elements along the first two, lines swizzled, but a single one.  Strides in elements, of `bytes` bytes each.  0 or the CUDA error. */
-static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void *at, int bytes, int rank, const int64_t *dim, const int64_t *stride, int wide, int lines) {
+/* *m becomes the map of a tensor of `rank` dimensions, the contiguous one first, of which copies bring boxes of wide x
+   lines elements along the first two, lines swizzled, but a single one.  Strides in elements, of `bytes` bytes each.  0
+   or the CUDA error. */
+static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void *at, int bytes, int rank,
+                                                        const int64_t *dim, const int64_t *stride, int wide,
+                                                        int lines) {
 #ifdef MG_EMULATE
   const int refused = mgi_emu_begins("mg_map_tensor", mgi_emu_job() ? mgi_emu_job()->stream : 0);
   if (refused) return refused;
@@ -6169,16 +6817,22 @@ static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void
   int same = m->at == at;
   for (int d = 0; d < rank && d < 5; d++) same &= m->dim[d] == dim[d];
   if (same) return 0;
-  int ok = rank >= 2 && rank <= 5 && (uintptr_t)at % 16 == 0 && lines >= 1 && lines <= 256 && (lines == 1 ? wide <= 256 && wide * bytes % 16 == 0 : wide * bytes == 32 || wide * bytes == 64 || wide * bytes == 128) && stride[0] == 1;
-  for (int d = 0; d < rank && ok; d++) ok = dim[d] >= 1 && dim[d] <= INT32_MAX && (!d || (stride[d] * bytes % 16 == 0 && stride[d] < ((int64_t)1 << 40) / bytes));
+  int ok = rank >= 2 && rank <= 5 && (uintptr_t)at % 16 == 0 && lines >= 1 && lines <= 256 &&
+           (lines == 1 ? wide <= 256 && wide * bytes % 16 == 0
+                       : wide * bytes == 32 || wide * bytes == 64 || wide * bytes == 128) &&
+           stride[0] == 1;
+  for (int d = 0; d < rank && ok; d++)
+    ok = dim[d] >= 1 && dim[d] <= INT32_MAX &&
+         (!d || (stride[d] * bytes % 16 == 0 && stride[d] < ((int64_t)1 << 40) / bytes));
   if (!ok) return 1; /* cudaErrorInvalidValue */
 #ifdef MG_EMULATE
   mg_tensor_map map = {(const unsigned char *)at, rank, bytes, wide, lines, {0}, {0}};
   for (int d = 0; d < rank; d++) map.dim[d] = dim[d], map.stride[d] = stride[d] * bytes;
 #else
   static_assert(sizeof(CUtensorMap) == sizeof(mg_tensor_map), "the driver's form");
-  typedef CUresult (*encoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
-                              CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+  typedef CUresult (*encoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
+                              const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
+                              CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
   static const encoder encode = (encoder)mgi_driver_function("cuTensorMapEncodeTiled");
   mg_tensor_map map;
   cuuint64_t extent[5], pitch[4];
@@ -6190,9 +6844,14 @@ static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void
     step[d] = 1;
   }
   if (!encode) return (int)cudaErrorNotSupported;
-  const CUresult rc = encode((CUtensorMap *)&map, bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16 : CU_TENSOR_MAP_DATA_TYPE_UINT32, (cuuint32_t)rank, (void *)at, extent, pitch, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                             lines == 1 ? CU_TENSOR_MAP_SWIZZLE_NONE : wide * bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : wide * bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B : CU_TENSOR_MAP_SWIZZLE_32B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult rc = encode((CUtensorMap *)&map,
+                             bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16 : CU_TENSOR_MAP_DATA_TYPE_UINT32,
+                             (cuuint32_t)rank, (void *)at, extent, pitch, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                             lines == 1            ? CU_TENSOR_MAP_SWIZZLE_NONE
+                             : wide * bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B
+                             : wide * bytes == 64  ? CU_TENSOR_MAP_SWIZZLE_64B
+                                                   : CU_TENSOR_MAP_SWIZZLE_32B,
+                             CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (rc != CUDA_SUCCESS) return (int)rc;
 #endif
   m->map = map;
@@ -6565,7 +7224,8 @@ MG_BOTH size_t mg_round256(int64_t bytes) { return ((size_t)bytes + 255) / 256 *
 #endif
 #if defined(MG_LAUNCH)
 /* 1 if one of the pointers is to no multiple of 16 bytes, which is the most that a thread reads or writes at once. */
-static inline MGI_UNUSED int mg_misaligned(const void *const *in, int n_in, void *const *out, int n_out, const void *workspace) {
+static inline MGI_UNUSED int mg_misaligned(const void *const *in, int n_in, void *const *out, int n_out,
+                                           const void *workspace) {
   uintptr_t any = (uintptr_t)workspace;
   for (int k = 0; k < n_in; k++) any |= (uintptr_t)in[k];
   for (int k = 0; k < n_out; k++) any |= (uintptr_t)out[k];
@@ -6590,7 +7250,8 @@ struct mgi_runner_set { void *in[MGI_RUN_IN], *out[MGI_RUN_OUT], *workspace; };
 
 MGI_FN int mgi_runner_failed(mgi_runner_job *job, cudaError_t rc, const char *call) {
   if (rc == cudaSuccess) return 0;
-  if (!job->error[0]) snprintf(job->error, sizeof job->error, "%s: %s (%s)", call, cudaGetErrorString(rc), cudaGetErrorName(rc));
+  if (!job->error[0])
+    snprintf(job->error, sizeof job->error, "%s: %s (%s)", call, cudaGetErrorString(rc), cudaGetErrorName(rc));
   return (int)rc;
 }
 #define MGI_CU(call)                                                          \
@@ -6607,7 +7268,8 @@ MGI_FN int mgi_runner_launch(mgi_runner_job *job, int pdl, const mgi_runner_set 
   const void *const *in = (const void *const *)s->in;
   void *const *out = (void *const *)s->out;
   mgi_picks().come = 0;
-  const int rc = job->sym ? ((sized)(void *)launch)(in, out, s->workspace, job->sym, (void *)stream) : launch(in, out, s->workspace, (void *)stream);
+  const int rc = job->sym ? ((sized)(void *)launch)(in, out, s->workspace, job->sym, (void *)stream)
+                          : launch(in, out, s->workspace, (void *)stream);
   return mgi_runner_failed(job, (cudaError_t)rc, "the kernel's launch");
 }
 MGI_FN int mgi_runner_order(const void *a, const void *b) {
@@ -6619,7 +7281,8 @@ MGI_FN int mgi_runner_new_set(mgi_runner_job *job, mgi_runner_set *s, const mgi_
   memset(s, 0, sizeof *s);
   for (int k = 0; k < job->n_in; k++) {
     MGI_CU(cudaMalloc(&s->in[k], job->in_bytes[k] + 16));
-    MGI_CU(cudaMemcpyAsync(s->in[k], from ? from->in[k] : job->in[k], job->in_bytes[k], from ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice, stream));
+    MGI_CU(cudaMemcpyAsync(s->in[k], from ? from->in[k] : job->in[k], job->in_bytes[k],
+                           from ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice, stream));
   }
   for (int k = 0; k < job->n_out; k++) {
     MGI_CU(cudaMalloc(&s->out[k], job->out_bytes[k] + 16));
@@ -6637,11 +7300,14 @@ MGI_FN void mgi_runner_free_set(mgi_runner_job *job, mgi_runner_set *s) {
   for (int k = 0; k < job->n_out; k++) cudaFree(s->out[k]);
   cudaFree(s->workspace);
 }
-MGI_FN int mgi_runner_time(mgi_runner_job *job, int pdl, mgi_runner_set *set, int sets, cudaStream_t stream, double *median, double *least) {
+MGI_FN int mgi_runner_time(mgi_runner_job *job, int pdl, mgi_runner_set *set, int sets, cudaStream_t stream,
+                           double *median, double *least) {
   cudaGraph_t graph;
   cudaGraphExec_t exec;
   cudaEvent_t from, to;
-  int launches = sets > 32 ? sets : (32 + sets - 1) / sets * sets, reps = job->reps < 1 ? 1 : job->reps > 1000 ? 1000 : job->reps;
+  int launches = sets > 32 ? sets : (32 + sets - 1) / sets * sets, reps = job->reps < 1      ? 1
+                                                                          : job->reps > 1000 ? 1000
+                                                                                             : job->reps;
   double us[1000];
   job->launches = launches;
   MGI_CU(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
@@ -6709,7 +7375,8 @@ MGI_FN int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_set
   for (int k = 0; k < job->n_out; k++) bytes += job->out_bytes[k];
   MGI_CU(cudaMemGetInfo(&free_bytes, &all_bytes));
   size_t want = bytes ? 4 * job->l2_bytes / bytes + 1 : 2;
-  if (bytes && want > free_bytes / 2 / (bytes + job->workspace_bytes)) want = free_bytes / 2 / (bytes + job->workspace_bytes);
+  if (bytes && want > free_bytes / 2 / (bytes + job->workspace_bytes))
+    want = free_bytes / 2 / (bytes + job->workspace_bytes);
   if (want > 512) want = 512;
   if (want < 2) want = 2;
   if (!job->cold || job->no_time) want = 1;
@@ -6726,14 +7393,16 @@ MGI_FN int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_set
     for (int k = 0; k < (run == 2 ? 8 : 1) && !rc; k++) rc = mgi_runner_launch(job, run == 2, &(*sets)[0], stream);
     if (rc) return rc;
     void *const *to = run == 2 ? job->pdl : run ? job->again : job->out;
-    for (int k = 0; k < job->n_out; k++) MGI_CU(cudaMemcpyAsync(to[k], (*sets)[0].out[k], job->out_bytes[k], cudaMemcpyDeviceToHost, stream));
+    for (int k = 0; k < job->n_out; k++)
+      MGI_CU(cudaMemcpyAsync(to[k], (*sets)[0].out[k], job->out_bytes[k], cudaMemcpyDeviceToHost, stream));
     MGI_CU(cudaStreamSynchronize(stream));
   }
   if (!job->no_time) {
     double least;
     int rc = mgi_runner_time(job, 0, *sets, 1, stream, &job->us_hot, &job->us_hot_min);
     if (!rc && job->launch_pdl) rc = mgi_runner_time(job, 1, *sets, 1, stream, &job->us_pdl_hot, &least);
-    if (!rc && job->launch_pdl && job->cold) rc = mgi_runner_time(job, 1, *sets, (int)want, stream, &job->us_pdl_cold, &least);
+    if (!rc && job->launch_pdl && job->cold)
+      rc = mgi_runner_time(job, 1, *sets, (int)want, stream, &job->us_pdl_cold, &least);
     if (!rc && job->cold) rc = mgi_runner_time(job, 0, *sets, (int)want, stream, &job->us_cold, &job->us_cold_min);
     if (rc) return rc;
     job->cold_sets = job->cold ? (int)want : 0;
@@ -6761,8 +7430,8 @@ extern "C" __attribute__((visibility("default"))) int mgi_runner_run(mgi_runner_
 /* ------------------------------------------------------------------------------------------------------ >>calibrate
    What `mirage calibrate` measures: the rates of an mg_machine (mirage_plan.h), on the GPU that is here.
 
-   1. A launch lasts about 4 ms (its steps are doubled until it does), so that its own microseconds do not count; 15 runs
-      of all measurements in turn, behind a third of a second that raises the clock.
+   1. A launch lasts about 4 ms (its steps are doubled until it does), so that its own microseconds do not count; 15
+      runs of all measurements in turn, behind a third of a second that raises the clock.
    2. Every thread knows what it has to find, and says whether it did: what a compiler, or a GPU, left out is an error.
    3. Rates:
         launch_us        256 empty kernels in a CUDA graph, one after another, a block of 256 threads for each
@@ -6838,8 +7507,8 @@ MG_KERNEL(256) void mgi_rate_shared(int steps, uint32_t *right) {
   mg_stg(right + mg_bid(0) * (int64_t)256 + mg_tid(), (uint32_t)(sum == want));
 }
 
-/* Products of small integers, exact in f32 over 2^15 steps: 4 slices of the contraction, each 16 x 16 times 16 x 16, every slice
-   with accumulators of its own.  A slice's operand lies as ldmatrix takes it: 4 matrices of 8 rows of 8. */
+/* Products of small integers, exact in f32 over 2^15 steps: 4 slices of the contraction, each 16 x 16 times 16 x 16,
+   every slice with accumulators of its own.  A slice's operand lies as ldmatrix takes it: 4 matrices of 8 rows of 8. */
 enum { MGI_RATE_PRODUCTS, MGI_RATE_STEPS, MGI_RATE_BARRIERS };
 template<int KIND> MG_DEV void mgi_rate_contract(int steps, uint32_t *right) {
   mg_f16 *const left = (mg_f16 *)mg_shared(), *const by = left + 4 * 256;
@@ -6879,13 +7548,18 @@ template<int KIND> MG_DEV void mgi_rate_contract(int steps, uint32_t *right) {
   }
   mg_stg(right + mg_bid(0) * (int64_t)256 + mg_tid(), (uint32_t)same);
 }
-MG_KERNEL(256) void mgi_rate_products(int steps, uint32_t *right) { mgi_rate_contract<MGI_RATE_PRODUCTS>(steps, right); }
+MG_KERNEL(256) void mgi_rate_products(int steps, uint32_t *right) {
+  mgi_rate_contract<MGI_RATE_PRODUCTS>(steps, right);
+}
 MG_KERNEL(256) void mgi_rate_steps(int steps, uint32_t *right) { mgi_rate_contract<MGI_RATE_STEPS>(steps, right); }
-MG_KERNEL(256) void mgi_rate_barriers(int steps, uint32_t *right) { mgi_rate_contract<MGI_RATE_BARRIERS>(steps, right); }
+MG_KERNEL(256) void mgi_rate_barriers(int steps, uint32_t *right) {
+  mgi_rate_contract<MGI_RATE_BARRIERS>(steps, right);
+}
 #endif
 
 #if defined(MG_CALIBRATE) && defined(MGI_CUDA_RUNNER)
-enum { MGI_RATE_GRAPH = 256, MGI_RATE_US = 4000 }; /* launches of the graph; what a launch lasts at least, if its steps allow */
+/* launches of the graph; what a launch lasts at least, if its steps allow */
+enum { MGI_RATE_GRAPH = 256, MGI_RATE_US = 4000 };
 struct mgi_rate_place { /* what the measurements share */
   int sms;
   cudaStream_t stream;
@@ -6922,7 +7596,8 @@ MGI_FN int mgi_rate_us(mgi_runner_job *job, mgi_rate_place *w, const mgi_rate *r
   MGI_CU(cudaStreamSynchronize(w->stream));
   for (size_t k = 0; k < n; k++) {
     if (w->found[k] == 1) continue;
-    snprintf(job->error, sizeof job->error, "%s: thread %d of block %d did not find what it should", r->name, (int)(k % 256), (int)(k / 256));
+    snprintf(job->error, sizeof job->error, "%s: thread %d of block %d did not find what it should", r->name,
+             (int)(k % 256), (int)(k / 256));
     return -1;
   }
   *us = 1000.0 * (double)ms;
@@ -6954,7 +7629,8 @@ MGI_FN int mgi_rate_begin(mgi_calibrate_job *all, mgi_rate_place *w) {
   all->m.registers_per_sm = p.regsPerMultiprocessor;
   all->m.l2_bytes = p.l2CacheSize;
   MGI_CU(cudaMemGetInfo(&free_bytes, &all_bytes));
-  const int64_t most = all->m.l2_bytes * 64 < (int64_t)(free_bytes / 2) ? all->m.l2_bytes * 64 : (int64_t)(free_bytes / 2);
+  const int64_t most = all->m.l2_bytes * 64 < (int64_t)(free_bytes / 2) ? all->m.l2_bytes * 64
+                                                                        : (int64_t)(free_bytes / 2);
   for (w->l2 = 256; w->l2 * 32 <= all->m.l2_bytes / 4;) w->l2 *= 2;
   for (w->dram = w->l2; w->dram * 32 <= most && w->dram < INT64_C(1) << 30;) w->dram *= 2;
   const size_t n = (size_t)4 * (size_t)w->sms * 256;
@@ -6965,11 +7641,13 @@ MGI_FN int mgi_rate_begin(mgi_calibrate_job *all, mgi_rate_place *w) {
   MGI_CU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking));
   MGI_CU(cudaEventCreate(&w->from));
   MGI_CU(cudaEventCreate(&w->to));
-  MGI_CU((cudaError_t)MG_LAUNCH(mgi_rate_fill, 4 * w->sms, 1, 1, 256, 0, w->stream, (uint32_t *)w->words, w->dram, 4 * w->sms));
+  MGI_CU((cudaError_t)MG_LAUNCH(mgi_rate_fill, 4 * w->sms, 1, 1, 256, 0, w->stream, (uint32_t *)w->words, w->dram,
+                                4 * w->sms));
   MGI_CU(cudaStreamSynchronize(w->stream));
   MGI_CU(cudaStreamBeginCapture(w->stream, cudaStreamCaptureModeThreadLocal));
   int rc = 0;
-  for (int k = 0; k < MGI_RATE_GRAPH && !rc; k++) rc = (int)MG_LAUNCH(mgi_rate_launch, w->sms, 1, 1, 256, 0, w->stream, (uint32_t *)w->right);
+  for (int k = 0; k < MGI_RATE_GRAPH && !rc; k++)
+    rc = (int)MG_LAUNCH(mgi_rate_launch, w->sms, 1, 1, 256, 0, w->stream, (uint32_t *)w->right);
   const cudaError_t ended = cudaStreamEndCapture(w->stream, &w->graph);
   MGI_CU((cudaError_t)rc);
   MGI_CU(ended);
@@ -7092,8 +7770,8 @@ MGI_FN mg_shape mgi_shape_of_both(const mg_tensor_info *x, const mg_tensor_info 
     if (y->shape.dim[d] < both.dim[d]) both.dim[d] = y->shape.dim[d];
   return both;
 }
-/* 1 if rows that both members have are one function of the same rows of inputs: what is filled in by definition is the same wherever
-   both have it.  Of a causal mask it is not, where query 0 sees more keys in one of them. */
+/* 1 if rows that both members have are one function of the same rows of inputs: what is filled in by definition is the
+   same wherever both have it.  Of a causal mask it is not, where query 0 sees more keys in one of them. */
 MGI_FN int mgi_rows_alike(const mg_graph *g, const mg_graph *h) {
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *x = mg_tensor_of(g, g->in[k]), *y = mg_tensor_of(h, h->in[k]);
@@ -7109,10 +7787,11 @@ MGI_FN int mgi_rows_alike(const mg_graph *g, const mg_graph *h) {
 }
 
 /* ---- child processes */
-typedef struct mgi_child { int pid, fd; size_t n; char out[16384]; } mgi_child; /* keeps the first 16 KiB of what it says */
+/* keeps the first 16 KiB of what it says */
+typedef struct mgi_child { int pid, fd; size_t n; char out[16384]; } mgi_child;
 
-/* Forks, with a pipe from the child.  In the parent: the child's number, or -1, and *fd to read from.  In the child: 0, and *fd to
-   write to.  What stdout and stderr hold is written before, so that it is not written twice. */
+/* Forks, with a pipe from the child.  In the parent: the child's number, or -1, and *fd to read from.  In the child: 0,
+   and *fd to write to.  What stdout and stderr hold is written before, so that it is not written twice. */
 MGI_FN int mgi_forked(int *fd) {
   int p[2];
   fflush(stdout), fflush(stderr);
@@ -7144,7 +7823,8 @@ MGI_FN int mgi_child_limited(mgi_child *c, const char *const *argv, int timeout_
   c->pid = mgi_forked(&c->fd);
   if (!c->pid) {
     mgi_child_speaks(c->fd);
-    struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s}; /* its children hold the pipe, and no alarm ends them */
+    /* its children hold the pipe, and no alarm ends them */
+    struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s};
     setrlimit(RLIMIT_CPU, &most);
     most.rlim_cur = most.rlim_max = (rlim_t)bytes;
     if (bytes) setrlimit(RLIMIT_AS, &most);
@@ -7154,7 +7834,9 @@ MGI_FN int mgi_child_limited(mgi_child *c, const char *const *argv, int timeout_
   }
   return c->pid > 0;
 }
-MGI_FN int mgi_child_start(mgi_child *c, const char *const *argv, int timeout_s) { return mgi_child_limited(c, argv, timeout_s, 0); }
+MGI_FN int mgi_child_start(mgi_child *c, const char *const *argv, int timeout_s) {
+  return mgi_child_limited(c, argv, timeout_s, 0);
+}
 /* Reads to its end.  Exit status, 127 if there is no such program, or 256 + the signal that ended it. */
 MGI_FN int mgi_child_wait(mgi_child *c) {
   char rest[4096];
@@ -7188,7 +7870,8 @@ MGI_FN int mgi_cd_write(const char *path, const char *text, size_t n) {
   return fclose(f) == 0 && ok;
 }
 MGI_FN mg_status mgi_cd_temp_dir(const char *under, char *path, size_t n, mg_error *e) {
-  uint64_t state = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32 ^ (uint64_t)clock() << 16 ^ (uint64_t)(uintptr_t)path;
+  uint64_t state = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32 ^ (uint64_t)clock() << 16 ^
+                   (uint64_t)(uintptr_t)path;
   const char *base = under ? under : getenv("TMPDIR");
   if (!base || !base[0]) base = "/tmp";
   for (int k = 0; k < 100; k++) {
@@ -7199,9 +7882,9 @@ MGI_FN mg_status mgi_cd_temp_dir(const char *under, char *path, size_t n, mg_err
   }
   return mg_fail(e, MG_MACHINE, base, "cannot make a temporary directory: %s", strerror(errno));
 }
-/* Where mirage_cuda.cuh is: `given`, $MIRAGE_INCLUDE, where it was when this was compiled, beside the program that runs, one
-   directory above it, where `make install` puts it, the current directory: the first of the last five that has it.
-   MG_MACHINE: it is nowhere. */
+/* Where mirage_cuda.cuh is: `given`, $MIRAGE_INCLUDE, where it was when this was compiled, beside the program that
+   runs, one directory above it, where `make install` puts it, the current directory: the first of the last five that
+   has it.  MG_MACHINE: it is nowhere. */
 MGI_FN mg_status mgi_cd_header_dir(const char *given, char *dir, size_t n, mg_error *e) {
   const char *env = getenv("MIRAGE_INCLUDE"), *slash = strrchr(__FILE__, '/'), *end = NULL, *exe = NULL;
   char file[1100];
@@ -7218,11 +7901,12 @@ MGI_FN mg_status mgi_cd_header_dir(const char *given, char *dir, size_t n, mg_er
     snprintf(file, sizeof file, "%.1000s/mirage_cuda.cuh", dir);
     if (!access(file, R_OK)) return MG_OK;
   }
-  return mg_fail(e, MG_MACHINE, "mirage_cuda.cuh", "it is not in '%s', but emitted files include it: set MIRAGE_INCLUDE to its directory",
-                 dir);
+  return mg_fail(e, MG_MACHINE, "mirage_cuda.cuh",
+                 "it is not in '%s', but emitted files include it: set MIRAGE_INCLUDE to its directory", dir);
 }
 
-/* What is `most` where a symbol (0: none) is at its most, where it is at the greatest that a launch takes: an extent, or a count of chunks. */
+/* What is `most` where a symbol (0: none) is at its most, where it is at the greatest that a launch takes: an extent,
+   or a count of chunks. */
 MGI_FN int64_t mgi_cu_last(const mg_graph *g, uint32_t symbol, int64_t most) {
   const mg_symbol *s = symbol ? &g->symbol[symbol - 1] : NULL;
   return s ? mg_ceil_div(s->last, mg_ceil_div(s->most, most)) : most;
@@ -7245,11 +7929,16 @@ MGI_FN mg_status mgi_source_next(const char **at, const char *end, mg_graph **ou
     else if (!memcmp(s, close_, sizeof close_ - 1)) to = s;
   }
   if (!from && !to) return MG_NOT_FOUND;
-  if (!to) return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the markers `mugraph {{{` and `}}} mugraph`, found only the first");
-  if (!from) return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected `mugraph {{{` before a `}}} mugraph`, found none");
+  if (!to)
+    return mg_fail(e, MG_BAD_INPUT, "emitted file",
+                   "expected the markers `mugraph {{{` and `}}} mugraph`, found only the first");
+  if (!from)
+    return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected `mugraph {{{` before a `}}} mugraph`, found none");
   *at = to + sizeof close_ - 1;
   char *text = (char *)malloc((size_t)(to - from) + 1);
-  if (!text) return mg_fail(e, MG_NO_MEMORY, "emitted file", "no memory for %llu bytes of text", (unsigned long long)(to - from));
+  if (!text)
+    return mg_fail(e, MG_NO_MEMORY, "emitted file", "no memory for %llu bytes of text",
+                   (unsigned long long)(to - from));
   size_t n = 0;
   while (from < to && *from != '\n') from++; /* the rest of the marker's line */
   if (from < to) from++;
@@ -7297,20 +7986,23 @@ mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[M
   }
   if (s == MG_NOT_FOUND) s = *n ? MG_OK : mgi_source_none(e);
   if (s == MG_OK && programs > *n + (*n > 1)) /* of several ranges the whole is one too */
-    s = mg_fail(e, MG_BAD_INPUT, "emitted file", "it defines more programs than the %d that it quotes between `mugraph {{{` and `}}} mugraph`", *n);
+    s = mg_fail(e, MG_BAD_INPUT, "emitted file",
+                "it defines more programs than the %d that it quotes between `mugraph {{{` and `}}} mugraph`", *n);
   while (s != MG_OK && *n) mg_graph_free(out[--*n]);
   return s;
 }
 
 /* ---- smaller sizes
    Every chain of axes that cuts a dimension of class c begins with one axis: an edge c -- axis with the first chunk.
-   Taking d blocks (or iterations) away from the axis takes d * chunk away from the class, the same for every edge at the
-   class, and d the same for every edge at the axis.  Along a connected component this fixes all amounts up to one
+   Taking d blocks (or iterations) away from the axis takes d * chunk away from the class, the same for every edge at
+   the class, and d the same for every edge at the axis.  Along a connected component this fixes all amounts up to one
    factor s, which is then chosen as large as the least counts allow:
 
-       class u ----chunk---- axis v        u = v * chunk, over the whole component; extent' = extent - s u, count' = count - s v */
+       class u ----chunk---- axis v        u = v * chunk, over the whole component; extent' = extent - s u, count' =
+       count - s v */
 typedef struct mgi_red_edge { int32_t cls, axis; int64_t chunk; } mgi_red_edge;
-typedef struct mgi_red_node { int64_t num, den, size, least, step; int fixed, seen; } mgi_red_node; /* step: what is taken away is a multiple of it */
+/* step: what is taken away is a multiple of it */
+typedef struct mgi_red_node { int64_t num, den, size, least, step; int fixed, seen; } mgi_red_node;
 
 MGI_FN int mgi_red_same_shapes(const mg_graph *a, const mg_graph *b) {
   if (a->n_tensors != b->n_tensors || a->n_ops != b->n_ops) return 0;
@@ -7321,13 +8013,15 @@ MGI_FN int mgi_red_same_shapes(const mg_graph *a, const mg_graph *b) {
       if (s->dim[d] != z->dim[d]) return 0;
   }
   for (uint32_t o = 1; o < a->n_ops; o++)
-    if (a->ops[o].code == MG_OP_GRAPH && (b->ops[o].code != MG_OP_GRAPH || !mgi_red_same_shapes(a->ops[o].sub, b->ops[o].sub))) return 0;
+    if (a->ops[o].code == MG_OP_GRAPH &&
+        (b->ops[o].code != MG_OP_GRAPH || !mgi_red_same_shapes(a->ops[o].sub, b->ops[o].sub)))
+      return 0;
   return 1;
 }
 
 /* The edges of the map of one load or store: of each data dimension, the first axis that cuts it.  Later axes stay. */
-MGI_FN void mgi_red_map(const mg_graph *sub, int k, const mg_map *m, uint32_t tensor, const mg_classes *c, const mg_shape *shape, mgi_red_node *axes,
-                        mgi_red_edge *edge, int *n_edges, int most) {
+MGI_FN void mgi_red_map(const mg_graph *sub, int k, const mg_map *m, uint32_t tensor, const mg_classes *c,
+                        const mg_shape *shape, mgi_red_node *axes, mgi_red_edge *edge, int *n_edges, int most) {
   for (int d = 0; d < shape->rank; d++) {
     int first = 1;
     for (uint32_t a = 1; a < sub->n_axes; a++) {
@@ -7352,7 +8046,8 @@ void mg_reduced_free(mg_reduced *r) {
   memset(r, 0, sizeof *r);
 }
 
-enum { MGI_RED_GRANULE = 256, MGI_RED_PER = MG_MAX_AXES + 1 }; /* tiles of kernel-level operators divide the granule; nodes of a kernel's axes */
+/* tiles of kernel-level operators divide the granule; nodes of a kernel's axes */
+enum { MGI_RED_GRANULE = 256, MGI_RED_PER = MG_MAX_AXES + 1 };
 /* Nodes: axes of kernels, then one for every class where library operators need a granule, then the classes. */
 typedef struct mgi_red {
   mg_classes c;
@@ -7360,7 +8055,8 @@ typedef struct mgi_red {
   mgi_red_edge *edge;
   int *queue;                /* the component: nodes that have been reached */
   int n_edges, most, n_axes, n_nodes, first_class;
-  uint8_t *keep;             /* by class: 0 it may shrink, and need not stay a multiple of 8; 1 it may, and stays as it was by 8; 2 it may not */
+  uint8_t *keep;             /* by class: 0 it may shrink, and need not stay a multiple of 8; 1 it may, and stays as it
+                                was by 8; 2 it may not */
   int least_grid;            /* blocks that an axis keeps */
 } mgi_red;
 
@@ -7401,12 +8097,15 @@ MGI_FN void mgi_red_kernel(mgi_red *R, const mg_graph *g, const mg_op_node *op, 
     x->size = sub->axes[a].extent;
     x->least = a <= 3 ? R->least_grid : (stages > 0 ? stages : 4) + 2;
     x->step = a <= 3 ? 1 : stages > 0 ? stages : 12; /* the last iteration's stage stays the same */
-    if (a <= 3 && share > 1 && x->size % share == 0) x->least = mg_round_up(x->least, share), x->step = share; /* whole clusters */
+    /* whole clusters */
+    if (a <= 3 && share > 1 && x->size % share == 0) x->least = mg_round_up(x->least, share), x->step = share;
     if (x->size <= x->least) x->fixed = 1;
   }
   for (uint32_t l = 1; l < sub->n_ops; l++) {
     const mg_op_node *in = &sub->ops[l];
-    if (in->code == MG_OP_LOAD) mgi_red_map(sub, k, &in->map, in->in[0].id, &R->c, &mg_tensor_of(g, in->in[0])->shape, R->node, R->edge, &R->n_edges, R->most);
+    if (in->code == MG_OP_LOAD)
+      mgi_red_map(sub, k, &in->map, in->in[0].id, &R->c, &mg_tensor_of(g, in->in[0])->shape, R->node, R->edge,
+                  &R->n_edges, R->most);
     if (in->code == MG_OP_STORE && stores < op->n_out) {
       mg_tensor to = op->out[stores++];
       mgi_red_map(sub, k, &in->map, to.id, &R->c, &mg_tensor_of(g, to)->shape, R->node, R->edge, &R->n_edges, R->most);
@@ -7416,8 +8115,8 @@ MGI_FN void mgi_red_kernel(mgi_red *R, const mg_graph *g, const mg_op_node *op, 
         if (in->map.to[a] >= 0) R->node[k * MGI_RED_PER + (int)a].fixed = 1;
   }
 }
-/* The component of class node `root`, its nodes' num the least integers in the ratios that its edges ask for; how many nodes
-   it has.  *most: the largest factor of these that leaves every axis its least count; 0 if a size has to stay. */
+/* The component of class node `root`, its nodes' num the least integers in the ratios that its edges ask for; how many
+   nodes it has.  *most: the largest factor of these that leaves every axis its least count; 0 if a size has to stay. */
 MGI_FN int mgi_red_component(mgi_red *R, int root, int64_t *most) {
   mgi_red_node *node = R->node;
   int *queue = R->queue, head = 0, tail = 0, fixed = 0, cut = 0;
@@ -7462,7 +8161,8 @@ MGI_FN int mgi_red_component(mgi_red *R, int root, int64_t *most) {
   if (fixed || !cut) *most = 0;
   return tail;
 }
-/* 1 if the component's sizes may shrink by `take` times its numbers: no chunk changes, 16-byte rows stay so, and others stay others. */
+/* 1 if the component's sizes may shrink by `take` times its numbers: no chunk changes, 16-byte rows stay so, and others
+   stay others. */
 MGI_FN int mgi_red_holds(const mgi_red *R, int n, int64_t take) {
   for (int k = 0; k < R->n_edges; k++) {
     const mgi_red_edge *x = &R->edge[k];
@@ -7476,11 +8176,16 @@ MGI_FN int mgi_red_holds(const mgi_red *R, int n, int64_t take) {
   }
   for (int k = 0; k < n; k++) {
     const int at = R->queue[k];
-    if (take * R->node[at].num % (at >= R->first_class ? R->keep[at - R->first_class] ? 8 : 1 : at < R->n_axes ? R->node[at].step : 1)) return 0;
+    if (take * R->node[at].num %
+        (at >= R->first_class ? R->keep[at - R->first_class] ? 8 : 1
+         : at < R->n_axes     ? R->node[at].step
+                              : 1))
+      return 0;
   }
   return 1;
 }
-/* A symbol comes with the launch, and is no constant of the text that another may take the place of: it may not shrink. */
+/* A symbol comes with the launch, and is no constant of the text that another may take the place of: it may not
+   shrink. */
 MGI_FN mg_status mgi_red_symbols(const mg_graph *g, const mg_classes *c, uint8_t *keep, mg_error *e) {
   uint8_t *of = NULL;
   mg_status s = g->n_symbols ? mg_symbols_of(g, &of, e) : MG_OK;
@@ -7501,13 +8206,16 @@ MGI_FN void mgi_red_take(const mgi_red *R, int n, int64_t take, mg_reduced *out)
 MGI_FN mg_status mgi_red_build(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
   mg_graph *g = NULL;
   mg_status s = mg_resize(ugraph, out->extent, out->counts, &g, e);
-  if (s == MG_OK && !mgi_red_same_shapes(ugraph, g)) s = mg_fail(e, MG_UNSUPPORTED, "mg_cuda_reduce", "a tile would have another shape");
+  if (s == MG_OK && !mgi_red_same_shapes(ugraph, g))
+    s = mg_fail(e, MG_UNSUPPORTED, "mg_cuda_reduce", "a tile would have another shape");
   if (s == MG_OK) mg_graph_free(out->graph), out->graph = g;
   else mg_graph_free(g);
   return s;
 }
-/* keep, by class, as in mgi_red, which it is put into.  One component after the other shrinks: those stay that a size cannot follow. */
-MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, int least_grid, mg_reduced *out, mg_error *e) {
+/* keep, by class, as in mgi_red, which it is put into.  One component after the other shrinks: those stay that a size
+   cannot follow. */
+MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, int least_grid, mg_reduced *out,
+                                mg_error *e) {
   mgi_red R;
   mg_error ignored;
   memset(out, 0, sizeof *out);
@@ -7518,7 +8226,8 @@ MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, int
   const int kernels = mg_ops_before(ugraph, ugraph->n_ops, MG_OP_GRAPH);
   R.most = 64;
   for (uint32_t o = 1; o < ugraph->n_ops; o++)
-    R.most += (ugraph->ops[o].code == MG_OP_GRAPH ? (int)ugraph->ops[o].sub->n_ops : MG_MAX_IN + MG_MAX_OUT) * MG_MAX_RANK * 2;
+    R.most += (ugraph->ops[o].code == MG_OP_GRAPH ? (int)ugraph->ops[o].sub->n_ops : MG_MAX_IN + MG_MAX_OUT) *
+              MG_MAX_RANK * 2;
   R.n_axes = kernels * MGI_RED_PER, R.n_nodes = R.n_axes + 2 * (int)R.c.n, R.first_class = R.n_axes + (int)R.c.n;
   R.node = (mgi_red_node *)calloc((size_t)R.n_nodes + 1, sizeof *R.node);
   R.edge = (mgi_red_edge *)calloc((size_t)R.most, sizeof *R.edge);
@@ -7566,7 +8275,9 @@ done:
   if (s != MG_OK) mg_reduced_free(out);
   return s;
 }
-mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) { return mgi_red_reduce(ugraph, NULL, 2, out, e); }
+mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
+  return mgi_red_reduce(ugraph, NULL, 2, out, e);
+}
 
 /* ---- numbers as they are stored */
 MGI_FN float mgi_cd_rounded(mg_dtype t, float x, uint32_t *bits) { /* x rounded to nearest even in t, and its bits */
@@ -7577,7 +8288,9 @@ MGI_FN void mgi_cd_put(void *at, mg_dtype t, int64_t k, uint32_t bits) {
   if (mg_dtype_bytes(t) == 4) ((uint32_t *)at)[k] = bits;
   else ((uint16_t *)at)[k] = (uint16_t)bits;
 }
-MGI_FN uint32_t mgi_cd_get(const void *at, mg_dtype t, int64_t k) { return mg_dtype_bytes(t) == 4 ? ((const uint32_t *)at)[k] : ((const uint16_t *)at)[k]; }
+MGI_FN uint32_t mgi_cd_get(const void *at, mg_dtype t, int64_t k) {
+  return mg_dtype_bytes(t) == 4 ? ((const uint32_t *)at)[k] : ((const uint16_t *)at)[k];
+}
 
 /* Inputs, outputs and reference of one program: `in` in memory order as the kernel sees them, `given` row-major. */
 typedef struct mgi_tensors {
@@ -7601,19 +8314,22 @@ MGI_FN mg_status mgi_tensors_new(const mg_graph *g, size_t elem, mgi_tensors *t,
     void *device = malloc(bytes + 16), *host = malloc((size_t)n * elem + 16);
     if (out) t->out[j] = device, t->expected[j] = host, t->out_bytes[j] = bytes, t->out_n[j] = n;
     else t->in[j] = device, t->given[j] = host, t->in_bytes[j] = bytes, t->in_n[j] = n;
-    if (!device || !host) return mg_fail(e, MG_NO_MEMORY, x->name, "no memory for %llu elements", (unsigned long long)n);
+    if (!device || !host)
+      return mg_fail(e, MG_NO_MEMORY, x->name, "no memory for %llu elements", (unsigned long long)n);
   }
   return MG_OK;
 }
 /* What inputs are scaled by: those with many rows so that a sum over them keeps its size. */
-MGI_FN double mgi_cd_scale(const mg_shape *s) { return s->rank >= 2 && s->dim[s->rank - 2] > 64 ? 1.0 / sqrt((double)s->dim[s->rank - 2]) : 1.0; }
+MGI_FN double mgi_cd_scale(const mg_shape *s) {
+  return s->rank >= 2 && s->dim[s->rank - 2] > 64 ? 1.0 / sqrt((double)s->dim[s->rank - 2]) : 1.0;
+}
 /* 1 if x is filled by definition (mg_filling): given[j] is its element i then, and no kernel reads it from memory. */
 MGI_FN int mgi_given_real(const mg_tensor_info *x, void *given, int64_t j, int64_t i) {
   if (x->fill) ((double *)given)[j] = (double)mg_filled(x, i);
   return x->fill != MG_FILL_NONE;
 }
-/* How input k of g is filled in: what holds of all its elements.  An element's value hangs on its number in `like`, x's shape or
-   that in the family of which g is a member: members have the same values at the same indices. */
+/* How input k of g is filled in: what holds of all its elements.  An element's value hangs on its number in `like`, x's
+   shape or that in the family of which g is a member: members have the same values at the same indices. */
 typedef struct mgi_filler {
   const mg_tensor_info *x;
   const mg_shape *like;
@@ -7629,7 +8345,9 @@ MGI_FN mgi_filler mgi_filler_of(const mg_graph *g, uint32_t k) {
   return f;
 }
 /* Puts the bits of element i where the kernel reads it. */
-MGI_FN void mgi_filler_put(const mgi_filler *f, void *raw, int64_t i, uint32_t bits) { mgi_cd_put(raw, f->x->dtype, mgi_cd_place(&f->x->shape, f->stride, i), bits); }
+MGI_FN void mgi_filler_put(const mgi_filler *f, void *raw, int64_t i, uint32_t bits) {
+  mgi_cd_put(raw, f->x->dtype, mgi_cd_place(&f->x->shape, f->stride, i), bits);
+}
 /* The number of element i in `like`, modulo 2^64: a family may have more elements than any of its members that run. */
 MGI_FN uint64_t mgi_filler_number(const mgi_filler *f, int64_t i) {
   uint64_t number = 0, stride = 1;
@@ -7641,8 +8359,8 @@ MGI_FN uint64_t mgi_filler_number(const mgi_filler *f, int64_t i) {
 MGI_FN uint64_t mgi_filler_state(const mgi_filler *f, uint64_t seed, int64_t i) {
   return (seed * 64 + f->k) * 0x9E3779B97F4A7C15u ^ mgi_filler_number(f, i) * 0xD1342543DE82EF95u;
 }
-/* 1 if the input holds indices: given[j] is its element i then, drawn within bounds, of sixteen one the last and one the first;
-   `raw` has it where the kernel reads it. */
+/* 1 if the input holds indices: given[j] is its element i then, drawn within bounds, of sixteen one the last and one
+   the first; `raw` has it where the kernel reads it. */
 MGI_FN int mgi_given_index(const mgi_filler *f, uint64_t seed, void *given, int64_t j, int64_t i, void *raw) {
   if (!f->bound) return 0;
   uint64_t state = mgi_filler_state(f, seed, i);
@@ -7654,8 +8372,8 @@ MGI_FN int mgi_given_index(const mgi_filler *f, uint64_t seed, void *given, int6
   mgi_filler_put(f, raw, i, (uint32_t)at);
   return 1;
 }
-/* Random normal inputs, rounded to their dtype: those of `like`, which is g, or the family of which it is a member, as far as g has
-   them. */
+/* Random normal inputs, rounded to their dtype: those of `like`, which is g, or the family of which it is a member, as
+   far as g has them. */
 MGI_FN void mgi_tensors_like(const mg_graph *like, const mg_graph *g, mgi_tensors *t, uint64_t seed) {
   for (uint32_t k = 0; k < g->n_in; k++) {
     mgi_filler f = mgi_filler_of(g, k);
@@ -7676,29 +8394,44 @@ MGI_FN mg_tensor mgi_cu_handle(uint32_t id) {
   t.id = id;
   return t;
 }
-/* Families of inputs for emulated floats.  Fields order their elements as they like and round nothing: what a maximum keeps
-   from overflowing, and what a value is stored in, shows among floats alone, and there in few inputs.
+/* Families of inputs for emulated floats.  Fields order their elements as they like and round nothing: what a maximum
+   keeps from overflowing, and what a value is stored in, shows among floats alone, and there in few inputs.
      CANCEL  whole numbers, of which sums are large half way and small at their end: f32 holds them, 16 bits do not
      SMALL   an eighth of normal ones: exponentials are alike, and their sums are of many terms
-     SPREAD  halves of rows and columns, or of columns alone (ACROSS), are of other sizes: blocks that store as two of f16 have powers of their own
-             (mg_split), and then what a kernel touches depends on values
-     PEAKS   of every line one element is loud, in every fourth the first, in every fourth the last: rows of products have
-             their maxima in one place each, far above the rest, and other rows in other places
-     BELOW   every second input is negative, of the others every second line: all of some rows are, of what is given and of products
-     ABOVE   every second input is positive instead, where the inputs are few: what is no product may know its operands' signs
+     SPREAD  halves of rows and columns, or of columns alone (ACROSS), are of other sizes: blocks that store as two of
+             f16 have powers of their own (mg_split), and then what a kernel touches depends on values
+     PEAKS   of every line one element is loud, in every fourth the first, in every fourth the last: rows of products
+             have their maxima in one place each, far above the rest, and other rows in other places
+     BELOW   every second input is negative, of the others every second line: all of some rows are, of what is given and
+             of products
+     ABOVE   every second input is positive instead, where the inputs are few: what is no product may know its operands'
+             signs
    How loud follows from what a program's exponentials and maxima make of them (mgi_family_reals). */
 enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_SMALL, MGI_FAMILY_SPREAD, MGI_FAMILY_ACROSS, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILY_ABOVE, MGI_FAMILIES, MGI_FAMILY_FEW = 1 << 18 };
-static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "small inputs", "halves of other sizes", "halves of columns of other sizes", "maxima in one place of a row each", "rows that are all negative", "others that are all negative"};
+static const char *const mgi_draw_names[MGI_FAMILIES] = { "normal inputs",
+                                                          "sums that cancel",
+                                                          "small inputs",
+                                                          "halves of other sizes",
+                                                          "halves of columns of other sizes",
+                                                          "maxima in one place of a row each",
+                                                          "rows that are all negative",
+                                                          "others that are all negative" };
 /* Element i of line `line` of input k, which has n; `row`: the line's place in the dimension before, of `rows`. */
-MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, int64_t n, int64_t row, int64_t rows, double loud, uint64_t seed, uint64_t *state) {
+MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, int64_t n, int64_t row, int64_t rows,
+                               double loud, uint64_t seed, uint64_t *state) {
   uint64_t where = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)line * 0xD1342543DE82EF95u;
   switch (family) {
   case MGI_FAMILY_CANCEL: return (double)(1 + mgi_random(state) % 3) * (rows > 1 && row >= rows / 2 ? -1 : 1);
   case MGI_FAMILY_SMALL: return mgi_cd_normal(state) / 8;
-  case MGI_FAMILY_SPREAD: return mgi_cd_normal(state) * (k ? ((2 * row < rows) != (line / rows & 1) ? 0x1p-8 : 0x1p6) * (2 * i < n ? 0x1p-14 : 1) : 0x1p-10); /* the other half of every second matrix */
+  /* the other half of every second matrix */
+  case MGI_FAMILY_SPREAD:
+    return mgi_cd_normal(state) *
+           (k ? ((2 * row < rows) != (line / rows & 1) ? 0x1p-8 : 0x1p6) * (2 * i < n ? 0x1p-14 : 1) : 0x1p-10);
   case MGI_FAMILY_ACROSS: return mgi_cd_normal(state) * (k && (2 * i < n) != (line / rows & 1) ? 0x1p-14 : 1);
   case MGI_FAMILY_BELOW:
-  case MGI_FAMILY_ABOVE: return ((k % 2 ? family == MGI_FAMILY_BELOW : line % 2) ? -loud : loud) * (0.7 + 0.3 * (double)(mgi_random(state) >> 11) * 0x1p-53);
+  case MGI_FAMILY_ABOVE:
+    return ((k % 2 ? family == MGI_FAMILY_BELOW : line % 2) ? -loud : loud) *
+           (0.7 + 0.3 * (double)(mgi_random(state) >> 11) * 0x1p-53);
   case MGI_FAMILY_PEAKS:
     if (i == (line % 4 == 1 ? 0 : line % 4 == 2 ? n - 1 : (int64_t)(mgi_random(&where) % (uint64_t)n))) return loud;
     return loud * 0.03 * mgi_cd_normal(state);
@@ -7725,15 +8458,16 @@ MGI_FN void mgi_family_draw(const mg_graph *g, mgi_tensors *t, int family, doubl
     }
   }
 }
-/* mg_domain_real, which notes the largest argument of an exponential, and operand of a maximum.  single: results are rounded to f32,
-   what kernels hand on to its type, and the largest of all is noted. */
+/* mg_domain_real, which notes the largest argument of an exponential, and operand of a maximum.  single: results are
+   rounded to f32, what kernels hand on to its type, and the largest of all is noted. */
 typedef struct mgi_heard { mg_domain real; double exponent, maximum; int single; double largest; } mgi_heard;
 MGI_FN void mgi_heard_round(mgi_heard *h, const mg_view *v, mg_dtype type) {
   for (int64_t at = 0, n = h->single ? mg_shape_elements(&v->shape) : 0; at < n; at++) {
     double *x = &((double *)v->data)[mgi_cd_place(&v->shape, v->stride, at)];
     uint32_t bits;
     *x = fabs(*x) < 0x1p-126 ? 0 : (double)mgi_cd_rounded(type, (float)*x, &bits);
-    if (!(fabs(*x) <= h->largest) && *x != -HUGE_VAL) h->largest = isfinite(*x) ? fabs(*x) : HUGE_VAL; /* -inf: a maximum over nothing */
+    /* -inf: a maximum over nothing */
+    if (!(fabs(*x) <= h->largest) && *x != -HUGE_VAL) h->largest = isfinite(*x) ? fabs(*x) : HUGE_VAL;
   }
 }
 MGI_FN void mgi_heard_made(void *user, const mg_graph *g, mg_tensor t, const mg_view *v) {
@@ -7777,7 +8511,8 @@ MGI_FN int mgi_heard_above(void *user, const void *b, const void *a) {
 MGI_FN mg_domain mgi_heard_domain(mgi_heard *h) {
   mg_domain d;
   memset(&d, 0, sizeof d);
-  d.user = h, d.elem = sizeof(double), d.map = mgi_heard_map, d.matmul = mgi_heard_matmul, d.combine = mgi_heard_combine, d.fill = mgi_heard_fill, d.made = mgi_heard_made;
+  d.user = h, d.elem = sizeof(double), d.map = mgi_heard_map, d.matmul = mgi_heard_matmul,
+  d.combine = mgi_heard_combine, d.fill = mgi_heard_fill, d.made = mgi_heard_made;
   d.above = mgi_heard_above;
   return d;
 }
@@ -7813,10 +8548,12 @@ MGI_FN int mgi_family_is_for(const mg_graph *g, const mgi_tensors *t, int family
   for (uint32_t j = 1; j < g->n_tensors; j++) split |= mg_split(g, mgi_cu_handle(j));
   return split;
 }
-/* Draws the family's inputs and evaluates them: twice or more where it is loud, till what a maximum is taken of is some 200 at
-   most, beyond what an exponential of f32 holds.  *power: 0, or as another such family has left it.  0: the program has no maximum,
-   nor a running one (`shifted`), or its results are beyond what 16 bits hold; rows of one sign are made softer till they are not. */
-MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int shifted, uint64_t seed, double *power, mg_status *s, mg_error *e) {
+/* Draws the family's inputs and evaluates them: twice or more where it is loud, till what a maximum is taken of is some
+   200 at most, beyond what an exponential of f32 holds.  *power: 0, or as another such family has left it.  0: the
+   program has no maximum, nor a running one (`shifted`), or its results are beyond what 16 bits hold; rows of one sign
+   are made softer till they are not. */
+MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int shifted, uint64_t seed, double *power,
+                            mg_status *s, mg_error *e) {
   const void *given[MG_MAX_IN];
   const mg_domain real = mg_domain_real();
   const double want = family >= MGI_FAMILY_BELOW ? 250 : 200;
@@ -7844,7 +8581,8 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
     loud = *power > 0 ? loud * pow(want / heard, 1 / *power) : 4 * loud;
     if (!(loud > 1e-3 && loud < 1e3)) return 0;
   }
-  for (int softer = 0;; softer++) { /* signs show among soft values too, unless these are so small that they are of few bits */
+  /* signs show among soft values too, unless these are so small that they are of few bits */
+  for (int softer = 0;; softer++) {
     double most = 0;
     for (uint32_t k = 0; k < g->n_out; k++)
       for (int64_t i = 0; i < t->out_n[k] && mg_tensor_of(g, g->out[k])->dtype != MG_I32; i++) {
@@ -7877,11 +8615,14 @@ MGI_FN int64_t mgi_box_number(const mg_shape *s, const mg_box *b, int64_t at) {
   }
   return i;
 }
-MGI_FN double mgi_cd_relative(double difference, double norm) { return norm > 0 ? sqrt(difference / norm) : difference > 0 ? HUGE_VAL : 0; }
-/* 1 if what tensor t is hangs on where the maximum of something computed stands: of rounded values another may be the largest.
-   Fields do not round, so there it is compared all the same. */
+MGI_FN double mgi_cd_relative(double difference, double norm) {
+  return norm > 0 ? sqrt(difference / norm) : difference > 0 ? HUGE_VAL : 0;
+}
+/* 1 if what tensor t is hangs on where the maximum of something computed stands: of rounded values another may be the
+   largest.  Fields do not round, so there it is compared all the same. */
 MGI_FN int mgi_by_maxima(const mg_graph *g, uint32_t t) {
-  uint8_t *by = mg_has_picks(g) ? (uint8_t *)calloc(g->n_tensors, 1) : NULL; /* by tensor; without memory all is compared */
+  /* by tensor; without memory all is compared */
+  uint8_t *by = mg_has_picks(g) ? (uint8_t *)calloc(g->n_tensors, 1) : NULL;
   for (uint32_t k = 1; by && k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
     int hangs = o->code == MG_OP_ARGMAX && mg_tensor_of(g, o->in[0])->op;
@@ -7892,7 +8633,8 @@ MGI_FN int mgi_by_maxima(const mg_graph *g, uint32_t t) {
   free(by);
   return does;
 }
-/* What output k, the argmax of something computed, looks through, over float64, from all inputs; NULL: memory is out. */
+/* What output k, the argmax of something computed, looks through, over float64, from all inputs; NULL: memory is
+   out. */
 MGI_FN double *mgi_looked_through(const mg_graph *g, const mgi_tensors *t, int k) {
   const mg_tensor of = mg_op_of(g, mg_tensor_of(g, g->out[k])->op)->in[0];
   const mg_shape *z = &mg_tensor_of(g, of)->shape;
@@ -7919,8 +8661,10 @@ MGI_FN double *mgi_looked_through(const mg_graph *g, const mgi_tensors *t, int k
   return v;
 }
 #define MGI_LOOKED_NEAR 0.05 /* of the largest magnitude: what is so near the maximum may be it in 16 bits */
-/* Indices are right or wrong: 0, or infinite.  Of what is computed, one is right where float64 has nearly the maximum. */
-MGI_FN double mgi_indices_error(const mg_graph *g, const mgi_tensors *t, int k, const mg_box *box, const mg_box *whole, uint64_t *unwritten, uint64_t *undefined, int64_t *worst) {
+/* Indices are right or wrong: 0, or infinite.  Of what is computed, one is right where float64 has nearly the
+   maximum. */
+MGI_FN double mgi_indices_error(const mg_graph *g, const mgi_tensors *t, int k, const mg_box *box, const mg_box *whole,
+                                uint64_t *unwritten, uint64_t *undefined, int64_t *worst) {
   const mg_tensor_info *x = mg_tensor_of(g, g->out[k]);
   const mg_op_node *o = mg_op_of(g, x->op);
   const mg_shape *z = &mg_tensor_of(g, o->in[0])->shape;
@@ -7928,7 +8672,8 @@ MGI_FN double mgi_indices_error(const mg_graph *g, const mgi_tensors *t, int k, 
   double *v = computed && !whole ? mgi_looked_through(g, t, k) : NULL, most = 0, bad = 0;
   int64_t step = 1;
   for (int d = dim + 1; d < z->rank; d++) step *= z->dim[d];
-  for (int64_t i = 0; v && i < mg_shape_elements(z); i++) most = fabs(v[i]) > most && isfinite(v[i]) ? fabs(v[i]) : most;
+  for (int64_t i = 0; v && i < mg_shape_elements(z); i++)
+    most = fabs(v[i]) > most && isfinite(v[i]) ? fabs(v[i]) : most;
   *worst = 0;
   for (int64_t j = 0, n = box ? mg_box_elements(box, x->shape.rank) : t->out_n[k]; j < n; j++) {
     const int64_t i = box ? mgi_box_place(&x->shape, box, j) : j;
@@ -7946,11 +8691,12 @@ MGI_FN double mgi_indices_error(const mg_graph *g, const mgi_tensors *t, int k, 
   free(v);
   return bad;
 }
-/* Relative Frobenius error of output k; elements that the reference leaves undefined are skipped, poison is counted.  What a
-   half can hold no better is right: exp(-64) is 0 there, and what passes its largest number, or is as near as a kernel may
-   err, is infinite with its sign.  `box`: of that part of it, and `whole` what the reference is of, or both NULL.
-   To `sums`, may be NULL, the squares of both are added. */
-MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, const mg_box *box, const mg_box *whole, uint64_t *unwritten, uint64_t *undefined, int64_t *worst, double *sums) {
+/* Relative Frobenius error of output k; elements that the reference leaves undefined are skipped, poison is counted.
+   What a half can hold no better is right: exp(-64) is 0 there, and what passes its largest number, or is as near as a
+   kernel may err, is infinite with its sign.  `box`: of that part of it, and `whole` what the reference is of, or both
+   NULL.  To `sums`, may be NULL, the squares of both are added. */
+MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, const mg_box *box, const mg_box *whole,
+                                uint64_t *unwritten, uint64_t *undefined, int64_t *worst, double *sums) {
   const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
   mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;
   double difference = 0, norm = 0, most = -1;
@@ -7960,7 +8706,8 @@ MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, 
   for (int64_t j = 0, n = box ? mg_box_elements(box, shape->rank) : t->out_n[k]; j < n; j++) {
     const int64_t i = box ? mgi_box_place(shape, box, j) : j;
     uint32_t bits = mgi_cd_get(t->out[k], type, i);
-    double want = ((const double *)t->expected[k])[whole ? mgi_box_number(shape, whole, i) : i], got = mg_from_bits(type, bits), d;
+    double want = ((const double *)t->expected[k])[whole ? mgi_box_number(shape, whole, i) : i],
+           got = mg_from_bits(type, bits), d;
     if (bits == (type == MG_F32 ? 0xFFFFFFFFu : 0xFFFFu)) ++*unwritten;
     if (other) continue;
     if (!(fabs(want) < 1e300)) {
@@ -7969,7 +8716,8 @@ MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, 
     }
     d = got - want;
     if (isinf(got) && mgi_cd_rounded(type, (float)(want * (1 + 2e-3)), &bits) == (float)got) continue;
-    if (type != MG_F32 && fabs(d) <= ldexp(0.5, mg_type_row(type)->least)) d = 0; /* half a step of the smallest: what rounding may take from any */
+    /* half a step of the smallest: what rounding may take from any */
+    if (type != MG_F32 && fabs(d) <= ldexp(0.5, mg_type_row(type)->least)) d = 0;
     if (!(d * d <= most)) most = d == d ? d * d : HUGE_VAL, *worst = i;
     difference += d == d ? d * d : HUGE_VAL;
     norm += want * want;
@@ -7982,7 +8730,8 @@ MGI_FN void mgi_cd_index_text(const mg_shape *s, int64_t at, char *text, size_t 
   size_t used = 0;
   for (int d = s->rank; d-- > 0; at /= s->dim[d]) i[d] = at % s->dim[d];
   text[0] = 0;
-  for (int d = 0; d < s->rank && used < n; d++) used += (size_t)snprintf(text + used, n - used, "%s%lld", d ? ", " : "[", (long long)i[d]);
+  for (int d = 0; d < s->rank && used < n; d++)
+    used += (size_t)snprintf(text + used, n - used, "%s%lld", d ? ", " : "[", (long long)i[d]);
   if (used < n) snprintf(text + used, n - used, "]");
 }
 MGI_FN double mgi_cd_tolerance(const mg_graph *g) {
@@ -8001,8 +8750,8 @@ typedef int (*mgi_sized_fn)(const void *const *in, void *const *out, void *works
 typedef size_t (*mgi_workspace_fn)(void);
 typedef int (*mgi_blocks_fn)(const int64_t *sym, int64_t *count, int room);
 
-/* What a file is compared with: the µGraph given, else the one that its text quotes, without thread graphs as mg_cuda_emit has
-   it.  *own is the caller's to free, whatever comes back. */
+/* What a file is compared with: the µGraph given, else the one that its text quotes, without thread graphs as
+   mg_cuda_emit has it.  *own is the caller's to free, whatever comes back. */
 MGI_FN mg_status mgi_cd_meant(const char *cu_text, const mg_graph **ugraph, mg_graph **own, mg_error *e) {
   mg_status s = MG_OK;
   mg_graph *flat = NULL;
@@ -8016,9 +8765,11 @@ MGI_FN mg_status mgi_cd_meant(const char *cu_text, const mg_graph **ugraph, mg_g
   return s;
 }
 
-/* Of a family, its member at the sizes given, NULL: at the greatest, or, of what is parallel, at `enough`, where that is less:
-   *ugraph and *own become it, *sym its sizes, kept in value.  Of what is none nothing changes, and *sym is NULL. */
-MGI_FN mg_status mgi_cd_member(const mg_graph **ugraph, mg_graph **own, const int64_t *given, int64_t enough, int64_t value[MG_MAX_SYMBOLS], const int64_t **sym, mg_error *e) {
+/* Of a family, its member at the sizes given, NULL: at the greatest, or, of what is parallel, at `enough`, where that
+   is less:  *ugraph and *own become it, *sym its sizes, kept in value.  Of what is none nothing changes, and *sym is
+   NULL. */
+MGI_FN mg_status mgi_cd_member(const mg_graph **ugraph, mg_graph **own, const int64_t *given, int64_t enough,
+                               int64_t value[MG_MAX_SYMBOLS], const int64_t **sym, mg_error *e) {
   const mg_graph *g = *ugraph;
   mg_graph *member = NULL;
   *sym = NULL;
@@ -8085,7 +8836,8 @@ MGI_FN mgi_emu_value mgi_emu_cb_arith(const void *user, int op, mgi_emu_value a,
   default: return mgi_emu_from(mg_ff_max(F, x, y));
   }
 }
-MGI_FN mgi_emu_value mgi_emu_cb_row(const void *user, const char *name, mgi_emu_value a, mgi_emu_value b, mgi_emu_value c) {
+MGI_FN mgi_emu_value mgi_emu_cb_row(const void *user, const char *name, mgi_emu_value a, mgi_emu_value b,
+                                    mgi_emu_value c) {
   mg_opcode op = mg_op_find(name, strlen(name));
   if (op == MG_OP_NONE) { /* a user row of the emitted file that this program was built without */
     mgi_emu_value none = {MGI_EMU_UNDEFINED, 0};
@@ -8101,7 +8853,9 @@ MGI_FN mgi_emu_value mgi_emu_cb_unpack(const void *user, uint16_t w) {
   mgi_emu_value none = {MGI_EMU_UNDEFINED, 0};
   return w >= F->p * (F->q + 1) + 2 ? none : mgi_emu_from(mg_ff_unpack(F, w));
 }
-MGI_FN uint16_t mgi_emu_cb_pack(const void *user, mgi_emu_value v) { return mg_ff_pack((const mg_field *)user, mgi_emu_to(v)); }
+MGI_FN uint16_t mgi_emu_cb_pack(const void *user, mgi_emu_value v) {
+  return mg_ff_pack((const mg_field *)user, mgi_emu_to(v));
+}
 
 enum { MGI_FAMILY_PERCENT = 25 };
 #define MGI_FAMILY_TOLERANCE (MGI_FAMILY_PERCENT / 100.0) /* of a file that is as it was emitted: an exponential of 200 has few digits of one in 16 bits */
@@ -8138,7 +8892,8 @@ typedef struct mgi_check_task {
   int families;              /* of inputs, at most; 0: all; -1: normal ones alone */
   int shifted;               /* exponentials run under maxima of their rows */
   int yardstick;             /* 1: errors are measured, not judged */
-  char keep[512];            /* outputs over the families that have no maxima are kept under this name; empty: nowhere */
+  char keep[512];            /* outputs over the families that have no maxima are kept under this name; empty:
+                                nowhere */
   double tolerance;
 } mgi_check_task;
 
@@ -8155,12 +8910,15 @@ MGI_FN int mgi_check_arch(const char *text, char arch[MG_ARCH_TEXT]) {
   return 1;
 }
 
-/* Whether the text, outside of comments and strings, has atomics, tickets or volatile accesses, the latter alone, or clusters. */
+/* Whether the text, outside of comments and strings, has atomics, tickets or volatile accesses, the latter alone, or
+   clusters. */
 enum { MGI_HAS_ATOMICS, MGI_HAS_VOLATILE, MGI_HAS_CLUSTERS };
 MGI_FN int mgi_check_has(const char *text, int what) {
   static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
   static const char *const word[] = {"mg_cluster", "volatile", "atomic", "mg_last_of", "mg_ticket"};
-  const int from = what == MGI_HAS_CLUSTERS ? 0 : 1, to = what == MGI_HAS_CLUSTERS ? 1 : what == MGI_HAS_VOLATILE ? 2 : 5;
+  const int from = what == MGI_HAS_CLUSTERS ? 0 : 1, to = what == MGI_HAS_CLUSTERS   ? 1
+                                                          : what == MGI_HAS_VOLATILE ? 2
+                                                                                     : 5;
   const char *end;
   int some = 0; /* of these words, comments and all: a launch asks, and most files have none */
   for (int k = from; k < to; k++) some |= strstr(text, word[k]) != NULL;
@@ -8177,8 +8935,12 @@ MGI_FN int mgi_check_has(const char *text, int what) {
       const size_t w = strspn(p, letters);
       const int is_volatile = w == 8 && !memcmp(p, "volatile", 8) && !held;
       if (what == MGI_HAS_CLUSTERS ? w > 10 && !memcmp(p, "mg_cluster", 10) : is_volatile) return 1;
-      if (what == MGI_HAS_ATOMICS && ((w > 6 && !memcmp(p, "atomic", 6)) || (w == 10 && !memcmp(p, "mg_last_of", 10)) || (w == 9 && !memcmp(p, "mg_ticket", 9)))) return 1;
-      if (w) held = (w == 6 && !memcmp(p, "static", 6)) || (w == 3 && !memcmp(p, "asm", 3)) || (w == 7 && !memcmp(p, "__asm__", 7));
+      if (what == MGI_HAS_ATOMICS && ((w > 6 && !memcmp(p, "atomic", 6)) || (w == 10 && !memcmp(p, "mg_last_of", 10)) ||
+                                      (w == 9 && !memcmp(p, "mg_ticket", 9))))
+        return 1;
+      if (w)
+        held = (w == 6 && !memcmp(p, "static", 6)) || (w == 3 && !memcmp(p, "asm", 3)) ||
+               (w == 7 && !memcmp(p, "__asm__", 7));
       else if (!strchr(" \t\r\n", *p)) held = 0;
       p += w ? w : 1;
     }
@@ -8221,14 +8983,18 @@ MGI_FN void mgi_check_range(mgi_emulator *m, const char *name, void *base, size_
   r->writable = writable;
 }
 /* Adds who stored the element `at` of output k to the difference. */
-MGI_FN void mgi_check_writer(mgi_emulate_writer_fn writer, const mg_graph *g, const mgi_tensors *x, int k, int64_t at, mgi_check_record *r) {
+MGI_FN void mgi_check_writer(mgi_emulate_writer_fn writer, const mg_graph *g, const mgi_tensors *x, int k, int64_t at,
+                             mgi_check_record *r) {
   int block[3], thread;
   size_t n = strlen(r->difference);
-  if (writer && writer((const char *)x->out[k] + at * mg_dtype_bytes(mg_tensor_of(g, g->out[k])->dtype), block, &thread))
-    snprintf(r->difference + n, sizeof r->difference - n, "; stored by block (%d, %d, %d) thread %d", block[0], block[1], block[2], thread);
+  if (writer &&
+      writer((const char *)x->out[k] + at * mg_dtype_bytes(mg_tensor_of(g, g->out[k])->dtype), block, &thread))
+    snprintf(r->difference + n, sizeof r->difference - n, "; stored by block (%d, %d, %d) thread %d", block[0],
+             block[1], block[2], thread);
 }
 /* The same of indices: what is undefined has none. */
-MGI_FN int mgi_check_indices(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box, const mg_box *whole, uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
+MGI_FN int mgi_check_indices(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box,
+                             const mg_box *whole, uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
   const mg_tensor_info *o = mg_tensor_of(t->g, t->g->out[k]);
   for (int64_t j = 0, n = box ? mg_box_elements(box, o->shape.rank) : x->out_n[k]; j < n; j++) {
     const int64_t i = box ? mgi_box_place(&o->shape, box, j) : j;
@@ -8242,16 +9008,22 @@ MGI_FN int mgi_check_indices(const mgi_check_task *t, const mgi_tensors *x, int 
     r->compared++;
     if (got == want && got != MG_NO_INDEX) continue;
     mgi_cd_index_text(&o->shape, i, at, sizeof at);
-    if (got == MG_NO_INDEX) snprintf(r->difference, sizeof r->difference, "output %.40s%.40s was not written, fiber order %u", o->name, at, (unsigned)order);
-    else snprintf(r->difference, sizeof r->difference, "output %.40s%.40s differs: got %d, expected %d in the fields (%u, %u), fiber order %u", o->name, at, (int)got, (int)want, (unsigned)t->F->p, (unsigned)t->F->q, (unsigned)order);
+    if (got == MG_NO_INDEX)
+      snprintf(r->difference, sizeof r->difference, "output %.40s%.40s was not written, fiber order %u", o->name, at,
+               (unsigned)order);
+    else
+      snprintf(r->difference, sizeof r->difference,
+               "output %.40s%.40s differs: got %d, expected %d in the fields (%u, %u), fiber order %u", o->name, at,
+               (int)got, (int)want, (unsigned)t->F->p, (unsigned)t->F->q, (unsigned)order);
     mgi_check_writer(writer, t->g, x, k, i, r);
     return 0;
   }
   return 1;
 }
-/* Compares output k with the reference over a field; `box`: that part of it, and `whole` what the reference is of, or both
-   NULL.  1: same. */
-MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box, const mg_box *whole, uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
+/* Compares output k with the reference over a field; `box`: that part of it, and `whole` what the reference is of, or
+   both NULL.  1: same. */
+MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box, const mg_box *whole,
+                           uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
   const mg_tensor_info *o = mg_tensor_of(t->g, t->g->out[k]);
   const int64_t n = box ? mg_box_elements(box, o->shape.rank) : x->out_n[k];
   if (o->dtype == MG_I32) return mgi_check_indices(t, x, k, box, whole, order, writer, r);
@@ -8268,15 +9040,18 @@ MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k,
       continue;
     } else {
       got = mgi_emu_to(bits > 0xFFFF ? mgi_emu_cb_unpack(t->F, 0xFFFF) : mgi_emu_cb_unpack(t->F, (uint16_t)bits));
-      if (got.flags & (MG_FV_UNDEF | MG_FV_EXP2)) what = "is undefined (a division by zero, or memory read before it was written)";
+      if (got.flags & (MG_FV_UNDEF | MG_FV_EXP2))
+        what = "is undefined (a division by zero, or memory read before it was written)";
       else if (bits != mg_ff_pack(t->F, want)) what = "differs";
     }
     r->compared++;
     if (what) {
       char at[128];
       mgi_cd_index_text(&o->shape, i, at, sizeof at);
-      snprintf(r->difference, sizeof r->difference, "output %.40s%.40s %.80s: got (%u, %u), expected (%u, %u) in the fields (%u, %u), fiber order %u", o->name, at,
-               what, (unsigned)got.p, (unsigned)got.q, (unsigned)want.p, (unsigned)want.q, (unsigned)t->F->p, (unsigned)t->F->q, (unsigned)order);
+      snprintf(r->difference, sizeof r->difference,
+               "output %.40s%.40s %.80s: got (%u, %u), expected (%u, %u) in the fields (%u, %u), fiber order %u",
+               o->name, at, what, (unsigned)got.p, (unsigned)got.q, (unsigned)want.p, (unsigned)want.q,
+               (unsigned)t->F->p, (unsigned)t->F->q, (unsigned)order);
       mgi_check_writer(writer, t->g, x, k, i, r);
       return 0;
     }
@@ -8284,9 +9059,11 @@ MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k,
   return 1;
 }
 
-/* The same over floats, by the relative error of the whole part; by that of all parts, to whose `sums` this one's is added, where
-   they are of few elements: one of them alone may be a sum that cancels.  Then it is 1, and the difference is noted. */
-MGI_FN int mgi_check_reals(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box, const mg_box *whole, uint64_t order, mgi_emulate_writer_fn writer, double *sums, mgi_check_record *r) {
+/* The same over floats, by the relative error of the whole part; by that of all parts, to whose `sums` this one's is
+   added, where they are of few elements: one of them alone may be a sum that cancels.  Then it is 1, and the difference
+   is noted. */
+MGI_FN int mgi_check_reals(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box, const mg_box *whole,
+                           uint64_t order, mgi_emulate_writer_fn writer, double *sums, mgi_check_record *r) {
   const mg_tensor_info *o = mg_tensor_of(t->g, t->g->out[k]);
   uint64_t unwritten = 0;
   int64_t worst;
@@ -8296,20 +9073,28 @@ MGI_FN int mgi_check_reals(const mgi_check_task *t, const mgi_tensors *x, int k,
   if (!unwritten && error <= t->tolerance) return 1;
   mgi_cd_index_text(&o->shape, worst, at, sizeof at);
   if (unwritten)
-    snprintf(r->difference, sizeof r->difference, "%llu elements of output %s were not written (floats, fiber order %llu)", (unsigned long long)unwritten, o->name, (unsigned long long)order);
+    snprintf(r->difference, sizeof r->difference,
+             "%llu elements of output %s were not written (floats, fiber order %llu)", (unsigned long long)unwritten,
+             o->name, (unsigned long long)order);
   else {
-    snprintf(r->difference, sizeof r->difference, "output %.40s over floats: relative error %.3g, not %.3g; worst at %.40s: got %.6g, expected %.6g (fiber order %u)%s", o->name, error, t->tolerance, at,
-             o->dtype == MG_I32 ? (double)(int32_t)mgi_cd_get(x->out[k], MG_I32, worst) : mg_from_bits(o->dtype, mgi_cd_get(x->out[k], o->dtype, worst)),
-             o->dtype == MG_I32 ? (double)((const int32_t *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, worst) : worst] : ((const double *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, worst) : worst], (unsigned)order,
-             isinf(error) ? ": overflow?" : "");
+    snprintf(
+        r->difference, sizeof r->difference,
+        "output %.40s over floats: relative error %.3g, not %.3g; worst at %.40s: got %.6g, expected %.6g (fiber order %u)%s",
+        o->name, error, t->tolerance, at,
+        o->dtype == MG_I32 ? (double)(int32_t)mgi_cd_get(x->out[k], MG_I32, worst)
+                           : mg_from_bits(o->dtype, mgi_cd_get(x->out[k], o->dtype, worst)),
+        o->dtype == MG_I32
+            ? (double)((const int32_t *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, worst) : worst]
+            : ((const double *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, worst) : worst],
+        (unsigned)order, isinf(error) ? ": overflow?" : "");
     mgi_check_writer(writer, t->g, x, k, worst, r);
   }
   return sums && !unwritten;
 }
 
-/* The emulation replaces the file's named constants; what stands there otherwise must be the µGraph's: `#define name v` is
-   looked up, and a name that the file does not have is none of its constants.  `symbol`: it comes with the launch from some line
-   on, which is run. */
+/* The emulation replaces the file's named constants; what stands there otherwise must be the µGraph's: `#define name v`
+   is looked up, and a name that the file does not have is none of its constants.  `symbol`: it comes with the launch
+   from some line on, which is run. */
 MGI_FN int mgi_check_constant(const char *text, const char *name, int64_t want, int symbol, mg_check_report *r) {
   char line[400];
   size_t n = (size_t)snprintf(line, sizeof line, "#define %.300s ", name);
@@ -8318,14 +9103,18 @@ MGI_FN int mgi_check_constant(const char *text, const char *name, int64_t want, 
     const char *from = p + n + strspn(p + n, " \t(");
     long long found = strtoll(from, &end, 0);
     const char *rest = end + strspn(end, " \t)uUlL\r");
-    if ((p != text && p[-1] != '\n') || (symbol && (!strncmp(from, "sym_", 4) || !strncmp(from, "mg_chunks(sym_", 14))) || (end != from && (*rest == '\n' || *rest == '/') && found == (long long)want)) continue;
-    snprintf(r->difference, sizeof r->difference, "the file defines %.100s as %.*s, its µGraph says %lld", name, (int)strcspn(p + n, "\n") > 40 ? 40 : (int)strcspn(p + n, "\n"), p + n, (long long)want);
+    if ((p != text && p[-1] != '\n') ||
+        (symbol && (!strncmp(from, "sym_", 4) || !strncmp(from, "mg_chunks(sym_", 14))) ||
+        (end != from && (*rest == '\n' || *rest == '/') && found == (long long)want))
+      continue;
+    snprintf(r->difference, sizeof r->difference, "the file defines %.100s as %.*s, its µGraph says %lld", name,
+             (int)strcspn(p + n, "\n") > 40 ? 40 : (int)strcspn(p + n, "\n"), p + n, (long long)want);
     return 0;
   }
   return 1;
 }
-/* The µGraph that the file quotes, where it quotes one, is the one that it is held against, and the one that its certificate's lines
-   speak of: both by their hashes. */
+/* The µGraph that the file quotes, where it quotes one, is the one that it is held against, and the one that its
+   certificate's lines speak of: both by their hashes. */
 MGI_FN int mgi_check_quoted(const mg_graph *g, const char *text, mg_check_report *r) {
   static const char inlined[] = "\n * # hash, thread graphs inlined: ", plain[] = "\n * # hash: ";
   const char *begin = strstr(text, "mugraph {{{"), *end = begin ? strstr(begin, "}}} mugraph") : NULL;
@@ -8336,11 +9125,16 @@ MGI_FN int mgi_check_quoted(const mg_graph *g, const char *text, mg_check_report
   const int threads = mg_has_threads(quoted); /* only by hand: they are inlined in what is emitted */
   mg_graph_free(quoted);
   if (certified && certified < close) certified += sizeof inlined - 1;
-  else if ((certified = strstr(end, plain)) != NULL) certified = certified < close ? certified + sizeof plain - 1 : NULL;
+  else if ((certified = strstr(end, plain)) != NULL)
+    certified = certified < close ? certified + sizeof plain - 1 : NULL;
   if (!threads && is != meant)
-    snprintf(r->difference, sizeof r->difference, "the file quotes a µGraph with the hash %016llx; the one that it is checked against has %016llx", (unsigned long long)is, (unsigned long long)meant);
+    snprintf(r->difference, sizeof r->difference,
+             "the file quotes a µGraph with the hash %016llx; the one that it is checked against has %016llx",
+             (unsigned long long)is, (unsigned long long)meant);
   else if (!threads && certified && strtoull(certified, NULL, 16) != is)
-    snprintf(r->difference, sizeof r->difference, "the file quotes a µGraph with the hash %016llx; its certificate speaks of one with %.16s", (unsigned long long)is, certified);
+    snprintf(r->difference, sizeof r->difference,
+             "the file quotes a µGraph with the hash %016llx; its certificate speaks of one with %.16s",
+             (unsigned long long)is, certified);
   return !r->difference[0];
 }
 MGI_FN mg_status mgi_check_constants(const mg_graph *g, const char *text, mg_check_report *r, mg_error *e) {
@@ -8354,7 +9148,8 @@ MGI_FN mg_status mgi_check_constants(const mg_graph *g, const char *text, mg_che
     uint32_t d = 0;
     while (d < g->n_tensors * MG_MAX_RANK && !(c.of[d] == (int32_t)k && symbol[d])) d++;
     snprintf(name, sizeof name, "%.100s_D%u", g->name, k);
-    ok = mgi_check_constant(text, name, mgi_cu_last(g, d < g->n_tensors * MG_MAX_RANK ? symbol[d] : 0, c.extent[k]), g->n_symbols > 0, r);
+    ok = mgi_check_constant(text, name, mgi_cu_last(g, d < g->n_tensors * MG_MAX_RANK ? symbol[d] : 0, c.extent[k]),
+                            g->n_symbols > 0, r);
   }
   free(symbol);
   if (s != MG_OK) {
@@ -8365,7 +9160,8 @@ MGI_FN mg_status mgi_check_constants(const mg_graph *g, const char *text, mg_che
     const mg_graph *b = g->ops[k].sub;
     for (uint32_t a = 1; b && a < b->n_axes && ok; a++) {
       snprintf(name, sizeof name, "%.100s_K%d_%.70s", g->name, kernel, b->axes[a].name);
-      ok = mgi_check_constant(text, name, mgi_cu_last(g, b->axes[a].symbol, b->axes[a].extent), b->axes[a].symbol > 0, r);
+      ok = mgi_check_constant(text, name, mgi_cu_last(g, b->axes[a].symbol, b->axes[a].extent), b->axes[a].symbol > 0,
+                              r);
     }
     kernel += b != NULL;
   }
@@ -8389,13 +9185,17 @@ MGI_FN int mgi_check_info(const mg_graph *g, const mg_emitted_info *info, mgi_ch
     mg_strides(t, stride);
     what = t->name;
     same = i->dtype == t->dtype && i->rank == t->shape.rank && !strcmp(i->name, t->name);
-    for (int d = 0; same && d < t->shape.rank; d++) same = i->dim[d] == t->shape.dim[d] && i->order[d] == t->order[d] && (i->stride[d] == stride[d] || t->shape.dim[d] == 1);
+    for (int d = 0; same && d < t->shape.rank; d++)
+      same = i->dim[d] == t->shape.dim[d] && i->order[d] == t->order[d] &&
+             (i->stride[d] == stride[d] || t->shape.dim[d] == 1);
     for (int d = 0; same && !out && d < t->shape.rank; d++) same = i->symbol[d] == g->in_symbol[k][d];
   }
   if (same) what = "its symbols", same = info->n_symbols == (int)g->n_symbols && info->n_computed == (int)g->n_computed;
   for (uint32_t k = 0; same && k < mg_n_sizes(g); k++)
-    same = !strcmp(info->symbol[k].name, g->symbol[k].name) && info->symbol[k].least == g->symbol[k].least && info->symbol[k].most == g->symbol[k].last;
-  if (!same) snprintf(r->difference, sizeof r->difference, "%.100s_info is not what the µGraph says: %.60s", g->name, what);
+    same = !strcmp(info->symbol[k].name, g->symbol[k].name) && info->symbol[k].least == g->symbol[k].least &&
+           info->symbol[k].most == g->symbol[k].last;
+  if (!same)
+    snprintf(r->difference, sizeof r->difference, "%.100s_info is not what the µGraph says: %.60s", g->name, what);
   mg_graph_free(whole);
   return same;
 }
@@ -8425,8 +9225,9 @@ MGI_FN int mgi_sized_alike(const mgi_check_entry *n, const int64_t *a, const int
   if (count < 0 || count > MGI_SIZED_BLOCKS || n->blocks(b, y, MGI_SIZED_BLOCKS) != count) return 0;
   return !memcmp(x, y, (size_t)count * sizeof *x);
 }
-/* Other sizes for what is read in device memory, of which a launch has the same blocks: none of it may be taken from them.
-   They are greater for some and less for others: a count that NAME_blocks left out is then too small for some. */
+/* Other sizes for what is read in device memory, of which a launch has the same blocks: none of it may be taken from
+   them.  They are greater for some and less for others: a count that NAME_blocks left out is then too small for
+   some. */
 MGI_FN void mgi_sized_stale(const mgi_check_entry *n, int64_t sym[MG_MAX_SYMBOLS]) {
   enum { NEAR = 64 };
   for (int k = 0; k < n->info->n_symbols; k++) {
@@ -8443,7 +9244,8 @@ MGI_FN void mgi_sized_stale(const mgi_check_entry *n, int64_t sym[MG_MAX_SYMBOLS
   }
 }
 /* What is `launch` or `launch_pdl` of n, called. */
-MGI_FN int mgi_check_launch(const mgi_check_entry *n, mgi_launch_fn launch, const void *const *in, void *const *out, void *space, void *stream) {
+MGI_FN int mgi_check_launch(const mgi_check_entry *n, mgi_launch_fn launch, const void *const *in, void *const *out,
+                            void *space, void *stream) {
   const void *with[MG_MAX_IN + 1];
   void *to[MG_MAX_OUT];
   int64_t sym[MG_MAX_SYMBOLS] = {0};
@@ -8460,7 +9262,8 @@ MGI_FN int mgi_check_launch(const mgi_check_entry *n, mgi_launch_fn launch, cons
     with[n_in] = n->words, in = with, out = to;
   }
   const int64_t *sizes = n->words ? sym : n->sym;
-  return n->sym ? ((mgi_sized_fn)(void (*)(void))launch)(in, out, space, sizes, stream) : launch(in, out, space, stream);
+  return n->sym ? ((mgi_sized_fn)(void (*)(void))launch)(in, out, space, sizes, stream)
+                : launch(in, out, space, stream);
 }
 MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check_record *r) {
   char name[256];
@@ -8488,8 +9291,11 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
   snprintf(name, sizeof name, "%s_blocks", entry);
   *(void **)&n->blocks = dlsym(n->so, name);
   if (n->setup && n->buffer && n->protect && n->beside && n->launch && n->workspace) return 1;
-  r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes, found no %s", entry, entry,
-                      !n->launch ? "launch" : !n->workspace ? "workspace_bytes" : "emulator");
+  r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file",
+                      "expected the entry points %.80s_launch and %.80s_workspace_bytes, found no %s", entry, entry,
+                      !n->launch      ? "launch"
+                      : !n->workspace ? "workspace_bytes"
+                                      : "emulator");
   return 0;
 }
 MGI_FN int mgi_check_whole_bounds(const mgi_check_task *t, const mg_emitted_info *all) {
@@ -8501,7 +9307,8 @@ MGI_FN int mgi_check_whole_bounds(const mgi_check_task *t, const mg_emitted_info
   }
   return same;
 }
-/* Of a file of several ranges: what it says of the whole is the last one's tensors, all bounds, and whatever any of them reads early. */
+/* Of a file of several ranges: what it says of the whole is the last one's tensors, all bounds, and whatever any of
+   them reads early. */
 MGI_FN int mgi_check_whole(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r) {
   char name[256];
   uint32_t early = 0;
@@ -8515,10 +9322,14 @@ MGI_FN int mgi_check_whole(const mgi_check_task *t, const mgi_check_entry *n, mg
     if (!one) break;
     early |= one->early;
   }
-  const char *what = !all || !one ? "it is not there" : strcmp(all->name, t->entry) ? "the name" : all->n_in != one->n_in || all->n_out != one->n_out || all->in != one->in || all->out != one->out ? "inputs or outputs" :
-                     !mgi_check_whole_bounds(t, all) ? "the symbols' bounds" :
-                     all->device != one->device || all->displaced != one->displaced ? "what is read in device memory" :
-                     all->early != early ? "what is read early" : NULL;
+  const char *what = !all || !one                  ? "it is not there"
+                     : strcmp(all->name, t->entry) ? "the name"
+                     : all->n_in != one->n_in || all->n_out != one->n_out || all->in != one->in || all->out != one->out
+                         ? "inputs or outputs"
+                     : !mgi_check_whole_bounds(t, all)                                ? "the symbols' bounds"
+                     : all->device != one->device || all->displaced != one->displaced ? "what is read in device memory"
+                     : all->early != early                                            ? "what is read early"
+                                                                                      : NULL;
   if (!what) return 1;
   snprintf(r->difference, sizeof r->difference, "%.100s_info is not what its ranges say: %s", t->entry, what);
   return 0;
@@ -8534,16 +9345,17 @@ MGI_FN int mgi_sized_room(mgi_check_entry *n, mgi_check_record *r) {
   }
   const int count = n->info->device ? n->blocks(n->sym, NULL, 0) : 0;
   if (count < 0 || count > MGI_SIZED_BLOCKS) {
-    r->status = mg_fail(&r->error, MG_UNSUPPORTED, n->info->name, "link 2 holds 0 to %d counts of blocks, its %.80s_blocks has %d",
-                        (int)MGI_SIZED_BLOCKS, n->info->name, count);
+    r->status = mg_fail(&r->error, MG_UNSUPPORTED, n->info->name,
+                        "link 2 holds 0 to %d counts of blocks, its %.80s_blocks has %d", (int)MGI_SIZED_BLOCKS,
+                        n->info->name, count);
     return 0;
   }
   n->words = (int64_t *)n->buffer("the sizes in device memory", MGI_SIZED_WORDS * sizeof *n->words, 0, 2);
   if (!n->words) r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for sizes");
   return n->words != NULL;
 }
-/* Whether range k may be read before the kernel before has ended: of the inputs what NAME_info says; sizes in device memory
-   are there before any launch. */
+/* Whether range k may be read before the kernel before has ended: of the inputs what NAME_info says; sizes in device
+   memory are there before any launch. */
 MGI_FN int mgi_sized_early(const mgi_emulator *m, const mgi_check_entry *n, uint32_t said, int k) {
   if (k < 32 && said >> k & 1) return 1;
   return n->words && m->range[k].base == (void *)n->words;
@@ -8552,13 +9364,15 @@ MGI_FN int mgi_sized_early(const mgi_emulator *m, const mgi_check_entry *n, uint
 MGI_FN int mgi_check_exports(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r) {
   const int none = !n->info && strstr(t->text, "mugraph {{{");
   if (none) snprintf(r->difference, sizeof r->difference, "the file does not export %.100s_info", t->g->name);
-  if (!none && (!n->info || mgi_check_info(t->family ? t->family : t->g, n->info, r)) && mgi_check_whole(t, n, r)) return 1;
+  if (!none && (!n->info || mgi_check_info(t->family ? t->family : t->g, n->info, r)) && mgi_check_whole(t, n, r))
+    return 1;
   if (r->status == MG_OK) r->status = MG_NOT_FOUND;
   return 0;
 }
 
 /* What a child writes when it is done, or when the kernel ends it. */
-typedef struct mgi_check_sent { mgi_check_record r; int fd; } mgi_check_sent; /* r is the first: who has it has the whole */
+/* r is the first: who has it has the whole */
+typedef struct mgi_check_sent { mgi_check_record r; int fd; } mgi_check_sent;
 MGI_FN int mgi_check_send(const mgi_check_sent *out) {
   const char *at = (const char *)&out->r;
   for (size_t n = 0; n < sizeof out->r;) {
@@ -8576,11 +9390,14 @@ MGI_FN void mgi_check_ended(void *owner, const char *what) {
 }
 /* Behind all others, whose numbers are those of the operands. */
 MGI_FN void mgi_sized_range(mgi_emulator *m, const mgi_check_entry *n) {
-  if (n->words) mgi_check_range(m, "the sizes in device memory", n->words, (size_t)(n->info->n_symbols + n->info->n_out) * sizeof *n->words, 0);
+  if (n->words)
+    mgi_check_range(m, "the sizes in device memory", n->words,
+                    (size_t)(n->info->n_symbols + n->info->n_out) * sizeof *n->words, 0);
 }
 /* An emulator for one call with these buffers. */
 typedef struct mgi_call { const void *in[MG_MAX_IN]; void *out[MG_MAX_OUT], *space, *stream; } mgi_call;
-MGI_FN void mgi_check_job_of(const mgi_check_task *t, const mgi_check_entry *n, const mgi_call *c, size_t space, mgi_check_record *r, mgi_emulator *m) {
+MGI_FN void mgi_check_job_of(const mgi_check_task *t, const mgi_check_entry *n, const mgi_call *c, size_t space,
+                             mgi_check_record *r, mgi_emulator *m) {
   const mg_graph *g = t->g;
   mgi_check_emulator(m, t->text, t->F);
   m->stream = c->stream;
@@ -8588,7 +9405,8 @@ MGI_FN void mgi_check_job_of(const mgi_check_task *t, const mgi_check_entry *n, 
   m->owner = r;
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
-    mgi_check_range(m, x->name, (void *)(uintptr_t)c->in[k], (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype), 0);
+    mgi_check_range(m, x->name, (void *)(uintptr_t)c->in[k],
+                    (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype), 0);
   }
   for (uint32_t k = 0; k < g->n_out; k++) {
     const mg_tensor_info *x = mg_tensor_of(g, g->out[k]);
@@ -8600,10 +9418,12 @@ MGI_FN void mgi_check_job_of(const mgi_check_task *t, const mgi_check_entry *n, 
 /* Buffers for a call, as mgi_emulate_buffer gives them; 0: there is no memory. */
 /* Not as many bytes: of very many nobody is to blame. */
 MGI_FN int mgi_check_no_room(mgi_check_record *r, const char *name, size_t bytes) {
-  r->status = mg_fail(&r->error, bytes >> 30 ? MG_UNSUPPORTED : MG_NO_MEMORY, "mg_cuda_check", "undecided: there is no room for the %zu bytes of %.60s", bytes, name);
+  r->status = mg_fail(&r->error, bytes >> 30 ? MG_UNSUPPORTED : MG_NO_MEMORY, "mg_cuda_check",
+                      "undecided: there is no room for the %zu bytes of %.60s", bytes, name);
   return 0;
 }
-MGI_FN int mgi_check_buffers(const mgi_check_task *t, const mgi_check_entry *n, size_t space, int at_end, int access, mgi_call *c, mgi_check_record *r) {
+MGI_FN int mgi_check_buffers(const mgi_check_task *t, const mgi_check_entry *n, size_t space, int at_end, int access,
+                             mgi_call *c, mgi_check_record *r) {
   const mg_graph *g = t->g;
   for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
     const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
@@ -8619,10 +9439,11 @@ MGI_FN int mgi_check_buffers(const mgi_check_task *t, const mgi_check_entry *n, 
 }
 
 /* ---- the host's code, without its kernels
-   Calls in which no block runs, and whose buffers may not even be touched: what they launch, with which arguments, is noted
-   as offsets into their buffers, and has to be the same for every call: with all other buffers, with those of the first again, with a
-   single other one (a map or a pointer kept from an earlier call shows), by two threads at once that take turns at every call
-   of the runtime.  Each call of the runtime fails once, and the launch has to return its error. */
+   Calls in which no block runs, and whose buffers may not even be touched: what they launch, with which arguments, is
+   noted as offsets into their buffers, and has to be the same for every call: with all other buffers, with those of the
+   first again, with a single other one (a map or a pointer kept from an earlier call shows), by two threads at once
+   that take turns at every call of the runtime.  Each call of the runtime fails once, and the launch has to return its
+   error. */
 enum { MGI_HOST_NOTES = 1 << 16, MGI_HOST_FAILS = 700 }; /* the error: no other comes from there */
 typedef struct mgi_host {
   const mgi_check_task *t;
@@ -8652,11 +9473,16 @@ MGI_FN int mgi_host_same(mgi_host *H, int k, const char *when) {
   char text[400];
   int line = 1;
   if (!strcmp(a, b)) return 1;
-  while (*a && *b && strcspn(a, "\n") == strcspn(b, "\n") && !memcmp(a, b, strcspn(a, "\n")) && a[strcspn(a, "\n")] && b[strcspn(b, "\n")]) a += strcspn(a, "\n") + 1, b += strcspn(b, "\n") + 1, line++;
-  snprintf(text, sizeof text, " does not do the same %s: step %d was '%.*s', is '%.*s'", when, line, (int)(strcspn(a, "\n") < 150 ? strcspn(a, "\n") : 150), a, (int)(strcspn(b, "\n") < 150 ? strcspn(b, "\n") : 150), b);
+  while (*a && *b && strcspn(a, "\n") == strcspn(b, "\n") && !memcmp(a, b, strcspn(a, "\n")) && a[strcspn(a, "\n")] &&
+         b[strcspn(b, "\n")])
+    a += strcspn(a, "\n") + 1, b += strcspn(b, "\n") + 1, line++;
+  snprintf(text, sizeof text, " does not do the same %s: step %d was '%.*s', is '%.*s'", when, line,
+           (int)(strcspn(a, "\n") < 150 ? strcspn(a, "\n") : 150), a,
+           (int)(strcspn(b, "\n") < 150 ? strcspn(b, "\n") : 150), b);
   return mgi_host_differs(H, text);
 }
-/* Call `which` alone, the `fails`-th call of the runtime failing; its notes, held against the first's where `when` says which call it is. */
+/* Call `which` alone, the `fails`-th call of the runtime failing; its notes, held against the first's where `when` says
+   which call it is. */
 MGI_FN int mgi_host_one(mgi_host *H, int which, int fails, const char *when) {
   mgi_emulator *m = &H->m[0];
   char text[400];
@@ -8666,7 +9492,9 @@ MGI_FN int mgi_host_one(mgi_host *H, int which, int fails, const char *when) {
   m->fail_at = fails, m->fail_with = MGI_HOST_FAILS;
   m->notes = H->notes[0], m->notes_size = MGI_HOST_NOTES;
   if (H->n->setup(m) != (H->t->F != NULL)) {
-    H->r->status = mg_fail(&H->r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+    H->r->status =
+        mg_fail(&H->r->error, MG_BAD_INPUT, "emitted file",
+                "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
     return 0;
   }
   const int rc = mgi_host_launch(H, which);
@@ -8680,7 +9508,8 @@ MGI_FN int mgi_host_one(mgi_host *H, int which, int fails, const char *when) {
     return mgi_host_differs(H, text);
   }
   if (fails && rc != MGI_HOST_FAILS) {
-    snprintf(text, sizeof text, " returns %d where call %d of the runtime has failed with %d", rc, fails, (int)MGI_HOST_FAILS);
+    snprintf(text, sizeof text, " returns %d where call %d of the runtime has failed with %d", rc, fails,
+             (int)MGI_HOST_FAILS);
     return mgi_host_differs(H, text);
   }
   if (!fails && rc) {
@@ -8704,11 +9533,13 @@ MGI_FN int mgi_host_two(mgi_host *H) {
   for (int k = 0; k < 2; k++) {
     char text[400];
     if (H->m[k].error[0] || rc[k]) {
-      snprintf(text, sizeof text, ", by two threads at once: %.300s", H->m[k].error[0] ? H->m[k].error : "one returns an error where nothing has failed");
+      snprintf(text, sizeof text, ", by two threads at once: %.300s",
+               H->m[k].error[0] ? H->m[k].error : "one returns an error where nothing has failed");
       return mgi_host_differs(H, text);
     }
   }
-  return mgi_host_same(H, 0, "when two threads call it at once") && mgi_host_same(H, 1, "when two threads call it at once");
+  return mgi_host_same(H, 0, "when two threads call it at once") &&
+         mgi_host_same(H, 1, "when two threads call it at once");
 }
 /* One way to launch: all of its calls. */
 MGI_FN int mgi_host_way(mgi_host *H) {
@@ -8723,20 +9554,27 @@ MGI_FN int mgi_host_way(mgi_host *H) {
     snprintf(text, sizeof text, " launches %d kernels, its info says %d", stands, H->n->info->n_kernels);
     return mgi_host_differs(H, text);
   }
-  if (!mgi_host_one(H, 1, 0, "with all other buffers") || !mgi_host_one(H, 0, 0, "with the buffers of the call before the last")) return 0;
+  if (!mgi_host_one(H, 1, 0, "with all other buffers") ||
+      !mgi_host_one(H, 0, 0, "with the buffers of the call before the last"))
+    return 0;
   for (uint32_t k = 0; k < g->n_in + g->n_out + (H->space > 0); k++) { /* one other buffer, and back */
     H->call[2] = H->call[0], H->call[3] = H->call[1];
     if (k < g->n_in) H->call[2].in[k] = H->call[1].in[k], H->call[3].in[k] = H->call[0].in[k];
-    else if (k < g->n_in + g->n_out) H->call[2].out[k - g->n_in] = H->call[1].out[k - g->n_in], H->call[3].out[k - g->n_in] = H->call[0].out[k - g->n_in];
+    else if (k < g->n_in + g->n_out)
+      H->call[2].out[k - g->n_in] = H->call[1].out[k - g->n_in],
+                         H->call[3].out[k - g->n_in] = H->call[0].out[k - g->n_in];
     else H->call[2].space = H->call[1].space, H->call[3].space = H->call[0].space;
-    if (!mgi_host_one(H, 2, 0, "with one other buffer") || !mgi_host_one(H, 0, 0, "with the buffers of the call before the last")) return 0;
+    if (!mgi_host_one(H, 2, 0, "with one other buffer") ||
+        !mgi_host_one(H, 0, 0, "with the buffers of the call before the last"))
+      return 0;
   }
   if (H->n->two && !mgi_host_two(H)) return 0;
   for (int k = 1; k <= calls && k <= 64; k++)
     if (!mgi_host_one(H, 0, k, NULL)) return 0;
   return 1;
 }
-/* All ways to launch.  1: nothing was found; else the record says what.  last: the last kernel that is launched, and its grid. */
+/* All ways to launch.  1: nothing was found; else the record says what.  last: the last kernel that is launched, and
+   its grid. */
 /* A launch of no blocks at sizes of a family; *launches: of kernels.  Its status. */
 MGI_FN int mgi_host_sized(mgi_host *H, mgi_launch_fn launch, const int64_t *sym, uint64_t *launches) {
   mgi_check_entry n = *H->n;
@@ -8773,7 +9611,8 @@ MGI_FN void mgi_host_before(mgi_host *H) {
   int64_t sym[MG_MAX_SYMBOLS];
   uint64_t launches;
   for (uint32_t k = 0; f && k < f->n_symbols; k++) {
-    const int64_t most = H->t->range ? mgi_cu_ranges_greatest(H->t->range, H->t->n_ranges, H->t->at, k) : f->symbol[k].last;
+    const int64_t most = H->t->range ? mgi_cu_ranges_greatest(H->t->range, H->t->n_ranges, H->t->at, k)
+                                     : f->symbol[k].last;
     sym[k] = H->t->sym[k] == most ? f->symbol[k].least : most;
   }
   if (f) mgi_host_sized(H, H->n->launch, sym, &launches);
@@ -8810,28 +9649,34 @@ MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi
 }
 
 /* ---- what emulation takes
-   Counted, not timed: multiplications of tensor cores, by warpgroups or by warps, elements moved, elements of all else, and operators
-   that threads step through, each by what it takes of the first's kind: one of these is 2 ns over a field and 7 ns over floats on the
-   machine that they were fitted on, over examples/ and tests/bench/programs. */
+   Counted, not timed: multiplications of tensor cores, by warpgroups or by warps, elements moved, elements of all else,
+   and operators that threads step through, each by what it takes of the first's kind: one of these is 2 ns over a field
+   and 7 ns over floats on the machine that they were fitted on, over examples/ and tests/bench/programs. */
 enum { MGI_COST_GROUPED, MGI_COST_PRODUCTS, MGI_COST_MOVED, MGI_COST_ELEMENTS, MGI_COST_STEPS, MGI_COSTS };
 static const double mgi_check_weight[MGI_COSTS] = {1, 1.8, 14, 25, 50};
 #define MGI_COST_WHOLE 2.5 /* of a whole operator every element is addressed alone */
 
 /* ---- blocks at full size
-   Where all blocks run at reduced sizes only, some run once more at full size, over one pair and over floats: at places of the grid (the
-   axes over which nothing is merged: along the others all blocks of the group run) that are the first, the last, edges and
-   others at random.  What they store is compared with a part of the µGraph's outputs (mg_eval_part).  Inputs are functions
-   of the element's number: only what such a part reads is filled in, and pages of the rest are never touched.  It is the last
-   kernel of which some blocks run; what stands before it runs whole. */
+   Where all blocks run at reduced sizes only, some run once more at full size, over one pair and over floats: at places
+   of the grid (the axes over which nothing is merged: along the others all blocks of the group run) that are the first,
+   the last, edges and others at random.  What they store is compared with a part of the µGraph's outputs
+   (mg_eval_part).  Inputs are functions of the element's number: only what such a part reads is filled in, and pages of
+   the rest are never touched.  It is the last kernel of which some blocks run; what stands before it runs whole. */
 typedef struct mgi_sample { int64_t at[4]; mg_box want[MG_MAX_OUT]; } mgi_sample; /* by axis 1, 2, 3 */
-enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_SHARE = 2000000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64, MGI_SAMPLE_PARTS = 8 }; /* WORK: of kernels that run whole, and of further places; SHARE: half of what the first and the last places take, of all kernels of a file; MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place; PARTS: of what is left, one is the next operator's */
+/* WORK: of kernels that run whole, and of further places; SHARE: half of what the first and the last places take, of
+   all kernels of a file; MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place; PARTS: of what is
+   left, one is the next operator's */
+enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_SHARE = 2000000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64, MGI_SAMPLE_PARTS = 8 };
 
-/* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis bits.  Chunks are
-   those of `whole`, that kernel in the family of which it is a member, or itself, which stores `all` there. */
-MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const mg_graph *whole, const mg_shape *all, const int64_t *at, unsigned merged, mg_box *box) {
+/* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis
+   bits.  Chunks are those of `whole`, that kernel in the family of which it is a member, or itself, which stores `all`
+   there. */
+MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const mg_graph *whole,
+                          const mg_shape *all, const int64_t *at, unsigned merged, mg_box *box) {
   memset(box, 0, sizeof *box);
   for (uint32_t a = 1; a <= 3; a++)
-    if (sub->axes[a].extent > 1 && !(merged >> a & 1) && o->map.to[a] < 0 && at[a]) return 1; /* another block stores it */
+    /* another block stores it */
+    if (sub->axes[a].extent > 1 && !(merged >> a & 1) && o->map.to[a] < 0 && at[a]) return 1;
   for (int d = 0; d < to->rank; d++) {
     int64_t lo = 0, n = to->dim[d], chunk = all->dim[d];
     int every = 0, cut = 0;
@@ -8896,7 +9741,8 @@ typedef struct mgi_sampler {
   mgi_call call;
   size_t space_bytes, unit;  /* unit: bytes of a value */
   double sums[MG_MAX_OUT][2];
-  char noted[MG_MAX_OUT][sizeof((mgi_check_record *)0)->difference]; /* the first of an output's places with few elements that is off by itself */
+  /* the first of an output's places with few elements that is off by itself */
+  char noted[MG_MAX_OUT][sizeof((mgi_check_record *)0)->difference];
 } mgi_sampler;
 
 /* The last operator of g that is a kernel. */
@@ -8933,8 +9779,14 @@ MGI_FN int mgi_sample_places(mgi_sampler *S, const mg_graph *task, uint32_t whic
     int again = 0;
     memset(s, 0, sizeof *s);
     for (uint32_t a = 1; a <= 3; a++) {
-      const int64_t extent = sub->axes[a].extent, any = (int64_t)(mgi_random(&state) % (uint64_t)(extent > 0 ? extent : 1));
-      if (extent > 1 && !(S->merged >> a & 1) && (stored >> a & 1)) s->at[a] = tries == 0 ? 0 : tries == 1 ? extent - 1 : tries == 2 ? (a == 1 ? extent - 1 : 0) : tries == 3 ? (a == 1 ? 0 : extent - 1) : any;
+      const int64_t extent = sub->axes[a].extent,
+                    any = (int64_t)(mgi_random(&state) % (uint64_t)(extent > 0 ? extent : 1));
+      if (extent > 1 && !(S->merged >> a & 1) && (stored >> a & 1))
+        s->at[a] = tries == 0   ? 0
+                   : tries == 1 ? extent - 1
+                   : tries == 2 ? (a == 1 ? extent - 1 : 0)
+                   : tries == 3 ? (a == 1 ? 0 : extent - 1)
+                                : any;
     }
     for (int k = 0; k < S->n_samples; k++) again |= !memcmp(s->at, S->sample[k].at, sizeof s->at);
     for (uint32_t k = 0; k < g->n_out; k++) {
@@ -8942,12 +9794,14 @@ MGI_FN int mgi_sample_places(mgi_sampler *S, const mg_graph *task, uint32_t whic
       if (S->of[k] < 0) continue;
       const mg_shape *all = &family->tensors[kernel->out[S->of[k]].id].shape;
       if (!mgi_sample_box(sub, &sub->ops[store[S->of[k]]], shape, kernel->sub, all, s->at, S->merged, &s->want[k])) {
-        snprintf(r->unsampled, sizeof r->unsampled, "a dimension of %.60s is cut over merged and other axes", mg_tensor_of(g, g->out[k])->name);
+        snprintf(r->unsampled, sizeof r->unsampled, "a dimension of %.60s is cut over merged and other axes",
+                 mg_tensor_of(g, g->out[k])->name);
         return 0;
       }
     }
     S->n_samples += !again;
-    for (uint32_t k = 0; k < g->n_out && !tries && !S->t->F; k++) { /* what is judged by all places takes more of them */
+    /* what is judged by all places takes more of them */
+    for (uint32_t k = 0; k < g->n_out && !tries && !S->t->F; k++) {
       const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
       const int64_t elements = mg_box_elements(&s->want[k], shape->rank);
       if (S->of[k] >= 0 && elements < MGI_SAMPLE_FEW && elements < mg_shape_elements(shape)) most = 16;
@@ -8977,7 +9831,8 @@ MGI_FN int mgi_sample_affordable(mgi_sampler *S, mgi_check_record *r) {
   if (bytes > most * 1048576.0) {
     char what[120];
     mgi_check_tensors(g, what, sizeof what);
-    snprintf(r->unsampled, sizeof r->unsampled, "its tensors are %.0f MiB, the limit is %d: %.80s", bytes / 1048576, most, what);
+    snprintf(r->unsampled, sizeof r->unsampled, "its tensors are %.0f MiB, the limit is %d: %.80s", bytes / 1048576,
+             most, what);
     return 0;
   }
   if (!S->before) return 1;
@@ -8990,7 +9845,10 @@ MGI_FN int mgi_sample_affordable(mgi_sampler *S, mgi_check_record *r) {
   if (r->status != MG_OK) return 0;
   S->work = part.work;
   mg_part_free(&part);
-  if (S->work > MGI_SAMPLE_WORK) snprintf(r->unsampled, sizeof r->unsampled, "the kernels before the last would have to run whole: %.2g operations, the limit is %.2g", S->work, (double)MGI_SAMPLE_WORK);
+  if (S->work > MGI_SAMPLE_WORK)
+    snprintf(r->unsampled, sizeof r->unsampled,
+             "the kernels before the last would have to run whole: %.2g operations, the limit is %.2g", S->work,
+             (double)MGI_SAMPLE_WORK);
   return S->work <= MGI_SAMPLE_WORK;
 }
 /* Memory for whole tensors and the workspace, which the emulator watches; 0 if there is not as much. */
@@ -8998,7 +9856,8 @@ MGI_FN int mgi_sample_open(mgi_sampler *S, mgi_check_record *r) {
   const mg_graph *g = S->g;
   mgi_tensors *x = &S->x;
   S->space_bytes = S->n.workspace();
-  if (!mgi_check_buffers(S->t, &S->n, S->space_bytes, 1, 2, &S->call, r)) { /* pages that are not touched cost nothing */
+  /* pages that are not touched cost nothing */
+  if (!mgi_check_buffers(S->t, &S->n, S->space_bytes, 1, 2, &S->call, r)) {
     snprintf(r->unsampled, sizeof r->unsampled, "%.100s", r->error.msg);
     r->status = MG_OK;
     return 0;
@@ -9015,11 +9874,13 @@ MGI_FN int mgi_sample_expect(mgi_sampler *S, int q, mg_part *part, mgi_check_rec
   const mg_domain d = S->t->F ? mg_domain_field(S->t->F) : mg_domain_real();
   const void *given[MG_MAX_IN];
   double held = part->elements, limit = q == 0 || (q == 1 && S->t->F) ? S->most : (double)MGI_SAMPLE_WORK;
-  for (uint32_t k = 0; k < g->n_in; k++) held += (double)mg_box_elements(&part->box[g->in[k].id], mg_tensor_of(g, g->in[k])->shape.rank);
+  for (uint32_t k = 0; k < g->n_in; k++)
+    held += (double)mg_box_elements(&part->box[g->in[k].id], mg_tensor_of(g, g->in[k])->shape.rank);
   const double spent = S->spent + part->work + S->work;
   if (spent > limit || held * (double)S->unit > MGI_SAMPLE_MIB * 1048576.0) {
-    snprintf(r->unsampled, sizeof r->unsampled, "%.2g operations and %.0f MiB for %s place are beyond the limits of %.2g and %d", part->work, held * (double)S->unit / 1048576, q ? "one more" : "the first", limit,
-             (int)MGI_SAMPLE_MIB);
+    snprintf(r->unsampled, sizeof r->unsampled,
+             "%.2g operations and %.0f MiB for %s place are beyond the limits of %.2g and %d", part->work,
+             held * (double)S->unit / 1048576, q ? "one more" : "the first", limit, (int)MGI_SAMPLE_MIB);
     return 0;
   }
   S->spent = spent;
@@ -9041,7 +9902,8 @@ MGI_FN int mgi_sample_expect(mgi_sampler *S, int q, mg_part *part, mgi_check_rec
   if (r->status == MG_OK) r->status = mg_eval_part(g, &d, part, given, S->x.expected, &r->error);
   return 1;
 }
-/* Launches the blocks of place q; the second launch of the first place finds the workspace as the first has left it.  0 if it cannot. */
+/* Launches the blocks of place q; the second launch of the first place finds the workspace as the first has left it.  0
+   if it cannot. */
 MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_record *r) {
   const mg_graph *g = S->g;
   const mgi_sample *s = &S->sample[q];
@@ -9056,14 +9918,18 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
     m->lo[a - 1] = S->merged >> a & 1 ? 0 : s->at[a];
     m->hi[a - 1] = S->merged >> a & 1 ? blocks : s->at[a] + 1;
   }
-  if (r->status == MG_OK && S->n.setup(m) != (S->t->F != NULL)) r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+  if (r->status == MG_OK && S->n.setup(m) != (S->t->F != NULL))
+    r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file",
+                        "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
   if (r->status != MG_OK) return 0;
   for (int again = q == 0 && S->space_bytes; again >= 0 && !rc && !m->error[0]; again--) {
     for (uint32_t k = 0; k < g->n_out; k++)
       for (int64_t j = 0, count = mg_box_elements(&s->want[k], mg_tensor_of(g, g->out[k])->shape.rank); j < count; j++)
-        mgi_cd_put(S->x.out[k], mg_tensor_of(g, g->out[k])->dtype, mgi_box_place(&mg_tensor_of(g, g->out[k])->shape, &s->want[k], j), 0xFFFFFFFFu);
+        mgi_cd_put(S->x.out[k], mg_tensor_of(g, g->out[k])->dtype,
+                   mgi_box_place(&mg_tensor_of(g, g->out[k])->shape, &s->want[k], j), 0xFFFFFFFFu);
     m->blocks = 0;
-    rc = mgi_check_launch(&S->n, S->n.launch_pdl && q % 2 ? S->n.launch_pdl : S->n.launch, S->call.in, S->call.out, S->call.space, S->call.stream);
+    rc = mgi_check_launch(&S->n, S->n.launch_pdl && q % 2 ? S->n.launch_pdl : S->n.launch, S->call.in, S->call.out,
+                          S->call.space, S->call.stream);
     if (!rc && !m->error[0] && !S->alone) S->n.beside();
   }
   if (m->unmodelled) {
@@ -9076,7 +9942,8 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
     return 0;
   }
   if (rc || m->error[0]) {
-    snprintf(r->difference, sizeof r->difference, "at full size the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m->seed, m->error);
+    snprintf(r->difference, sizeof r->difference, "at full size the launch fails (%d, fiber order %llu): %.350s", rc,
+             (unsigned long long)m->seed, m->error);
     r->race = m->race;
     r->status = MG_NOT_FOUND;
   }
@@ -9093,7 +9960,8 @@ MGI_FN void mgi_sample_compare(mgi_sampler *S, int q, const mg_part *part, mgi_c
     if (S->of[k] < 0 || elements <= 0) continue;
     const mg_box *whole = &part->box[g->out[k].id];
     const int same = S->t->F ? mgi_check_words(S->t, &S->x, (int)k, &s->want[k], whole, m->seed, S->n.writer, r)
-                             : mgi_check_reals(S->t, &S->x, (int)k, &s->want[k], whole, m->seed, S->n.writer, elements < MGI_SAMPLE_FEW ? S->sums[k] : NULL, r);
+                             : mgi_check_reals(S->t, &S->x, (int)k, &s->want[k], whole, m->seed, S->n.writer,
+                                               elements < MGI_SAMPLE_FEW ? S->sums[k] : NULL, r);
     if (same && !r->difference[0]) continue;
     const size_t used = strlen(r->difference);
     snprintf(r->difference + used, sizeof r->difference - used, "; at full size");
@@ -9118,11 +9986,13 @@ MGI_FN void mgi_sample_all(mgi_sampler *S, const char *name, mgi_check_record *r
     for (uint32_t k = 0; k < g->n_out; k++) free(S->x.expected[k]), S->x.expected[k] = NULL;
     mg_part_free(&part);
     if (!all || r->status != MG_OK) continue;
-    if (S->strided || S->alone) snprintf(r->unsampled, sizeof r->unsampled, "its blocks wait for others, of which only some run");
+    if (S->strided || S->alone)
+      snprintf(r->unsampled, sizeof r->unsampled, "its blocks wait for others, of which only some run");
     else { /* all blocks run, from a workspace as the first call's */
       S->strided = S->before = 1;
       if (mgi_sample_affordable(S, r)) q--, memset(S->call.space, 0, S->space_bytes);
-      else snprintf(r->unsampled, sizeof r->unsampled, "its blocks wait for others, and all of them are too many to run");
+      else
+        snprintf(r->unsampled, sizeof r->unsampled, "its blocks wait for others, and all of them are too many to run");
     }
     more = !r->unsampled[0];
   }
@@ -9136,13 +10006,15 @@ MGI_FN void mgi_sample_all(mgi_sampler *S, const char *name, mgi_check_record *r
 }
 
 /* ---- kernels alone
-   Where the kernels before the last are too much to run whole, or the last is a whole operator's, each graph-defined kernel runs
-   alone at its places: what it reads of kernels before it is drawn too, at its place in the workspace, which the emulator tells
-   from the arguments of the launch, and the file from the names of the parameters.  The last kernel comes first: rows' shifts,
-   which the kernels before it leave in the workspace, are then 0. */
+   Where the kernels before the last are too much to run whole, or the last is a whole operator's, each graph-defined
+   kernel runs alone at its places: what it reads of kernels before it is drawn too, at its place in the workspace,
+   which the emulator tells from the arguments of the launch, and the file from the names of the parameters.  The last
+   kernel comes first: rows' shifts, which the kernels before it leave in the workspace, are then 0. */
 enum { MGI_ALONE_NAME = 100 };
-typedef struct mgi_alone { char *text; char (*name)[MGI_ALONE_NAME]; const char **at; uint32_t n; } mgi_alone; /* the program as text; of tensors their names in it; of operators where they begin */
-/* The text's lines are those of the inputs, then of the operators in their order, each up to the next line at the margin. */
+/* the program as text; of tensors their names in it; of operators where they begin */
+typedef struct mgi_alone { char *text; char (*name)[MGI_ALONE_NAME]; const char **at; uint32_t n; } mgi_alone;
+/* The text's lines are those of the inputs, then of the operators in their order, each up to the next line at the
+   margin. */
 MGI_FN int mgi_alone_open(const mg_graph *g, mgi_alone *A) {
   uint32_t op = 1, in = 0;
   mg_error ignored;
@@ -9154,7 +10026,8 @@ MGI_FN int mgi_alone_open(const mg_graph *g, mgi_alone *A) {
   for (const char *p = A->text; *p;) {
     const char *end = strchr(p, '\n'), *next = end ? end + 1 : p + strlen(p);
     const int inside = *p == ' ' || *p == '}' || *p == '#' || *p == '\n';
-    if (!strncmp(p, "input ", 6) && in < g->n_in) snprintf(A->name[g->in[in++].id], MGI_ALONE_NAME, "%.*s", (int)strcspn(p + 6, " :"), p + 6);
+    if (!strncmp(p, "input ", 6) && in < g->n_in)
+      snprintf(A->name[g->in[in++].id], MGI_ALONE_NAME, "%.*s", (int)strcspn(p + 6, " :"), p + 6);
     else if (!inside && strncmp(p, "program ", 8) && strncmp(p, "output ", 7) && strncmp(p, "input ", 6)) {
       if (op >= g->n_ops) return 0;
       const char *left = p;
@@ -9200,9 +10073,11 @@ MGI_FN mg_graph *mgi_alone_program(const mg_graph *g, const mgi_alone *A, uint32
     for (int j = 0; j < k; j++) again |= in[j].id == in[k].id;
     if (again) continue;
     n += (size_t)snprintf(text + n, room - n, "input %s : %s[", A->name[in[k].id], mg_dtype_name(x->dtype));
-    for (int d = 0; d < x->shape.rank; d++) n += (size_t)snprintf(text + n, room - n, "%s%lld", d ? ", " : "", (long long)x->shape.dim[d]);
+    for (int d = 0; d < x->shape.rank; d++)
+      n += (size_t)snprintf(text + n, room - n, "%s%lld", d ? ", " : "", (long long)x->shape.dim[d]);
     n += (size_t)snprintf(text + n, room - n, x->fill ? "] = %s" : "] @ [", mg_fill_name((mg_filling)x->fill));
-    for (int d = 0; d < x->shape.rank && !x->fill; d++) n += (size_t)snprintf(text + n, room - n, "%s%d", d ? ", " : "", (int)x->order[d]);
+    for (int d = 0; d < x->shape.rank && !x->fill; d++)
+      n += (size_t)snprintf(text + n, room - n, "%s%d", d ? ", " : "", (int)x->order[d]);
     n += (size_t)snprintf(text + n, room - n, x->fill ? "\n" : "]\n");
   }
   for (uint32_t k = 1; k <= o; k++) {
@@ -9211,7 +10086,9 @@ MGI_FN mg_graph *mgi_alone_program(const mg_graph *g, const mgi_alone *A, uint32
     ops += k != o;
   }
   for (int k = 0; k < op->n_out; k++) n += (size_t)snprintf(text + n, room - n, "output %s\n", A->name[op->out[k].id]);
-  if (mg_parse(text, n, "a kernel alone", NULL, &one, &ignored) != MG_OK || one->n_ops != ops || one->ops[ops - 1].code != op->code) mg_graph_free(one), one = NULL;
+  if (mg_parse(text, n, "a kernel alone", NULL, &one, &ignored) != MG_OK || one->n_ops != ops ||
+      one->ops[ops - 1].code != op->code)
+    mg_graph_free(one), one = NULL;
   free(text);
   for (int k = 0; one && k < op->n_in + op->n_out; k++) { /* in device memory it is as in g */
     const mg_tensor t = k < op->n_in ? in[k] : op->out[k - op->n_in];
@@ -9230,15 +10107,19 @@ MGI_FN int mgi_alone_parameter(const char *text, const char *kernel, const char 
     p++;
     const char *end = p + strcspn(p, ",){"), *word = end;
     if (k == 0) p = strchr(p, '(') + 1, end = p + strcspn(p, ",){"), word = end;
-    while (word > p && (word[-1] == '_' || (word[-1] >= '0' && word[-1] <= '9') || (word[-1] >= 'a' && word[-1] <= 'z') || (word[-1] >= 'A' && word[-1] <= 'Z'))) word--;
+    while (word > p && (word[-1] == '_' || (word[-1] >= '0' && word[-1] <= '9') ||
+                        (word[-1] >= 'a' && word[-1] <= 'z') || (word[-1] >= 'A' && word[-1] <= 'Z')))
+      word--;
     if ((size_t)(end - word) == strlen(want) && !strncmp(word, want, (size_t)(end - word))) return k;
     p = end;
   }
   return -1;
 }
-MGI_FN int mgi_sample_is_product(const mg_op_node *op) { return op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL; }
-/* What a block of whole operator o takes, of the weights' unit; grid: of its launch, NULL: it is not known, and is of one turn a
-   thread.  A product's tiles are of 64 columns, and of 64 rows or as many as there are by 16. */
+MGI_FN int mgi_sample_is_product(const mg_op_node *op) {
+  return op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL;
+}
+/* What a block of whole operator o takes, of the weights' unit; grid: of its launch, NULL: it is not known, and is of
+   one turn a thread.  A product's tiles are of 64 columns, and of 64 rows or as many as there are by 16. */
 MGI_FN double mgi_sample_block(const mg_graph *g, uint32_t o, const int64_t *grid) {
   const mg_op_node *op = &g->ops[o];
   const mg_shape *made = &mg_tensor_of(g, op->out[0])->shape, *read = &mg_tensor_of(g, op->in[0])->shape;
@@ -9246,12 +10127,16 @@ MGI_FN double mgi_sample_block(const mg_graph *g, uint32_t o, const int64_t *gri
     const int64_t rows = mg_round_up(made->dim[made->rank - 2], 16), columns = made->dim[made->rank - 1];
     double deep = 0;
     for (int k = 0; k < op->n_in / 2; k++) deep += (double)mg_tensor_of(g, op->in[k])->shape.dim[read->rank - 1];
-    return mgi_check_weight[MGI_COST_PRODUCTS] * MGI_COST_WHOLE * (double)(rows < 64 ? rows : 64) * (double)(columns < 64 ? columns : 64) * deep;
+    return mgi_check_weight[MGI_COST_PRODUCTS] * MGI_COST_WHOLE * (double)(rows < 64 ? rows : 64) *
+           (double)(columns < 64 ? columns : 64) * deep;
   }
   const int softmax = mg_softmax_dim(g, o), per = mg_library_items(op->code, softmax);
   const double items = (double)mg_shape_elements(made) / (double)(softmax >= 0 ? made->dim[softmax] : 1);
-  const double deep = softmax >= 0 ? (double)made->dim[softmax] : per < 256 ? (double)mg_shape_elements(read) / items : 1;
-  return mgi_check_weight[MGI_COST_ELEMENTS] * MGI_COST_WHOLE * ((grid ? items / ((double)grid[0] * per) : 0) + 1) * per * deep;
+  const double deep = softmax >= 0 ? (double)made->dim[softmax]
+                      : per < 256  ? (double)mg_shape_elements(read) / items
+                                   : 1;
+  return mgi_check_weight[MGI_COST_ELEMENTS] * MGI_COST_WHOLE * ((grid ? items / ((double)grid[0] * per) : 0) + 1) *
+         per * deep;
 }
 enum { MGI_SAMPLE_PRODUCT = 2, MGI_SAMPLE_EACH = 3 }; /* places of a whole operator: of a product, of any other */
 /* What the places of all whole operators take; *which: the operator of the most. */
@@ -9259,21 +10144,24 @@ MGI_FN double mgi_sample_whole(const mg_graph *g, uint32_t *which) {
   double all = 0, most = 0;
   for (uint32_t o = 1; o < g->n_ops; o++) {
     if (g->ops[o].code == MG_OP_GRAPH || mg_renames(g, o)) continue;
-    const double one = (mgi_sample_is_product(&g->ops[o]) ? MGI_SAMPLE_PRODUCT : MGI_SAMPLE_EACH) * mgi_sample_block(g, o, NULL);
+    const double one = (mgi_sample_is_product(&g->ops[o]) ? MGI_SAMPLE_PRODUCT : MGI_SAMPLE_EACH) *
+                       mgi_sample_block(g, o, NULL);
     all += one;
     if (which && one >= most) *which = o;
     if (one > most) most = one;
   }
   return all;
 }
-/* Places of a whole operator's kernel: elements of the first and the last that it makes, and of one between.  An element, or a warp a
-   row, is that of mg_each_element and its like, with all blocks that share it; of a product the first and the last block.  *took: what
-   these blocks take.  0: it is too much. */
+/* Places of a whole operator's kernel: elements of the first and the last that it makes, and of one between.  An
+   element, or a warp a row, is that of mg_each_element and its like, with all blocks that share it; of a product the
+   first and the last block.  *took: what these blocks take.  0: it is too much. */
 MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint32_t o, double *took) {
   const mg_tensor_info *x = mg_tensor_of(S->g, S->g->out[0]);
   const mg_op_node *op = &S->g->ops[1];
-  const int product = mgi_sample_is_product(op), softmax = mg_softmax_dim(program, o), per = mg_library_items(op->code, softmax), places = product ? MGI_SAMPLE_PRODUCT : MGI_SAMPLE_EACH;
-  const int64_t along = softmax >= 0 ? x->shape.dim[softmax] : 1, items = mg_shape_elements(&x->shape) / along, *grid = S->m.last_grid;
+  const int product = mgi_sample_is_product(op), softmax = mg_softmax_dim(program, o),
+            per = mg_library_items(op->code, softmax), places = product ? MGI_SAMPLE_PRODUCT : MGI_SAMPLE_EACH;
+  const int64_t along = softmax >= 0 ? x->shape.dim[softmax] : 1, items = mg_shape_elements(&x->shape) / along,
+                *grid = S->m.last_grid;
   *took = places * mgi_sample_block(program, o, grid);
   if (*took > S->most) return 0;
   S->of[0] = 0;
@@ -9283,12 +10171,16 @@ MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint
     int64_t e = q == 0 ? 0 : q == 1 ? items - 1 : items / 2;
     if (q && e == 0) continue;
     memset(s, 0, sizeof *s);
-    s->at[1] = product ? q * (grid[0] - 1) : e / per % grid[0], s->at[2] = product ? q * (grid[1] - 1) : 0, s->at[3] = product ? q * (grid[2] - 1) : 0;
+    s->at[1] = product ? q * (grid[0] - 1) : e / per % grid[0], s->at[2] = product ? q * (grid[1] - 1) : 0,
+    s->at[3] = product ? q * (grid[2] - 1) : 0;
     for (int d = x->shape.rank - 1; d >= 0; d--) {
       s->want[0].lo[d] = d == softmax ? q ? along - 1 : 0 : e % x->shape.dim[d];
       s->want[0].hi[d] = s->want[0].lo[d] + 1;
-      if (d == x->shape.rank - 1 && d != softmax && !product) { /* and up to seven on either side, which the block makes too: one alone may be right by chance */
-        const int64_t before = e % per < s->want[0].lo[d] ? e % per : s->want[0].lo[d], left = x->shape.dim[d] - s->want[0].hi[d], behind = per - 1 - e % per < left ? per - 1 - e % per : left;
+      /* and up to seven on either side, which the block makes too: one alone may be right by chance */
+      if (d == x->shape.rank - 1 && d != softmax && !product) {
+        const int64_t before = e % per < s->want[0].lo[d] ? e % per : s->want[0].lo[d],
+                      left = x->shape.dim[d] - s->want[0].hi[d],
+                      behind = per - 1 - e % per < left ? per - 1 - e % per : left;
         s->want[0].lo[d] -= before < 7 ? before : 7, s->want[0].hi[d] += behind < 7 ? behind : 7;
       }
       if (d != softmax) e /= x->shape.dim[d];
@@ -9298,7 +10190,8 @@ MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint
   return 1;
 }
 /* Kernel o of the file alone: S has the program's tensors.  What keeps it from running is put into why. */
-MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, const char *name, mgi_check_record *r, int *ran, char *why, size_t n) {
+MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, const char *name, mgi_check_record *r,
+                             int *ran, char *why, size_t n) {
   const mg_graph *program = S->t->g;
   const int shifts = mgi_alone_parameter(S->t->text, name, "", "made_shifts") >= 0, is_last = o == mgi_cd_last(program);
   mgi_check_task task = *S->t;
@@ -9310,21 +10203,27 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   }
   const mg_op_node *op = &g->ops[g->n_ops - 1];
   const int whole = op->code != MG_OP_GRAPH;
-  if (!S->t->F && (shifts || (!is_last && !S->t->apart) || whole)) { /* values under maxima of their own are others; floats of the rest are much work */
+  /* values under maxima of their own are others; floats of the rest are much work */
+  if (!S->t->F && (shifts || (!is_last && !S->t->apart) || whole)) {
     mg_graph_free(g);
     return;
   }
   task.g = g;
   if (!is_last) task.samples = 2; /* the first and the last */
-  one.t = &task, one.g = g, one.sub = whole ? NULL : op->sub, one.before = 0, one.alone = 1, one.n_samples = 0, one.merged = 0, one.work = one.spent = 0;
+  one.t = &task, one.g = g, one.sub = whole ? NULL : op->sub, one.before = 0, one.alone = 1, one.n_samples = 0,
+  one.merged = 0, one.work = one.spent = 0;
   const int fits = mgi_sample_whole(program, NULL) <= S->most; /* each has its blocks */
-  one.most = (S->most - S->spent) / (whole && fits ? 1 : o < MGI_SAMPLE_PARTS ? o : (int)MGI_SAMPLE_PARTS); /* else a part of what is left */
+  /* else a part of what is left */
+  one.most = (S->most - S->spent) / (whole && fits ? 1 : o < MGI_SAMPLE_PARTS ? o : (int)MGI_SAMPLE_PARTS);
   memset(&one.x, 0, sizeof one.x);
   one.m.only = name, one.m.alone = 1;
   memset(one.m.lo, 0, sizeof one.m.lo);
   memset(one.m.hi, 0, sizeof one.m.hi);
   memset(one.m.grid, 0, sizeof one.m.grid);
-  int rc = one.n.setup(&one.m) == (S->t->F != NULL) ? mgi_check_launch(&one.n, one.n.launch, one.call.in, one.call.out, one.call.space, one.call.stream) : -1; /* no block: to be told the arguments */
+  /* no block: to be told the arguments */
+  int rc = one.n.setup(&one.m) == (S->t->F != NULL)
+               ? mgi_check_launch(&one.n, one.n.launch, one.call.in, one.call.out, one.call.space, one.call.stream)
+               : -1;
   for (uint32_t k = 0; k < g->n_in + g->n_out && !rc; k++) {
     const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
     const mg_tensor_info *x = mg_tensor_of(g, out ? g->out[j] : g->in[j]);
@@ -9338,7 +10237,8 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   const size_t said = strlen(r->unsampled);
   const uint64_t were = r->sampled;
   double took = 0; /* the blocks of a whole operator, of which few elements are looked at */
-  if (!rc && whole && !mgi_sample_places_whole(&one, program, o, &took)) snprintf(why, n, "a block of it is too much work"), rc = -1, took = 0;
+  if (!rc && whole && !mgi_sample_places_whole(&one, program, o, &took))
+    snprintf(why, n, "a block of it is too much work"), rc = -1, took = 0;
   if (!rc && (whole || mgi_sample_places(&one, program, o, r))) mgi_sample_all(&one, name, r);
   *ran = r->sampled > were;
   S->spent += one.spent + took;
@@ -9355,7 +10255,8 @@ MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, const mgi_check_task *
   r->status = MG_OK;
   memset(&S, 0, sizeof S);
   S.t = t;
-  if (!mgi_check_open(t, &S.n, r) || (t->apart && !mgi_check_exports(said, &S.n, r)) || !mgi_sized_room(&S.n, r)) return;
+  if (!mgi_check_open(t, &S.n, r) || (t->apart && !mgi_check_exports(said, &S.n, r)) || !mgi_sized_room(&S.n, r))
+    return;
   S.n.still = 1;
   if (!mgi_check_host(t, &S.n, r, &S.last)) return;
   const int kernels = mg_kernels(g);
@@ -9368,9 +10269,12 @@ MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, const mgi_check_task *
     S.before |= S.strided;
     whole = mgi_sample_places(&S, g, mgi_cd_last(g), r) && mgi_sample_affordable(&S, r);
     if (S.strided && r->status == MG_OK && !whole) /* right or wrong, a grid of its own is not compared */
-      r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "undecided: %.80s is launched on %lld x %lld x %lld blocks, its µGraph has %lld x %lld x %lld, and at full size all of them are too many to run: %.80s", S.last.last,
-                          (long long)S.last.last_grid[0], (long long)S.last.last_grid[1], (long long)S.last.last_grid[2], (long long)S.sub->axes[1].extent, (long long)S.sub->axes[2].extent,
-                          (long long)S.sub->axes[3].extent, r->unsampled);
+      r->status = mg_fail(
+          &r->error, MG_UNSUPPORTED, "emitted file",
+          "undecided: %.80s is launched on %lld x %lld x %lld blocks, its µGraph has %lld x %lld x %lld, and at full size all of them are too many to run: %.80s",
+          S.last.last, (long long)S.last.last_grid[0], (long long)S.last.last_grid[1], (long long)S.last.last_grid[2],
+          (long long)S.sub->axes[1].extent, (long long)S.sub->axes[2].extent, (long long)S.sub->axes[3].extent,
+          r->unsampled);
   } else snprintf(r->unsampled, sizeof r->unsampled, "its last kernel is that of a whole operator");
   if (!whole && (r->status != MG_OK || (kernels == 1 && last->code == MG_OP_GRAPH))) { /* there is no other kernel */
     r->unformed = t->F && r->status == MG_OK;
@@ -9389,12 +10293,14 @@ MGI_FN void mgi_check_sampled_as(const mgi_check_task *t, const mgi_check_task *
       char why[128] = "";
       int ran = 0;
       if (mg_renames(g, o)) continue;
-      if (g->ops[o].code == MG_OP_GRAPH) snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mg_ops_before(g, o, MG_OP_GRAPH));
+      if (g->ops[o].code == MG_OP_GRAPH)
+        snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mg_ops_before(g, o, MG_OP_GRAPH));
       else snprintf(name, sizeof name, "%.200s_op%u_%s", g->name, (unsigned)o, mg_op_row(g->ops[o].code)->name);
       mgi_sample_alone(&S, &A, o, name, r, &ran, why, sizeof why);
       const size_t used = strlen(left);
       r->unformed += !ran && t->F && r->status == MG_OK;
-      if (why[0] && r->status == MG_OK) snprintf(left + used, sizeof left - used, "%soperator %u: %s", used ? "; " : "not run: ", (unsigned)o, why);
+      if (why[0] && r->status == MG_OK)
+        snprintf(left + used, sizeof left - used, "%soperator %u: %s", used ? "; " : "not run: ", (unsigned)o, why);
     }
     r->unformed += !ok && t->F && r->status == MG_OK;
     if (!r->unsampled[0]) memcpy(r->unsampled, left, sizeof left);
@@ -9419,14 +10325,15 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
     return;
   }
   for (uint32_t k = 0; g && k < g->n_out; k++)
-    for (out[k] = g->out[k]; mg_renames(g, mg_tensor_of(g, out[k])->op);) out[k] = mg_op_of(g, mg_tensor_of(g, out[k])->op)->in[0];
+    for (out[k] = g->out[k]; mg_renames(g, mg_tensor_of(g, out[k])->op);)
+      out[k] = mg_op_of(g, mg_tensor_of(g, out[k])->op)->in[0];
   if (g) memcpy(g->out, out, g->n_out * sizeof *out), task.g = g;
   mgi_check_sampled_as(&task, t, r);
   mg_graph_free(g);
 }
 
-/* The order-th launch takes buffers of these sets, and this workspace: all others, the first again, some of each; the workspace
-   as the launch before the last has left it, or, of its own, that of the first. */
+/* The order-th launch takes buffers of these sets, and this workspace: all others, the first again, some of each; the
+   workspace as the launch before the last has left it, or, of its own, that of the first. */
 enum { MGI_CHECK_SETS = 3 };
 MGI_FN void mgi_check_mix(const mg_graph *g, const mgi_call *set, int order, int sets, mgi_call *c, int *space) {
   static const char way[] = "010ab201", spaces[] = "00102102";
@@ -9457,7 +10364,8 @@ MGI_FN void mgi_check_keep(const mgi_check_task *t, const mgi_tensors *x, int fa
   fclose(f);
 }
 /* The families of inputs, one launch each. */
-MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emulator *m, const mgi_check_entry *n, const mgi_call *c, mgi_check_record *r) {
+MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emulator *m, const mgi_check_entry *n,
+                               const mgi_call *c, mgi_check_record *r) {
   const mg_graph *g = t->g;
   mgi_check_task loose = *t;
   double power = 0;
@@ -9475,15 +10383,19 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
     }
     r->families++;
     m->seed = (uint64_t)family + 1;
-    m->unwatched = family != MGI_FAMILY_SPREAD && family != MGI_FAMILY_ACROSS; /* else what a kernel touches does not depend on values */
+    /* else what a kernel touches does not depend on values */
+    m->unwatched = family != MGI_FAMILY_SPREAD && family != MGI_FAMILY_ACROSS;
     for (uint32_t k = 0; k < g->n_out; k++) memset(x->out[k], 0xFF, x->out_bytes[k]);
     if (n->setup(m) != 0) {
-      r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+      r->status =
+          mg_fail(&r->error, MG_BAD_INPUT, "emitted file",
+                  "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
       return;
     }
     const int rc = mgi_check_launch(n, n->launch, c->in, c->out, c->space, c->stream);
     if (rc || m->error[0]) {
-      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, %s): %.350s", rc, mgi_draw_names[family], m->error);
+      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, %s): %.350s", rc, mgi_draw_names[family],
+               m->error);
       r->status = MG_NOT_FOUND;
       return;
     }
@@ -9492,9 +10404,14 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
     for (uint32_t k = 0; k < g->n_out; k++) {
       uint64_t unwritten = 0, undefined = 0;
       int64_t worst;
-      const double error = mgi_tensors_error(g, x, (int)k, NULL, NULL, &unwritten, &undefined, &worst, NULL), told = r->float_error;
+      const double error = mgi_tensors_error(g, x, (int)k, NULL, NULL, &unwritten, &undefined, &worst, NULL),
+                   told = r->float_error;
       if (!(error <= r->family[family])) r->family[family] = isfinite(error) ? error : HUGE_VAL;
-      if (t->yardstick || (!isfinite(error) && !t->shifted && family != MGI_FAMILY_SPREAD && family != MGI_FAMILY_ACROSS && mgi_family_overflows(g, x)) || /* what overflows without a running maximum may do so by its definition: an edited file is held against the right one */
+      /* what overflows without a running maximum may do so by its definition: an edited file is held against the right
+         one */
+      if (t->yardstick ||
+          (!isfinite(error) && !t->shifted && family != MGI_FAMILY_SPREAD && family != MGI_FAMILY_ACROSS &&
+           mgi_family_overflows(g, x)) ||
           mgi_check_reals(&loose, x, (int)k, NULL, NULL, m->seed, n->writer, NULL, r)) {
         r->float_error = told;
         continue;
@@ -9506,9 +10423,10 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
     }
   }
 }
-/* A call at the family's least sizes in the workspace that others then find: 0, and r says so, if it fails.  Its tensors are less than
-   those of the buffers. */
-MGI_FN int mgi_check_lesser(const mgi_check_task *t, const mgi_check_entry *n, const mgi_call *c, size_t bytes, mgi_check_record *r) {
+/* A call at the family's least sizes in the workspace that others then find: 0, and r says so, if it fails.  Its
+   tensors are less than those of the buffers. */
+MGI_FN int mgi_check_lesser(const mgi_check_task *t, const mgi_check_entry *n, const mgi_call *c, size_t bytes,
+                            mgi_check_record *r) {
   int64_t sym[MG_MAX_SYMBOLS];
   mgi_check_entry less = *n;
   mgi_emulator m;
@@ -9518,13 +10436,14 @@ MGI_FN int mgi_check_lesser(const mgi_check_task *t, const mgi_check_entry *n, c
   if (n->setup(&m) != (t->F != NULL)) return 1;
   const int rc = mgi_check_launch(&less, less.launch, c->in, c->out, c->space, c->stream);
   if (!rc && !m.error[0]) return 1;
-  snprintf(r->difference, sizeof r->difference, "the launch fails (%d, at the least sizes, in the buffers of others): %.350s", rc, m.error);
+  snprintf(r->difference, sizeof r->difference,
+           "the launch fails (%d, at the least sizes, in the buffers of others): %.350s", rc, m.error);
   r->race = m.race;
   r->status = MG_NOT_FOUND;
   return 0;
 }
-/* Of several ranges each has its own part of the workspace, behind those of the ranges before it: *from to *to.  0, and neither is set:
-   there are none, or none of their names, and what it launches was compared. */
+/* Of several ranges each has its own part of the workspace, behind those of the ranges before it: *from to *to.  0, and
+   neither is set:  there are none, or none of their names, and what it launches was compared. */
 MGI_FN int mgi_check_part(const mgi_check_task *t, const mgi_check_entry *n, size_t *from, size_t *to) {
   char name[256];
   mgi_workspace_fn size = NULL;
@@ -9545,7 +10464,8 @@ MGI_FN int mgi_check_pages(unsigned char *lo, unsigned char *hi, unsigned char *
   *end = hi - (uintptr_t)hi % page;
   return *first < *end;
 }
-/* What a range must not touch of a workspace: whole pages, of which there may be more than memory, fault when it does. */
+/* What a range must not touch of a workspace: whole pages, of which there may be more than memory, fault when it
+   does. */
 MGI_FN void mgi_check_apart(unsigned char *lo, unsigned char *hi) {
   unsigned char *first, *end;
   if (mgi_check_pages(lo, hi, &first, &end)) mprotect(first, (size_t)(end - first), PROT_NONE);
@@ -9582,7 +10502,8 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     for (uint32_t k = 0; k < g->n_in; k++) {
       const mgi_filler f = mgi_filler_of(g, k);
       for (int64_t i = 0; i < x.in_n[k]; i++) {
-        if (mgi_given_filled(t, f.x, x.given[k], i, i) || mgi_given_index(&f, t->seed, x.given[k], i, i, x.in[k])) continue;
+        if (mgi_given_filled(t, f.x, x.given[k], i, i) || mgi_given_index(&f, t->seed, x.given[k], i, i, x.in[k]))
+          continue;
         mg_fv v = mg_ff_random(t->F, &state);
         ((mg_fv *)x.given[k])[i] = v;
         mgi_filler_put(&f, x.in[k], i, mg_ff_pack(t->F, v));
@@ -9598,7 +10519,8 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   for (uint32_t k = 0; k < g->n_in; k++) all += x.in_bytes[k];
   for (uint32_t k = 0; k < g->n_out; k++) all += x.out_bytes[k], own[k] = x.out[k];
   const int sets = all > (size_t)256 << 20 ? 2 : (int)MGI_CHECK_SETS;
-  for (int q = 0; q < sets; q++) { /* workspaces are zeroed once, as the caller does; the launches that follow find what the last one left */
+  /* workspaces are zeroed once, as the caller does; the launches that follow find what the last one left */
+  for (int q = 0; q < sets; q++) {
     if (!mgi_check_buffers(t, &n, bytes, q != 1, 2, &set[q], r)) return;
     for (uint32_t k = 0; k < g->n_in; k++) {
       memcpy((void *)(uintptr_t)set[q].in[k], x.in[k], x.in_bytes[k]);
@@ -9611,7 +10533,8 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     mgi_check_apart((unsigned char *)set[q].space + to, (unsigned char *)set[q].space + bytes);
   }
   memset(&others, 0, sizeof others);
-  for (uint32_t k = 0; k < g->n_in && t->F && from < to; k++) { /* inputs of other values: what they leave in the workspace must not be taken for this call's */
+  /* inputs of other values: what they leave in the workspace must not be taken for this call's */
+  for (uint32_t k = 0; k < g->n_in && t->F && from < to; k++) {
     const mgi_filler f = mgi_filler_of(g, k);
     uint64_t state = ~t->seed + k;
     void *p = n.buffer(f.x->name, x.in_bytes[k], 1, 2);
@@ -9620,22 +10543,28 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       return;
     }
     for (int64_t i = 0; i < x.in_n[k]; i++)
-      mgi_cd_put(p, f.x->dtype, i, f.bound ? (uint32_t)(mgi_random(&state) % (uint64_t)f.bound) : mg_ff_pack(t->F, mg_ff_random(t->F, &state)));
+      mgi_cd_put(p, f.x->dtype, i,
+                 f.bound ? (uint32_t)(mgi_random(&state) % (uint64_t)f.bound)
+                         : mg_ff_pack(t->F, mg_ff_random(t->F, &state)));
     n.protect(p, 1);
     others.in[k] = p;
   }
   for (int order = 0; order < t->seeds && !t->yardstick; order++) {
     int space, rc = 0;
     mgi_check_mix(g, set, order, sets, &c, &space);
-    if (t->F && from < to && (order == 0 || order == 3)) { /* a call that is not compared, in the same workspace: the first of the first, which a call may have left as it must not */
+    /* a call that is not compared, in the same workspace: the first of the first, which a call may have left as it must
+       not */
+    if (t->F && from < to && (order == 0 || order == 3)) {
       for (uint32_t k = 0; k < g->n_out; k++) others.out[k] = set[space].out[k];
       others.space = c.space;
       others.stream = c.stream;
       if (t->family && !mgi_check_lesser(t, &n, &others, bytes, r)) return;
       mgi_check_job_of(t, &n, &others, bytes, r, &m);
-      if (n.setup(&m) == (t->F != NULL)) rc = mgi_check_launch(&n, n.launch, others.in, others.out, others.space, others.stream);
+      if (n.setup(&m) == (t->F != NULL))
+        rc = mgi_check_launch(&n, n.launch, others.in, others.out, others.space, others.stream);
       if (rc || m.error[0]) {
-        snprintf(r->difference, sizeof r->difference, "the launch fails (%d, with inputs of other values): %.350s", rc, m.error);
+        snprintf(r->difference, sizeof r->difference, "the launch fails (%d, with inputs of other values): %.350s", rc,
+                 m.error);
         r->race = m.race;
         r->status = MG_NOT_FOUND;
         return;
@@ -9646,7 +10575,9 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     m.blas = order / 2 % 2;
     for (uint32_t k = 0; k < g->n_out; k++) memset(c.out[k], 0xFF, x.out_bytes[k]);
     if (n.setup(&m) != (t->F != NULL)) {
-      r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+      r->status =
+          mg_fail(&r->error, MG_BAD_INPUT, "emitted file",
+                  "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
       return;
     }
     rc = mgi_check_launch(&n, n.launch_pdl && order % 2 ? n.launch_pdl : n.launch, c.in, c.out, c.space, c.stream);
@@ -9660,29 +10591,36 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     int k = 0;
     while (k < m.n_ranges && (!m.ahead[k] || mgi_sized_early(&m, &n, said, k))) k++;
     if (!rc && !m.error[0] && k < m.n_ranges) {
-      snprintf(r->difference, sizeof r->difference, "%.100s_launch%s reads %.60s before the kernel before it in the stream has ended%s", g->name, order % 2 ? "_pdl" : "", m.range[k].name,
-               order % 2 ? ": its info does not say so" : "");
+      snprintf(r->difference, sizeof r->difference,
+               "%.100s_launch%s reads %.60s before the kernel before it in the stream has ended%s", g->name,
+               order % 2 ? "_pdl" : "", m.range[k].name, order % 2 ? ": its info does not say so" : "");
       r->status = MG_NOT_FOUND;
       return;
     }
     if (rc || m.error[0]) {
-      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m.seed, m.error);
+      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, fiber order %llu): %.350s", rc,
+               (unsigned long long)m.seed, m.error);
       r->race = m.race;
       r->status = MG_NOT_FOUND;
       return;
     }
     for (uint32_t k = 0; k < g->n_out; k++) {
       x.out[k] = c.out[k];
-      if (t->F ? mgi_check_words(t, &x, (int)k, NULL, NULL, m.seed, n.writer, r) : mgi_check_reals(t, &x, (int)k, NULL, NULL, m.seed, n.writer, NULL, r)) continue;
+      if (t->F ? mgi_check_words(t, &x, (int)k, NULL, NULL, m.seed, n.writer, r)
+               : mgi_check_reals(t, &x, (int)k, NULL, NULL, m.seed, n.writer, NULL, r))
+        continue;
       r->status = MG_NOT_FOUND;
       return;
     }
   }
   for (int q = 0; q < sets && part; q++) {
-    const unsigned char *space = (const unsigned char *)set[q].space, *at = mgi_check_written((unsigned char *)set[q].space, (unsigned char *)set[q].space + from);
+    const unsigned char *space = (const unsigned char *)set[q].space,
+                        *at = mgi_check_written((unsigned char *)set[q].space, (unsigned char *)set[q].space + from);
     if (!at) at = mgi_check_written((unsigned char *)set[q].space + to, (unsigned char *)set[q].space + bytes);
     if (!at) continue;
-    snprintf(r->difference, sizeof r->difference, "it writes byte %llu of the workspace, its part is %llu..%llu: the rest is another range's", (unsigned long long)(at - space), (unsigned long long)from, (unsigned long long)to);
+    snprintf(r->difference, sizeof r->difference,
+             "it writes byte %llu of the workspace, its part is %llu..%llu: the rest is another range's",
+             (unsigned long long)(at - space), (unsigned long long)from, (unsigned long long)to);
     r->status = MG_NOT_FOUND;
     return;
   }
@@ -9699,18 +10637,22 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   mgi_tensors_free(&x);
 }
 
-/* Starts `body` in a child; the record that it fills, at most 16 KiB, comes through the pipe.  wall_s: after which it is ended; 0: 16
-   times timeout_s, which is of processor time. */
-MGI_FN int mgi_check_fork(mgi_child *c, void (*body)(const void *task, void *record), const void *task, size_t bytes, int timeout_s, int wall_s) {
+/* Starts `body` in a child; the record that it fills, at most 16 KiB, comes through the pipe.  wall_s: after which it
+   is ended; 0: 16 times timeout_s, which is of processor time. */
+MGI_FN int mgi_check_fork(mgi_child *c, void (*body)(const void *task, void *record), const void *task, size_t bytes,
+                          int timeout_s, int wall_s) {
   char *record = (char *)calloc(bytes + sizeof(mgi_check_sent), 1);
   if (!record) return 0;
   c->n = 0;
   c->pid = mgi_forked(&c->fd);
   if (!c->pid) {
-    if (bytes == sizeof(mgi_check_record)) ((mgi_check_sent *)(void *)record)->fd = c->fd; /* for one whose kernel faults */
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU}; /* the caller's handlers are not for us */
+    /* for one whose kernel faults */
+    if (bytes == sizeof(mgi_check_record)) ((mgi_check_sent *)(void *)record)->fd = c->fd;
+    /* the caller's handlers are not for us */
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU};
     for (int k = 0; k < 7; k++) signal(fatal[k], SIG_DFL);
-    struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s + 5}; /* a kernel that does not end spins; what is slow may be the machine */
+    /* a kernel that does not end spins; what is slow may be the machine */
+    struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s + 5};
     setrlimit(RLIMIT_CPU, &most);
     alarm(wall_s > 0 ? (unsigned)wall_s : (unsigned)timeout_s < 1u << 26 ? 16u * (unsigned)timeout_s : 1u << 30);
     body(task, record);
@@ -9729,7 +10671,9 @@ MGI_FN void mgi_check_body(const void *task, void *record) {
   if (t->samples > 0) mgi_check_sampled(t, (mgi_check_record *)record);
   else mgi_check_inside(t, (mgi_check_record *)record);
 }
-MGI_FN int mgi_check_start(mgi_child *c, const mgi_check_task *t, int timeout_s) { return mgi_check_fork(c, mgi_check_body, t, sizeof(mgi_check_record), timeout_s, 0); }
+MGI_FN int mgi_check_start(mgi_child *c, const mgi_check_task *t, int timeout_s) {
+  return mgi_check_fork(c, mgi_check_body, t, sizeof(mgi_check_record), timeout_s, 0);
+}
 MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
   int code = mgi_child_wait(c); /* a record is smaller than what it keeps */
   memset(r, 0, sizeof *r);
@@ -9738,10 +10682,19 @@ MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
     return;
   }
   r->status = MG_NOT_FOUND;
-  if (code == 256 + SIGALRM) r->status = mg_fail(&r->error, MG_MACHINE, "mg_cuda_check", "the emulated kernel got no %d s of processor time in 16 times as long: it waits, or the machine is too busy", timeout_s);
-  else if (code == 256 + SIGXCPU) snprintf(r->difference, sizeof r->difference, "the emulated kernel did not end within %d s of processor time", timeout_s);
-  else if (code < 256) snprintf(r->difference, sizeof r->difference, "the emulated kernel ends its process (status %d)", code);
-  else snprintf(r->difference, sizeof r->difference, "the emulated kernel faults (signal %d): memory outside of every array", code - 256);
+  if (code == 256 + SIGALRM)
+    r->status = mg_fail(
+        &r->error, MG_MACHINE, "mg_cuda_check",
+        "the emulated kernel got no %d s of processor time in 16 times as long: it waits, or the machine is too busy",
+        timeout_s);
+  else if (code == 256 + SIGXCPU)
+    snprintf(r->difference, sizeof r->difference, "the emulated kernel did not end within %d s of processor time",
+             timeout_s);
+  else if (code < 256)
+    snprintf(r->difference, sizeof r->difference, "the emulated kernel ends its process (status %d)", code);
+  else
+    snprintf(r->difference, sizeof r->difference,
+             "the emulated kernel faults (signal %d): memory outside of every array", code - 256);
 }
 
 /* What of CUDA a text has that link 2 has no meaning for, if that is why the compiler refuses it: 1, and it is said. */
@@ -9778,7 +10731,8 @@ MGI_FN int mgi_check_unmodelled(const char *text, const char *says, char *what, 
       return 1;
     }
   }
-  if ((at = strstr(says, "no matching function for call to ")) != NULL && (at = strstr(at, "atomic")) != NULL && strcspn(at, "(\n") < 40) {
+  if ((at = strstr(says, "no matching function for call to ")) != NULL && (at = strstr(at, "atomic")) != NULL &&
+      strcspn(at, "(\n") < 40) {
     snprintf(what, n, "%.*s of these", (int)strcspn(at, "(\n'"), at);
     return 1;
   }
@@ -9786,15 +10740,19 @@ MGI_FN int mgi_check_unmodelled(const char *text, const char *says, char *what, 
     snprintf(what, n, "volatile accesses with this compiler: g++ from 11 on, or clang, tells them from others");
     return 1;
   }
-  if (strstr(says, "mg_num") && (strstr(says, "cannot convert") || strstr(says, "no match for") || strstr(says, "invalid"))) {
-    snprintf(what, n, "float in the place of mg_num, nor comparisons of it: over fields a value has no order, and is no float (mg_dev_MAX and the other rows have a meaning there)");
+  if (strstr(says, "mg_num") &&
+      (strstr(says, "cannot convert") || strstr(says, "no match for") || strstr(says, "invalid"))) {
+    snprintf(
+        what, n,
+        "float in the place of mg_num, nor comparisons of it: over fields a value has no order, and is no float (mg_dev_MAX and the other rows have a meaning there)");
     return 1;
   }
   return 0;
 }
 enum { MGI_CHECK_DEFINES = 400, MGI_CHECK_DEFINE = 300 }; /* -D options, of so many characters */
 /* The named constants that differ at the sizes `small`, as options of a compiler; how many; -1 with *e. */
-MGI_FN int mgi_check_defines(const mg_graph *g, const mg_classes *c, const mg_reduced *small, const char *text, char *define, mg_error *e) {
+MGI_FN int mgi_check_defines(const mg_graph *g, const mg_classes *c, const mg_reduced *small, const char *text,
+                             char *define, mg_error *e) {
   int defines = 0;
   for (uint32_t k = 0, kernel = 0; small->changed && k < c->n + g->n_ops; k++) {
     const mg_graph *sub = k <= c->n || g->ops[k - c->n].code != MG_OP_GRAPH ? NULL : g->ops[k - c->n].sub;
@@ -9809,7 +10767,8 @@ MGI_FN int mgi_check_defines(const mg_graph *g, const mg_classes *c, const mg_re
       const char *named = strstr(text, line);
       while (named && !strchr(" \t\r\n/", named[length])) named = strstr(named + 1, line);
       if (!named) {
-        mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the named constant %s, found none: it is not made from this µGraph", name);
+        mg_fail(e, MG_BAD_INPUT, "emitted file",
+                "expected the named constant %s, found none: it is not made from this µGraph", name);
         return -1;
       }
       if (defines == MGI_CHECK_DEFINES) {
@@ -9822,8 +10781,8 @@ MGI_FN int mgi_check_defines(const mg_graph *g, const mg_classes *c, const mg_re
   }
   return defines;
 }
-/* Replaces the addresses `@123` of a message by lines of the emitted text, and by the comment that stands above them, or by
-   lines of a template, where addr2line (binutils) can tell. */
+/* Replaces the addresses `@123` of a message by lines of the emitted text, and by the comment that stands above them,
+   or by lines of a template, where addr2line (binutils) can tell. */
 MGI_FN void mgi_check_lines(const char *dir, const char *build, const char *text, char *message, size_t size) {
   static const char source[] = "/kernel.cu:"; /* in whatever directory the object was made */
   char out[1024], so[600], address[32];
@@ -9855,8 +10814,11 @@ MGI_FN void mgi_check_lines(const char *dir, const char *build, const char *text
       if (at) at++;
     }
     size_t room = sizeof out - n;
-    int put = !line && inside > 0 ? snprintf(out + n, room, "mirage_cuda.cuh:%ld", inside) : !line ? snprintf(out + n, room, "?") : !comment ? snprintf(out + n, room, "line %ld", line)
-              : snprintf(out + n, room, "line %ld (%.*s)", line, (int)strcspn(comment, "\n") > 60 ? 60 : (int)strcspn(comment, "\n"), comment);
+    int put = !line && inside > 0 ? snprintf(out + n, room, "mirage_cuda.cuh:%ld", inside)
+              : !line             ? snprintf(out + n, room, "?")
+              : !comment          ? snprintf(out + n, room, "line %ld", line)
+                                  : snprintf(out + n, room, "line %ld (%.*s)", line,
+                                    (int)strcspn(comment, "\n") > 60 ? 60 : (int)strcspn(comment, "\n"), comment);
     n += put < 0 ? 0 : (size_t)put < room ? (size_t)put : room - 1;
     p = end;
   }
@@ -9865,14 +10827,15 @@ MGI_FN void mgi_check_lines(const char *dir, const char *build, const char *text
 }
 
 /* ---- what a check takes, and what runs of it */
-/* WORK: up to so much a launch all fiber orders and families run; MOST: up to so much it runs at all, under FEW orders; LAUNCHES: of
-   floats, together; TOGETHER: one launch at each size of each range; ELEMENTS: of inputs and outputs. */
+/* WORK: up to so much a launch all fiber orders and families run; MOST: up to so much it runs at all, under FEW orders;
+   LAUNCHES: of floats, together; TOGETHER: one launch at each size of each range; ELEMENTS: of inputs and outputs. */
 #define MGI_CHECK_WORK 4e8
 #define MGI_CHECK_WORK_MOST 1.2e9
 #define MGI_CHECK_LAUNCHES 3.6e9
 #define MGI_CHECK_TOGETHER 6.4e9
 enum { MGI_CHECK_FEW = 4, MGI_CHECK_ORDERS = 8, MGI_CHECK_ELEMENTS = 1 << 25 };
-MGI_FN void mgi_check_cost_op(const mg_graph *g, const mg_op_node *o, double times, int grouped, double cost[MGI_COSTS]) {
+MGI_FN void mgi_check_cost_op(const mg_graph *g, const mg_op_node *o, double times, int grouped,
+                              double cost[MGI_COSTS]) {
   const mg_shape *to = &g->tensors[o->n_out ? o->out[0].id : o->in[0].id].shape;
   double most = (double)mg_shape_elements(to);
   for (int k = 0; k < o->n_in && o->code != MG_OP_LOAD; k++) {
@@ -9882,7 +10845,8 @@ MGI_FN void mgi_check_cost_op(const mg_graph *g, const mg_op_node *o, double tim
   if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL)
     for (int k = 0; k < o->n_in / 2; k++) {
       const mg_shape *left = &g->tensors[o->in[k].id].shape;
-      cost[grouped ? MGI_COST_GROUPED : MGI_COST_PRODUCTS] += times * (double)mg_shape_elements(to) * (double)left->dim[left->rank - 1];
+      cost[grouped ? MGI_COST_GROUPED : MGI_COST_PRODUCTS] += times * (double)mg_shape_elements(to) *
+                                                              (double)left->dim[left->rank - 1];
     }
   else cost[o->code == MG_OP_LOAD ? MGI_COST_MOVED : MGI_COST_ELEMENTS] += times * most;
 }
@@ -9911,7 +10875,8 @@ MGI_FN void mgi_check_say_sizes(const mg_graph *g, char *text, size_t size) {
   for (uint32_t k = 0; k < g->n_in && n + 1 < size; k++) {
     const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
     n += (size_t)snprintf(text + n, size - n, "%s%.40s[", k ? ", " : "", x->name ? x->name : "");
-    for (int d = 0; d < x->shape.rank && n + 1 < size; d++) n += (size_t)snprintf(text + n, size - n, "%s%lld", d ? ", " : "", (long long)x->shape.dim[d]);
+    for (int d = 0; d < x->shape.rank && n + 1 < size; d++)
+      n += (size_t)snprintf(text + n, size - n, "%s%lld", d ? ", " : "", (long long)x->shape.dim[d]);
     if (n + 1 < size) n += (size_t)snprintf(text + n, size - n, "]");
   }
 }
@@ -9929,25 +10894,32 @@ typedef struct mgi_check_job {
   int64_t size[MGI_CHECK_SIZES + 1][MG_MAX_SYMBOLS]; /* of the symbols; the last of all is their most */
   mg_graph *member[MGI_CHECK_SIZES + 1]; /* of the reduced family, at these; the last of ugraph's */
   mg_graph *own;             /* ugraph, where it is read from the text */
-  double work, all, elements; /* of a launch at the sizes of `small`: the most, the sum over them; of inputs and outputs */
+  /* of a launch at the sizes of `small`: the most, the sum over them; of inputs and outputs */
+  double work, all, elements;
   double share, took;        /* of MGI_SAMPLE_SHARE: what blocks at full size may take, and took */
   int seeds, float_seeds, families; /* fiber orders over fields, over floats; families of inputs at most, 0: all */
   int last;                  /* 1: these two at its last sizes alone, one order over normal inputs at the others */
   int apart;                 /* 1: its reduced sizes are too much work: blocks at full size alone */
-  char *right;               /* what the emitter makes of the µGraph, of a file of several the first one's; NULL: nothing */
+  char *right;               /* what the emitter makes of the µGraph, of a file of several the first one's; NULL:
+                                nothing */
   int edited, shifted;       /* the text differs from it, in more than comments; it has running maxima */
-  const mg_graph *const *range; /* of a file of several: all of them, of which ugraph is number `at`; NULL: it is the only one */
+  /* of a file of several: all of them, of which ugraph is number `at`; NULL: it is the only one */
+  const mg_graph *const *range;
   int n_ranges, at;
   char entry[120];           /* then: whose launch it is */
-  int rows;                  /* 1: of a family with symbols that are not contracted: its members' rows are compared, bit for bit */
+  int rows;                  /* 1: of a family with symbols that are not contracted: its members' rows are compared, bit
+                                for bit */
   uint8_t contracted[MG_MAX_SYMBOLS];
   const char *quoted;        /* where in the text what it quotes begins */
-  char unheld[100];          /* at the greatest sizes of a family, where its tensors are too large: which and by how much */
+  char unheld[100];          /* at the greatest sizes of a family, where its tensors are too large: which and by how
+                                much */
   char dir[400];
   mg_check_report r;
 } mgi_check_job;
 /* The greatest value of symbol k that is the family's. */
-MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) { return J->range ? mgi_cu_ranges_greatest(J->range, J->n_ranges, J->at, k) : J->ugraph->symbol[k].last; }
+MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) {
+  return J->range ? mgi_cu_ranges_greatest(J->range, J->n_ranges, J->at, k) : J->ugraph->symbol[k].last;
+}
 /* 1 if the members' symbols that are contracted, sizes of sums, are alike. */
 MGI_FN int mgi_check_sums_alike(const mgi_check_job *J, int one, int other) {
   for (uint32_t k = 0; k < J->ugraph->n_symbols; k++)
@@ -9960,7 +10932,8 @@ MGI_FN unsigned char *mgi_check_kept(const mgi_check_job *J, int at) {
   char path[540];
   size_t bytes = 0;
   for (uint32_t k = 0; k < g->n_out; k++)
-    bytes += (size_t)mg_shape_elements(&mg_tensor_of(g, g->out[k])->shape) * (size_t)mg_dtype_bytes(mg_tensor_of(g, g->out[k])->dtype);
+    bytes += (size_t)mg_shape_elements(&mg_tensor_of(g, g->out[k])->shape) *
+             (size_t)mg_dtype_bytes(mg_tensor_of(g, g->out[k])->dtype);
   snprintf(path, sizeof path, "%s/size%d.%d", J->dir, at, (int)MGI_FAMILY_NORMAL);
   FILE *f = fopen(path, "rb");
   unsigned char *kept = f ? (unsigned char *)malloc(bytes + 1) : NULL;
@@ -9969,7 +10942,8 @@ MGI_FN unsigned char *mgi_check_kept(const mgi_check_job *J, int at) {
   return kept;
 }
 /* 1 if the elements that both members have, at the same indices, are of the same bits. */
-MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, const mg_graph *h, const unsigned char *its) {
+MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, const mg_graph *h,
+                               const unsigned char *its) {
   for (uint32_t k = 0; k < g->n_out; k++) {
     const mg_tensor_info *x = mg_tensor_of(g, g->out[k]), *y = mg_tensor_of(h, h->out[k]);
     const mg_shape both = mgi_shape_of_both(x, y);
@@ -9977,13 +10951,16 @@ MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, con
     mg_strides(x, stride[0]);
     mg_strides(y, stride[1]);
     for (int64_t i = 0, n = mg_shape_elements(&both); i < n; i++)
-      if (mgi_cd_get(mine, x->dtype, mgi_cd_place(&both, stride[0], i)) != mgi_cd_get(its, y->dtype, mgi_cd_place(&both, stride[1], i))) return 0;
+      if (mgi_cd_get(mine, x->dtype, mgi_cd_place(&both, stride[0], i)) !=
+          mgi_cd_get(its, y->dtype, mgi_cd_place(&both, stride[1], i)))
+        return 0;
     mine += (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype);
     its += (size_t)mg_shape_elements(&y->shape) * (size_t)mg_dtype_bytes(y->dtype);
   }
   return 1;
 }
-/* What the members' floats kept, each two with the same sums, whose rows are alike, against each other: r->rows.  The files are removed. */
+/* What the members' floats kept, each two with the same sums, whose rows are alike, against each other: r->rows.  The
+   files are removed. */
 MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
   unsigned char *kept[MGI_CHECK_SIZES];
   char path[540];
@@ -10004,9 +10981,9 @@ MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
     }
   }
 }
-/* Sizes of symbol or computed size k that a check tries, up to `most`: its least, those around whole[], the first whole chunks from
-   there on, of the least and the greatest chunk, and, returned, two chunks and a ragged rest later, as far as it goes, so that
-   counts differ. */
+/* Sizes of symbol or computed size k that a check tries, up to `most`: its least, those around whole[], the first whole
+   chunks from there on, of the least and the greatest chunk, and, returned, two chunks and a ragged rest later, as far
+   as it goes, so that counts differ. */
 MGI_FN int64_t mgi_check_around(const mg_graph *g, uint32_t k, int64_t most, int64_t whole[2]) {
   const mg_symbol *is = &g->symbol[k];
   int64_t c[2];
@@ -10016,8 +10993,10 @@ MGI_FN int64_t mgi_check_around(const mg_graph *g, uint32_t k, int64_t most, int
   const int bound = c[1] < 256 || whole[1] > most; /* is among them */
   return rest < most ? rest : bound ? most : whole[1];
 }
-/* at[k], the least value from its least on with which size c is `want` or more, up to `most`: one beyond that where it never is. */
-MGI_FN void mgi_check_raise(const mg_graph *g, uint32_t c, int64_t want, uint32_t k, int64_t most, int64_t at[MG_MAX_SYMBOLS]) {
+/* at[k], the least value from its least on with which size c is `want` or more, up to `most`: one beyond that where it
+   never is. */
+MGI_FN void mgi_check_raise(const mg_graph *g, uint32_t c, int64_t want, uint32_t k, int64_t most,
+                            int64_t at[MG_MAX_SYMBOLS]) {
   int64_t all[MG_MAX_SYMBOLS], from = g->symbol[k].least, to = most + 1;
   while (from < to) {
     at[k] = from + (to - from) / 2;
@@ -10027,15 +11006,17 @@ MGI_FN void mgi_check_raise(const mg_graph *g, uint32_t c, int64_t want, uint32_
   at[k] = from;
 }
 enum { MGI_CHECK_STEPS = 64 };
-/* Values in at[], of the symbols that size c hangs on, with which it is as wanted: one symbol steps from its least on, and another is
-   raised to what that takes, the rest are at their least.  0: there are none such. */
-MGI_FN int mgi_check_exactly(const mg_graph *g, uint32_t c, int64_t want, const int *of, const int64_t *most, int64_t at[MG_MAX_SYMBOLS]) {
+/* Values in at[], of the symbols that size c hangs on, with which it is as wanted: one symbol steps from its least on,
+   and another is raised to what that takes, the rest are at their least.  0: there are none such. */
+MGI_FN int mgi_check_exactly(const mg_graph *g, uint32_t c, int64_t want, const int *of, const int64_t *most,
+                             int64_t at[MG_MAX_SYMBOLS]) {
   int64_t all[MG_MAX_SYMBOLS];
   for (uint32_t k = 0; k < g->n_symbols; k++)
     if (of[k]) at[k] = g->symbol[k].least;
   for (uint32_t j = 0; j < g->n_symbols; j++)
     for (uint32_t k = 0; k < g->n_symbols && of[j]; k++) {
-      for (int64_t step = 0; of[k] && k != j && step < MGI_CHECK_STEPS && g->symbol[j].least + step <= most[j]; step++) {
+      for (int64_t step = 0; of[k] && k != j && step < MGI_CHECK_STEPS && g->symbol[j].least + step <= most[j];
+           step++) {
         at[j] = g->symbol[j].least + step;
         mgi_check_raise(g, c, want, k, most[k], at);
         if (at[k] <= most[k] && mg_symbol_values(g, at, all, NULL) == MG_OK && all[c] == want) return 1;
@@ -10045,9 +11026,11 @@ MGI_FN int mgi_check_exactly(const mg_graph *g, uint32_t c, int64_t want, const 
     }
   return 0;
 }
-/* Values in at[] of the symbols that size c hangs on, with which it is as wanted, or, as these are raised one after the other from their
-   least on, as little more as it can be; `below`: not more than that.  0: it never is, up to the symbols' `most`. */
-MGI_FN int mgi_check_reach(const mg_graph *g, uint32_t c, int64_t want, int below, const int64_t *most, int64_t at[MG_MAX_SYMBOLS]) {
+/* Values in at[] of the symbols that size c hangs on, with which it is as wanted, or, as these are raised one after the
+   other from their least on, as little more as it can be; `below`: not more than that.  0: it never is, up to the
+   symbols' `most`. */
+MGI_FN int mgi_check_reach(const mg_graph *g, uint32_t c, int64_t want, int below, const int64_t *most,
+                           int64_t at[MG_MAX_SYMBOLS]) {
   int64_t least[MG_MAX_SYMBOLS], all[MG_MAX_SYMBOLS];
   int of[MG_MAX_SYMBOLS] = {0}; /* it hangs on the symbol */
   for (uint32_t k = 0; k < g->n_symbols; k++) least[k] = g->symbol[k].least;
@@ -10065,10 +11048,11 @@ MGI_FN int mgi_check_reach(const mg_graph *g, uint32_t c, int64_t want, int belo
   }
   return 0;
 }
-/* Rows of J->size for a family with computed sizes: around chunks of each size that inputs have; symbols that it does not hang on are
-   at their least and their most in turn. */
+/* Rows of J->size for a family with computed sizes: around chunks of each size that inputs have; symbols that it does
+   not hang on are at their least and their most in turn. */
 MGI_FN int mgi_check_computed(mgi_check_job *J) {
-  static const uint8_t order[MGI_CHECK_AROUND] = {0, 6, 4, 5, 7, 3, 1, 2}; /* what matters first: the edges of the greatest chunk */
+  /* what matters first: the edges of the greatest chunk */
+  static const uint8_t order[MGI_CHECK_AROUND] = {0, 6, 4, 5, 7, 3, 1, 2};
   const mg_graph *g = J->ugraph;
   const int64_t *most = J->size[MGI_CHECK_SIZES];
   int64_t all[MG_MAX_SYMBOLS], has[MGI_CHECK_SIZES][MG_MAX_SYMBOLS];
@@ -10078,10 +11062,12 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
     for (uint32_t c = 0; c < mg_n_sizes(g) && rows < MGI_CHECK_SIZES; c++) {
       int64_t whole[2], *at = J->size[rows];
       int own = 0, again = 0, to = rows;
-      for (uint32_t i = 0; i < g->n_in * MG_MAX_RANK; i++) own |= g->in_symbol[i / MG_MAX_RANK][i % MG_MAX_RANK] == c + 1;
+      for (uint32_t i = 0; i < g->n_in * MG_MAX_RANK; i++)
+        own |= g->in_symbol[i / MG_MAX_RANK][i % MG_MAX_RANK] == c + 1;
       for (uint32_t k = 0; k < g->n_symbols; k++) at[k] = rows % 2 ? most[k] : g->symbol[k].least;
       const int64_t last = mgi_check_around(g, c, all[c], whole);
-      const int64_t want[MGI_CHECK_AROUND] = {g->symbol[c].least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
+      const int64_t want[MGI_CHECK_AROUND] = { g->symbol[c].least, whole[0] - 1, whole[0],     whole[0] + 1,
+                                               whole[1] - 1,       whole[1],     whole[1] + 1, last };
       for (int r = 0; r < rows; r++) again |= has[r][c] == want[order[j]];
       if (!own || again || !mgi_check_reach(g, c, want[order[j]], order[j] == 1 || order[j] == 4, most, at)) continue;
       for (int r = 0; r < rows; r++) again |= !memcmp(J->size[r], at, g->n_symbols * sizeof *at);
@@ -10099,16 +11085,18 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
     }
   return rows;
 }
-/* 1 if the member at full size takes too much: its tensors cannot be held, or blocks of its whole operators are more work than is the range's part. */
+/* 1 if the member at full size takes too much: its tensors cannot be held, or blocks of its whole operators are more
+   work than is the range's part. */
 MGI_FN int mgi_check_unheld(const mgi_check_job *J, const mg_graph *g, char *why, size_t n) {
   uint32_t o = 0;
   if (mgi_check_tensors(g, why, n) > MGI_SAMPLE_ROOM_MIB * 1048576.0) return 1;
   if (mgi_sample_whole(g, &o) <= 2.0 * MGI_SAMPLE_SHARE / (J->n_ranges > 1 ? J->n_ranges : 1)) return 0;
-  snprintf(why, n, "a block of operator %u, %s, takes %.2g operations", (unsigned)o, mg_op_row(g->ops[o].code)->name, mgi_sample_block(g, o, NULL));
+  snprintf(why, n, "a block of operator %u, %s, takes %.2g operations", (unsigned)o, mg_op_row(g->ops[o].code)->name,
+           mgi_sample_block(g, o, NULL));
   return 1;
 }
-/* The member at full size: at the greatest values, or, where that is too much, at so much less that it is not: the greatest symbol is
-   halved as often as it takes. */
+/* The member at full size: at the greatest values, or, where that is too much, at so much less that it is not: the
+   greatest symbol is halved as often as it takes. */
 MGI_FN mg_status mgi_check_greatest_held(mgi_check_job *J, mg_error *e) {
   int64_t *at = J->size[MGI_CHECK_SIZES];
   mg_graph **m = &J->member[MGI_CHECK_SIZES];
@@ -10127,9 +11115,9 @@ MGI_FN mg_status mgi_check_greatest_held(mgi_check_job *J, mg_error *e) {
   }
   return s;
 }
-/* The members of a family that a check runs: at each symbol's values around chunks of it; where there are several symbols, each is at
-   another of these; where some are contracted, once more the one that sums most, with the others at other values, so that rows can be
-   compared.  The last is the greatest, at full size. */
+/* The members of a family that a check runs: at each symbol's values around chunks of it; where there are several
+   symbols, each is at another of these; where some are contracted, once more the one that sums most, with the others at
+   other values, so that rows can be compared.  The last is the greatest, at full size. */
 MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
   const mg_graph *g = J->ugraph;
   int n[MG_MAX_SYMBOLS], rows = 0, beyond = 0;
@@ -10151,7 +11139,8 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
   if (g->n_computed) {
     rows = mgi_check_computed(J), beyond = 1;
     if (!rows) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory for the sizes that are tried");
-    for (int j = 0; j < rows; j++) beyond &= memcmp(J->size[j], J->size[MGI_CHECK_SIZES], g->n_symbols * sizeof **J->size) != 0;
+    for (int j = 0; j < rows; j++)
+      beyond &= memcmp(J->size[j], J->size[MGI_CHECK_SIZES], g->n_symbols * sizeof **J->size) != 0;
   }
   for (int j = 0; j < rows && !g->n_computed; j++)
     for (uint32_t k = 0; k < g->n_symbols; k++) {
@@ -10180,8 +11169,10 @@ MGI_FN void mgi_check_sizes_text(const mgi_check_job *J, char *text, size_t size
   text[0] = 0;
   for (uint32_t k = 0; k < g->n_symbols && at < size; k++) {
     at += (size_t)snprintf(text + at, size - at, "%s%s%s", k ? "; " : "", g->symbol[k].name, J->apart ? "" : " = ");
-    for (int j = 0; j < J->n_sizes && at < size && !J->apart; j++) at += (size_t)snprintf(text + at, size - at, "%s%lld", j ? ", " : "", (long long)J->size[j][k]);
-    if (at < size && J->full) at += (size_t)snprintf(text + at, size - at, ", blocks of %lld", (long long)J->size[MGI_CHECK_SIZES][k]);
+    for (int j = 0; j < J->n_sizes && at < size && !J->apart; j++)
+      at += (size_t)snprintf(text + at, size - at, "%s%lld", j ? ", " : "", (long long)J->size[j][k]);
+    if (at < size && J->full)
+      at += (size_t)snprintf(text + at, size - at, ", blocks of %lld", (long long)J->size[MGI_CHECK_SIZES][k]);
   }
   if (J->full && J->unheld[0] && at < size) snprintf(text + at, size - at, " (at the most %s)", J->unheld);
 }
@@ -10198,15 +11189,18 @@ MGI_FN void mgi_check_bound(mgi_check_job *J, int n) {
       const mg_graph *g = j->member[size] ? j->member[size] : j->small.graph;
       const double work = mgi_check_work(g);
       double elements = 0;
-      for (uint32_t k = 0; k < g->n_in + g->n_out; k++) elements += (double)mg_shape_elements(&mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in])->shape);
+      for (uint32_t k = 0; k < g->n_in + g->n_out; k++)
+        elements += (double)mg_shape_elements(&mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in])->shape);
       if (work > j->work) j->work = work;
       if (elements > j->elements) j->elements = elements;
       j->all += work + (size ? mgi_check_weight[MGI_COST_ELEMENTS] * elements : 0); /* further sizes are drawn anew */
     }
-    if (!j->cfg->whole && !j->cfg->full_size && (j->work > MGI_CHECK_WORK_MOST || j->elements > MGI_CHECK_ELEMENTS)) mgi_check_alone(j);
+    if (!j->cfg->whole && !j->cfg->full_size && (j->work > MGI_CHECK_WORK_MOST || j->elements > MGI_CHECK_ELEMENTS))
+      mgi_check_alone(j);
     else all += j->all;
   }
-  while (n > 1 && all > MGI_CHECK_TOGETHER && !J->cfg->whole && !J->cfg->full_size) { /* the largest is left to its blocks at full size */
+  /* the largest is left to its blocks at full size */
+  while (n > 1 && all > MGI_CHECK_TOGETHER && !J->cfg->whole && !J->cfg->full_size) {
     mgi_check_job *most = NULL;
     for (mgi_check_job *j = J; j < J + n; j++)
       if (!j->apart && (!most || j->work > most->work)) most = j;
@@ -10290,14 +11284,16 @@ MGI_FN void mgi_check_right(mgi_check_job *J, int n) {
 }
 static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats", "right"};
 enum { MGI_CHECK_BUILDS = 5, MGI_CHECK_BUILD_RIGHT = 4 };
-/* The builds of the text that n ranges share, at the same time: over field elements, over floats and, where one is run at full size,
-   both at full size, which are all where none is run at reduced sizes; of an edited file one of what the emitter makes of the µGraph,
-   over floats. */
-MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char *cxx, const char *headers, mg_error *e) {
+/* The builds of the text that n ranges share, at the same time: over field elements, over floats and, where one is run
+   at full size, both at full size, which are all where none is run at reduced sizes; of an edited file one of what the
+   emitter makes of the µGraph, over floats. */
+MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char *cxx, const char *headers,
+                                 mg_error *e) {
   const int has_volatile = mgi_check_has(J->text, MGI_HAS_VOLATILE), clang = strstr(cxx, "clang") != NULL;
   const size_t room = (size_t)n_jobs * MGI_CHECK_DEFINES;
   const char **argv = (const char **)malloc((room + 32) * sizeof *argv);
-  char *define = (char *)malloc(room * MGI_CHECK_DEFINE), source[600], right[600], out[MGI_CHECK_BUILDS][600], include[600];
+  char *define = (char *)malloc(room * MGI_CHECK_DEFINE), source[600], right[600], out[MGI_CHECK_BUILDS][600],
+       include[600];
   mgi_child child[MGI_CHECK_BUILDS];
   int n = 0, defines = 0, started = 0, full = 0, apart = 0, reduced = 0;
   mg_status s = argv && define ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory");
@@ -10306,7 +11302,8 @@ MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char 
     full |= J[k].full, apart |= J[k].apart, reduced |= !J[k].apart;
     s = J[k].apart ? MG_OK : mg_classes_of(J[k].ugraph, &c, e);
     if (s != MG_OK || J[k].apart) continue;
-    const int of = mgi_check_defines(J[k].ugraph, &c, &J[k].small, J->text, define + (size_t)MGI_CHECK_DEFINE * (size_t)defines, e);
+    const int of = mgi_check_defines(J[k].ugraph, &c, &J[k].small, J->text,
+                                     define + (size_t)MGI_CHECK_DEFINE * (size_t)defines, e);
     if (of < 0) s = e ? e->status : MG_BAD_INPUT;
     else defines += of;
     mg_classes_free(&c);
@@ -10320,18 +11317,23 @@ MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char 
   snprintf(source, sizeof source, "%s/kernel.cu", J->dir);
   snprintf(right, sizeof right, "%s/right.cu", J->dir);
   const char *fixed[] = {cxx, NULL, "-std=c++17", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
-  static const char *const fields[] = {"-DMG_EMULATE_FIELD", "-pthread"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
+  static const char *const fields[] = { "-DMG_EMULATE_FIELD", "-pthread" }, *const floats[] = {
+    "-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"
+  };
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
   for (int k = 0; k < defines; k++) argv[n++] = define + MGI_CHECK_DEFINE * k;
   argv[n++] = "-o";
   int at_out = n;
-  static const int order[MGI_CHECK_BUILDS] = {0, 1, MGI_CHECK_BUILD_RIGHT, 2, 3}; /* those without the sizes last: they take their place */
+  /* those without the sizes last: they take their place */
+  static const int order[MGI_CHECK_BUILDS] = {0, 1, MGI_CHECK_BUILD_RIGHT, 2, 3};
   for (int b = 0; b < MGI_CHECK_BUILDS && s == MG_OK; b++) {
     const int k = order[b];
     if (k == MGI_CHECK_BUILD_RIGHT ? !J->edited || !reduced : k >= 2 ? !full : !reduced) continue;
-    const int watched = k == 1 || (k == 3 && apart); /* races do not depend on values: of each range one build watches */
+    /* races do not depend on values: of each range one build watches */
+    const int watched = k == 1 || (k == 3 && apart);
     const int instrumented = watched || (has_volatile && k != MGI_CHECK_BUILD_RIGHT);
-    argv[1] = instrumented ? "-O1" : "-Og"; /* -Og compiles faster; which line an access is at is told by what -O1 inlines */
+    /* -Og compiles faster; which line an access is at is told by what -O1 inlines */
+    argv[1] = instrumented ? "-O1" : "-Og";
     n = at_out;
     if (k == 2 || k == 3) { /* without the sizes */
       n -= 1 + defines;
@@ -10339,7 +11341,8 @@ MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char 
     }
     snprintf(out[k], sizeof out[k], "%s/%s.so", J->dir, mgi_check_builds[k]);
     argv[n++] = out[k];
-    for (int a = 0; a < (watched ? 7 : k == 1 || k == 3 || k == MGI_CHECK_BUILD_RIGHT ? 0 : 2); a++) argv[n++] = watched ? floats[a] : fields[a];
+    for (int a = 0; a < (watched ? 7 : k == 1 || k == 3 || k == MGI_CHECK_BUILD_RIGHT ? 0 : 2); a++)
+      argv[n++] = watched ? floats[a] : fields[a];
     if (has_volatile && k != MGI_CHECK_BUILD_RIGHT) { /* its accesses are order points, in every build */
       for (int a = 1; !watched && a < 7; a++) argv[n++] = floats[a];
       if (!watched) argv[n++] = "-lpthread", argv[n++] = "-DMG_EMULATE_VOLATILE", argv[n++] = "-fno-threadsafe-statics";
@@ -10356,11 +11359,15 @@ MGI_FN mg_status mgi_check_build(const mgi_check_job *J, int n_jobs, const char 
   for (int k = 0; k < started; k++) {
     int code = mgi_child_wait(&child[k]);
     if (s != MG_OK || !code) continue;
-    if (code == 127 && !child[k].n) s = mg_fail(e, MG_MACHINE, cxx, "no such C++ compiler: install g++ (Debian: apt-get install g++) or set CXX");
-    else if (code >= 256) s = mg_fail(e, MG_MACHINE, cxx, "the compiler was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
+    if (code == 127 && !child[k].n)
+      s = mg_fail(e, MG_MACHINE, cxx, "no such C++ compiler: install g++ (Debian: apt-get install g++) or set CXX");
+    else if (code >= 256)
+      s = mg_fail(e, MG_MACHINE, cxx, "the compiler was ended by signal %d%s", code - 256,
+                  code == 256 + SIGALRM ? ": out of time" : "");
     else {
       char what[256];
-      if (mgi_check_unmodelled(J->text, mgi_child_says(&child[k]), what, sizeof what)) s = mg_fail(e, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", what);
+      if (mgi_check_unmodelled(J->text, mgi_child_says(&child[k]), what, sizeof what))
+        s = mg_fail(e, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", what);
       else s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", cxx, mgi_child_says(&child[k]));
     }
   }
@@ -10382,9 +11389,11 @@ MGI_FN mg_status mgi_check_fields(const mgi_check_job *J, int opaque, mg_field F
   mg_graph_free(shun);
   return s;
 }
-/* Its tasks: two fields, floats; at full size a field and floats; of an edited file, floats of what it was edited from. */
+/* Its tasks: two fields, floats; at full size a field and floats; of an edited file, floats of what it was edited
+   from. */
 enum { MGI_CHECK_FIELDS = 2, MGI_CHECK_FLOATS = 2, MGI_CHECK_SAMPLED, MGI_CHECK_SAMPLED_FLOATS, MGI_CHECK_RIGHT, MGI_CHECK_TASKS };
-MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_field F[2], double tolerance, mgi_check_task *task) {
+MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_field F[2], double tolerance,
+                              mgi_check_task *task) {
   const mg_check_config *cfg = J->cfg;
   const int reduced = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT, at = reduced ? size : (int)MGI_CHECK_SIZES;
   task->g = reduced ? J->small.graph : J->ugraph;
@@ -10397,21 +11406,27 @@ MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_
   task->shifted = J->shifted;
   task->yardstick = k == MGI_CHECK_RIGHT;
   if (J->rows && k == MGI_CHECK_FLOATS) snprintf(task->keep, sizeof task->keep, "%s/size%d", J->dir, size);
-  if (J->edited && (k == MGI_CHECK_RIGHT || k == MGI_CHECK_FLOATS)) snprintf(task->keep, sizeof task->keep, "%s/%s", J->dir, k == MGI_CHECK_RIGHT ? "right" : "floats");
+  if (J->edited && (k == MGI_CHECK_RIGHT || k == MGI_CHECK_FLOATS))
+    snprintf(task->keep, sizeof task->keep, "%s/%s", J->dir, k == MGI_CHECK_RIGHT ? "right" : "floats");
   task->F = k < MGI_CHECK_FIELDS ? &F[k] : k == MGI_CHECK_SAMPLED ? &F[0] : NULL;
-  task->samples = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT ? 0 : k == MGI_CHECK_SAMPLED_FLOATS && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
+  task->samples = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT                              ? 0
+                  : k == MGI_CHECK_SAMPLED_FLOATS && (cfg->samples <= 0 || cfg->samples > 3) ? 3
+                  : cfg->samples                                                             ? cfg->samples
+                                                                                             : 6;
   task->seed = J->seed * 3 + (uint64_t)(k == MGI_CHECK_RIGHT ? MGI_CHECK_FLOATS : k);
   const int least = J->last && reduced && size + 1 < J->n_sizes;
   task->seeds = k < MGI_CHECK_FIELDS ? J->seeds : least ? 1 : J->float_seeds;
   task->families = least ? -1 : J->families;
-  if (task->families && task->yardstick) task->families = least ? 1 : J->families + 1; /* of the right one normal inputs are a family too */
+  /* of the right one normal inputs are a family too */
+  if (task->families && task->yardstick) task->families = least ? 1 : J->families + 1;
   task->share = J->share;
   task->apart = J->apart;
   task->tolerance = tolerance;
   snprintf(task->so, sizeof task->so, "%s/%s.so", J->dir, mgi_check_builds[k < MGI_CHECK_FIELDS ? 0 : k - 1]);
 }
 /* What task k found goes into the report. */
-MGI_FN void mgi_check_tell(const mgi_check_job *J, int k, const mgi_check_record *found, const mg_field F[2], mg_check_report *r) {
+MGI_FN void mgi_check_tell(const mgi_check_job *J, int k, const mgi_check_record *found, const mg_field F[2],
+                           mg_check_report *r) {
   if (k < MGI_CHECK_FIELDS || (k == MGI_CHECK_SAMPLED && J->apart)) {
     const int f = k < MGI_CHECK_FIELDS ? k : 0;
     r->compared += found->compared;
@@ -10442,13 +11457,14 @@ MGI_FN void mgi_check_tell(const mgi_check_job *J, int k, const mgi_check_record
     r->float_checked = r->float_checked && found->status == MG_OK;
   }
   if (found->status == MG_NOT_FOUND) {
-    if (!r->difference[0] || (found->race && !r->race)) memcpy(r->difference, found->difference, sizeof r->difference); /* it says why */
+    /* it says why */
+    if (!r->difference[0] || (found->race && !r->race)) memcpy(r->difference, found->difference, sizeof r->difference);
     r->race |= found->race;
   }
 }
-/* Outputs of an edited file against those of what the emitter makes of its µGraph, on the same inputs: relative to their size, and
-   to half a step of what they are stored in.  Sums in another order differ in the last bits of f32, by which few of the stored values
-   become their neighbours; one more rounding to 16 bits moves many.  1: same. */
+/* Outputs of an edited file against those of what the emitter makes of its µGraph, on the same inputs: relative to
+   their size, and to half a step of what they are stored in.  Sums in another order differ in the last bits of f32, by
+   which few of the stored values become their neighbours; one more rounding to 16 bits moves many.  1: same. */
 MGI_FN int mgi_check_alike(const mgi_check_job *J, int size, int family, double *off, double *most) {
   const mg_graph *g = J->member[size] ? J->member[size] : J->small.graph;
   char path[2][540];
@@ -10469,7 +11485,9 @@ MGI_FN int mgi_check_alike(const mgi_check_job *J, int size, int family, double 
       for (int j = 0; j < 2; j++) bits[j] = mgi_cd_get(raw[j], o->dtype, 0);
       const double got = mg_from_bits(o->dtype, bits[0]), right = mg_from_bits(o->dtype, bits[1]);
       if (fabs(right) < 1e300) norm += right * right;
-      if (!(fabs(right) < 1e300) || fabs(got - right) <= (size == 2 ? ldexp(1, mg_type_row(o->dtype)->least) : 0)) continue; /* one of the smallest steps */
+      /* one of the smallest steps */
+      if (!(fabs(right) < 1e300) || fabs(got - right) <= (size == 2 ? ldexp(1, mg_type_row(o->dtype)->least) : 0))
+        continue;
       difference += got == got ? (got - right) * (got - right) : HUGE_VAL;
     }
     *most = size == 2 ? ldexp(1, -mg_type_row(o->dtype)->digits) / 6 : 2e-5;
@@ -10480,12 +11498,18 @@ MGI_FN int mgi_check_alike(const mgi_check_job *J, int size, int family, double 
     if (f[k]) fclose(f[k]);
   return same;
 }
-MGI_FN mg_status mgi_check_against(const mgi_check_job *J, int size, const mgi_check_record *got, const mgi_check_record *right, mg_check_report *r) {
+MGI_FN mg_status mgi_check_against(const mgi_check_job *J, int size, const mgi_check_record *got,
+                                   const mgi_check_record *right, mg_check_report *r) {
   for (int k = 0; k < MGI_FAMILIES; k++) {
     double off = got->family[k], most = 2 * right->family[k] + 0x1p-8;
-    if (right->family[k] < 0 || got->family[k] < 0 || (k < MGI_FAMILY_PEAKS ? mgi_check_alike(J, size, k, &off, &most) : off <= most)) continue;
-    snprintf(r->difference, sizeof r->difference, "over floats it %s %.3g, not %.3g, %s what the emitter makes of its \xC2\xB5Graph (%s): values are rounded to other bits, or maxima are other ones",
-             k < MGI_FAMILY_PEAKS ? "differs by" : "has a relative error of", off, most, k < MGI_FAMILY_PEAKS ? "from" : "by", mgi_draw_names[k]);
+    if (right->family[k] < 0 || got->family[k] < 0 ||
+        (k < MGI_FAMILY_PEAKS ? mgi_check_alike(J, size, k, &off, &most) : off <= most))
+      continue;
+    snprintf(
+        r->difference, sizeof r->difference,
+        "over floats it %s %.3g, not %.3g, %s what the emitter makes of its \xC2\xB5Graph (%s): values are rounded to other bits, or maxima are other ones",
+        k < MGI_FAMILY_PEAKS ? "differs by" : "has a relative error of", off, most,
+        k < MGI_FAMILY_PEAKS ? "from" : "by", mgi_draw_names[k]);
     return MG_NOT_FOUND;
   }
   return MG_OK;
@@ -10514,7 +11538,8 @@ MGI_FN mg_status mgi_check_tasks(mgi_check_job *J, int size, const mg_field F[2]
     if (!(started >> k & 1)) continue;
     mgi_check_finish(&child[k], J->timeout_s, &record[k]);
     if (k == MGI_CHECK_RIGHT) {
-      if (s == MG_OK && record[k].status == MG_OK) s = mgi_check_against(J, size, &record[MGI_CHECK_FLOATS], &record[k], r);
+      if (s == MG_OK && record[k].status == MG_OK)
+        s = mgi_check_against(J, size, &record[MGI_CHECK_FLOATS], &record[k], r);
       continue;
     }
     mgi_check_tell(J, k, &record[k], F, r);
@@ -10566,8 +11591,12 @@ MGI_FN mg_status mgi_check_read(mgi_check_job *J, mg_error *e) {
   J->r.apart = J->apart;
   if (J->r.reduced) mgi_check_say_sizes(J->small.graph, J->r.sizes, sizeof J->r.sizes);
   if (J->apart && !J->full)
-    return mg_fail(e, MG_UNSUPPORTED, J->ugraph->name, "undecided: a launch at the least sizes takes %.2g operations, the limit is %.2g, and no block is to run at full size", J->work, MGI_CHECK_WORK_MOST);
-  return mgi_check_quoted(J->ugraph, J->quoted, &J->r) ? mgi_check_constants(J->ugraph, J->text, &J->r, e) : MG_NOT_FOUND;
+    return mg_fail(
+        e, MG_UNSUPPORTED, J->ugraph->name,
+        "undecided: a launch at the least sizes takes %.2g operations, the limit is %.2g, and no block is to run at full size",
+        J->work, MGI_CHECK_WORK_MOST);
+  return mgi_check_quoted(J->ugraph, J->quoted, &J->r) ? mgi_check_constants(J->ugraph, J->text, &J->r, e)
+                                                       : MG_NOT_FOUND;
 }
 /* The files of n jobs, compiled. */
 MGI_FN mg_status mgi_check_make(mgi_check_job *J, int n, const char *headers, mg_error *e) {
@@ -10579,7 +11608,8 @@ MGI_FN mg_status mgi_check_make(mgi_check_job *J, int n, const char *headers, mg
   for (int right = 0; right < (J->edited ? 2 : 1) && s == MG_OK; right++) {
     const char *text = right ? J->right : J->text;
     snprintf(path, sizeof path, "%s/%s.cu", J->dir, right ? "right" : "kernel");
-    if (!mgi_cd_write(path, text, strlen(text))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
+    if (!mgi_cd_write(path, text, strlen(text)))
+      s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
   }
   return s == MG_OK ? mgi_check_build(J, n, cxx, headers, e) : s;
 }
@@ -10588,7 +11618,8 @@ MGI_FN mg_status mgi_check_run(mgi_check_job *J, mg_error *e) {
   mg_check_report *r = &J->r;
   mg_status s = MG_OK;
   J->rows &= !J->edited && !J->apart;
-  for (int opaque = 0, again = 1; opaque < 2 && again && s == MG_OK; opaque++) { /* once more with exp uninterpreted where a second exponential hides elements */
+  /* once more with exp uninterpreted where a second exponential hides elements */
+  for (int opaque = 0, again = 1; opaque < 2 && again && s == MG_OK; opaque++) {
     mg_field F[2];
     s = mgi_check_fields(J, opaque, F, e);
     if (s != MG_OK) break;
@@ -10598,17 +11629,22 @@ MGI_FN mg_status mgi_check_run(mgi_check_job *J, mg_error *e) {
       const size_t used = strlen(r->difference);
       if (s == MG_NOT_FOUND && J->ugraph->n_symbols)
         for (uint32_t k = 0, at = (uint32_t)used; k < J->ugraph->n_symbols && at < sizeof r->difference; k++)
-          at += (uint32_t)snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ", J->ugraph->symbol[k].name, (long long)J->size[strstr(r->difference, "at full size") ? (int)MGI_CHECK_SIZES : size][k]);
+          at += (uint32_t)
+              snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ",
+                       J->ugraph->symbol[k].name,
+                       (long long)J->size[strstr(r->difference, "at full size") ? (int)MGI_CHECK_SIZES : size][k]);
     }
     if (J->ugraph->n_symbols) mgi_check_sizes_text(J, r->sizes, sizeof r->sizes);
     if (J->rows) mgi_check_rows(J, r);
     r->exp_opaque = opaque;
   }
   if (s == MG_OK && r->unformed) /* in the sizes that it is for, nothing is seen of it */
-    s = mg_fail(e, MG_UNSUPPORTED, J->ugraph->name, "undecided: of %d kernel%s no block ran at full size: %.160s", r->unformed, r->unformed == 1 ? "" : "s", r->unsampled);
+    s = mg_fail(e, MG_UNSUPPORTED, J->ugraph->name, "undecided: of %d kernel%s no block ran at full size: %.160s",
+                r->unformed, r->unformed == 1 ? "" : "s", r->unsampled);
   if (s == MG_OK && r->compared < r->undefined) /* the program divides by zero too often for a verdict */
-    s = mg_fail(e, MG_UNSUPPORTED, J->ugraph->name, "undecided: %llu of %llu output elements are undefined over the fields", (unsigned long long)r->undefined,
-                (unsigned long long)(r->undefined + r->compared));
+    s = mg_fail(e, MG_UNSUPPORTED, J->ugraph->name,
+                "undecided: %llu of %llu output elements are undefined over the fields",
+                (unsigned long long)r->undefined, (unsigned long long)(r->undefined + r->compared));
   return s;
 }
 /* What one range's check says goes to what is said of all. */
@@ -10620,12 +11656,12 @@ MGI_FN mg_status mgi_check_run(mgi_check_job *J, mg_error *e) {
 #define MGI_JOIN_LAST(x, y) memcpy(&(x), &(y), sizeof(x));
 #define MGI_JOIN_FIRST(x, y) if (!(x)[0]) memcpy(x, y, sizeof(x));
 #define MGI_JOIN_LIST(x, y) snprintf((x) + strlen(x), sizeof(x) - strlen(x), "; %s", y);
-MGI_FN void mgi_check_join(mg_check_report *all, const mg_check_report *one) {
+MGI_FN void mgi_check_join(mg_check_report *all, const mg_check_report *one){
 #define MGI_F(join, type, name, count, what) MGI_JOIN_##join(all->name, one->name)
   MG_CHECK_FIELDS(MGI_F)
 #undef MGI_F
-}
-mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
+} mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r,
+                          mg_error *e) {
   mg_check_config none;
   mg_check_report ignored;
   mg_graph *read[MG_MAX_RANGES];
@@ -10663,8 +11699,11 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   for (int k = 0; k <= at && found == MG_OK; k++)
     if (k) mgi_check_join(r, &J[k].r);
     else *r = J->r;
-  if (r->race) mgi_check_lines(J->dir, mgi_check_builds[strstr(r->difference, "at full size") ? 3 : 1], cu_text, r->difference, sizeof r->difference);
-  if (s == MG_NOT_FOUND && J[at].ugraph) mg_fail(e, MG_NOT_FOUND, J[at].ugraph->name, "the kernel is not its µGraph: %.200s", r->difference);
+  if (r->race)
+    mgi_check_lines(J->dir, mgi_check_builds[strstr(r->difference, "at full size") ? 3 : 1], cu_text, r->difference,
+                    sizeof r->difference);
+  if (s == MG_NOT_FOUND && J[at].ugraph)
+    mg_fail(e, MG_NOT_FOUND, J[at].ugraph->name, "the kernel is not its µGraph: %.200s", r->difference);
   if (J && J->dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", J->dir);
   else if (J && J->dir[0]) mgi_check_remove(J->dir);
   if (J) mg_string_free(J->right);
@@ -10679,7 +11718,8 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
 }
 
 /* ---- numerics: the families of mirage_verify.h over the emulated file
-   Sizes: what is contracted or reduced keeps its extent, so that sums are as long as they are; other classes shrink to one block's. */
+   Sizes: what is contracted or reduced keeps its extent, so that sums are as long as they are; other classes shrink to
+   one block's. */
 typedef struct mgi_safe_task {
   const mg_graph *program, *g; /* both at these sizes */
   const int64_t *sym;        /* of their families; NULL: they are of none */
@@ -10713,9 +11753,13 @@ MGI_FN mg_status mgi_safe_launch(mgi_safe_runner *R, int pass, mg_error *e) {
   R->m.seed = 0;
   memset(R->aligned, 0, R->space_bytes);
   for (uint32_t k = 0; k < R->t->g->n_out; k++) memset(R->x.out[k], 0xFF, R->x.out_bytes[k]);
-  if (R->n.setup(&R->m) != 0) return mg_fail(e, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
-  const int rc = mgi_check_launch(&R->n, R->n.launch, (const void *const *)R->x.in, R->x.out, R->space_bytes ? R->aligned : NULL, NULL);
-  return rc || R->m.error[0] ? mg_fail(e, MG_BAD_INPUT, R->t->g->name, "the launch fails (%d): %.200s", rc, R->m.error) : MG_OK;
+  if (R->n.setup(&R->m) != 0)
+    return mg_fail(e, MG_BAD_INPUT, "emitted file",
+                   "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+  const int rc = mgi_check_launch(&R->n, R->n.launch, (const void *const *)R->x.in, R->x.out,
+                                  R->space_bytes ? R->aligned : NULL, NULL);
+  return rc || R->m.error[0] ? mg_fail(e, MG_BAD_INPUT, R->t->g->name, "the launch fails (%d): %.200s", rc, R->m.error)
+                             : MG_OK;
 }
 
 /* Fills the inputs in: values in their memory order, or in passes 1 and 2 the halves of their elements' numbers. */
@@ -10752,7 +11796,8 @@ MGI_FN mg_status mgi_safe_trace(mgi_safe_runner *R, const float *const *in, mg_e
     else if (R->wide.read != R->wide.logged || R->wide.made != made) R->wide.lost = 1;
     for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++) {
       const mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;
-      for (int64_t i = 0; i < R->x.out_n[k] && type != MG_F32; i++) R->stored[k][i] |= mgi_cd_get(R->x.out[k], type, i) << (pass == 2 ? 16 : 0);
+      for (int64_t i = 0; i < R->x.out_n[k] && type != MG_F32; i++)
+        R->stored[k][i] |= mgi_cd_get(R->x.out[k], type, i) << (pass == 2 ? 16 : 0);
     }
   }
   R->wide.values = R->wide.made;
@@ -10766,7 +11811,9 @@ MGI_FN mg_status mgi_safe_run(void *user, const float *const *in, float *const *
   const mg_graph *g = R->t->g;
   mg_status s = MG_OK;
   if (wide && !R->wide.value && !R->wide.lost) s = mgi_safe_trace(R, in, e);
-  if (wide && R->wide.lost) return mg_fail(e, MG_UNSUPPORTED, g->name, "what the kernel stores and reads depends on values, or is too much to keep");
+  if (wide && R->wide.lost)
+    return mg_fail(e, MG_UNSUPPORTED, g->name,
+                   "what the kernel stores and reads depends on values, or is too much to keep");
   if (s != MG_OK) return s;
   if (wide) R->wide.made = R->first[g->n_in - 1] + (uint32_t)R->x.in_n[g->n_in - 1];
   mgi_safe_fill(R, in, wide ? 3 : 0);
@@ -10777,7 +11824,10 @@ MGI_FN mg_status mgi_safe_run(void *user, const float *const *in, float *const *
     const mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;
     for (int64_t i = 0; i < R->x.out_n[k]; i++) {
       const uint32_t number = R->stored[k][i];
-      out[k][i] = !wide || type == MG_F32 ? (float)mg_from_bits(type, mgi_cd_get(R->x.out[k], type, i)) : number == 0 ? 0.0f : number <= R->wide.values ? R->wide.value[number] : NAN;
+      out[k][i] = !wide || type == MG_F32    ? (float)mg_from_bits(type, mgi_cd_get(R->x.out[k], type, i))
+                  : number == 0              ? 0.0f
+                  : number <= R->wide.values ? R->wide.value[number]
+                                             : NAN;
     }
   }
   return s;
@@ -10811,20 +11861,26 @@ MGI_FN void mgi_safe_body(const void *task, void *record) {
     R.stored[k] = (uint32_t *)calloc((size_t)R.x.out_n[k] + 1, sizeof(uint32_t));
     if (!R.stored[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_numerics", "no memory for an output");
   }
-  if (r->status == MG_OK && !R.space) r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)R.space_bytes);
+  if (r->status == MG_OK && !R.space)
+    r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes",
+                        (unsigned long long)R.space_bytes);
   if (r->status != MG_OK) return;
   mgi_check_emulator(&R.m, t->text, NULL);
-  for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&R.m, mg_tensor_of(g, g->in[k])->name, R.x.in[k], R.x.in_bytes[k], 0);
-  for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&R.m, mg_tensor_of(g, g->out[k])->name, R.x.out[k], R.x.out_bytes[k], 1);
+  for (uint32_t k = 0; k < g->n_in; k++)
+    mgi_check_range(&R.m, mg_tensor_of(g, g->in[k])->name, R.x.in[k], R.x.in_bytes[k], 0);
+  for (uint32_t k = 0; k < g->n_out; k++)
+    mgi_check_range(&R.m, mg_tensor_of(g, g->out[k])->name, R.x.out[k], R.x.out_bytes[k], 1);
   if (R.space_bytes) mgi_check_range(&R.m, "the workspace", R.aligned, R.space_bytes, 1);
   mgi_sized_range(&R.m, &R.n);
-  c.seed = t->seed, c.part = t->part, c.parts = t->parts, c.time_limit_s = t->cfg->numerics_s, c.first = t->cfg->numerics_first;
+  c.seed = t->seed, c.part = t->part, c.parts = t->parts, c.time_limit_s = t->cfg->numerics_s,
+  c.first = t->cfg->numerics_first;
   r->status = mg_numerics(t->program, mgi_safe_run, &R, &c, &r->r, &r->error);
 } /* the process ends: what it holds goes with it */
 
-/* Which classes of g may shrink, as mgi_red_reduce takes it: none that `p` contracts, reduces or concatenates, p being g's program
-   (inputs by position).  Without one: none but those of outputs that no loop cuts. */
-MGI_FN void mgi_safe_keep(const mg_graph *p, const mg_classes *pc, const mg_graph *g, const mg_classes *c, uint8_t *keep) {
+/* Which classes of g may shrink, as mgi_red_reduce takes it: none that `p` contracts, reduces or concatenates, p being
+   g's program (inputs by position).  Without one: none but those of outputs that no loop cuts. */
+MGI_FN void mgi_safe_keep(const mg_graph *p, const mg_classes *pc, const mg_graph *g, const mg_classes *c,
+                          uint8_t *keep) {
   memset(keep, 0, c->n);
   for (uint32_t o = 1; o < g->n_ops; o++) { /* what a kernel holds whole is part of its tiles */
     const mg_graph *sub = g->ops[o].sub;
@@ -10845,23 +11901,29 @@ MGI_FN void mgi_safe_keep(const mg_graph *p, const mg_classes *pc, const mg_grap
     for (uint32_t k = 0; k < c->n; k++) {
       int out = 0;
       for (uint32_t o = 0; o < g->n_out; o++)
-        for (int d = 0; d < mg_tensor_of(g, g->out[o])->shape.rank; d++) out |= c->of[g->out[o].id * MG_MAX_RANK + (uint32_t)d] == (int32_t)k;
+        for (int d = 0; d < mg_tensor_of(g, g->out[o])->shape.rank; d++)
+          out |= c->of[g->out[o].id * MG_MAX_RANK + (uint32_t)d] == (int32_t)k;
       if (!out) keep[k] = 2;
     }
     for (uint32_t o = 1; o < g->n_ops; o++)
       for (uint32_t l = 1; g->ops[o].sub && l < g->ops[o].sub->n_ops; l++)
         for (uint32_t a = 4; a < g->ops[o].sub->n_axes; a++) {
           const mg_op_node *in = &g->ops[o].sub->ops[l];
-          const int32_t cls = in->code == MG_OP_LOAD && in->map.to[a] >= 0 ? c->of[in->in[0].id * MG_MAX_RANK + (uint32_t)in->map.to[a]] : -1;
+          const int32_t cls = in->code == MG_OP_LOAD && in->map.to[a] >= 0
+                                  ? c->of[in->in[0].id * MG_MAX_RANK + (uint32_t)in->map.to[a]]
+                                  : -1;
           if (cls >= 0) keep[cls] = 2;
         }
     return;
   }
   for (uint32_t o = 1; o < p->n_ops; o++) {
     const mg_op_node *op = &p->ops[o];
-    const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, along = op->code == MG_OP_SUM || op->code == MG_OP_MAX || op->code == MG_OP_ARGMAX || mg_op_along(op->code);
+    const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL,
+              along = op->code == MG_OP_SUM || op->code == MG_OP_MAX || op->code == MG_OP_ARGMAX ||
+                      mg_op_along(op->code);
     for (int j = 0; j < op->n_in; j++) {
-      const int rank = mg_tensor_of(p, op->in[j])->shape.rank, d = product ? rank - (j < op->n_in / 2 ? 1 : 2) : op->attr.dim;
+      const int rank = mg_tensor_of(p, op->in[j])->shape.rank,
+                d = product ? rank - (j < op->n_in / 2 ? 1 : 2) : op->attr.dim;
       const int32_t cls = product || along ? pc->of[op->in[j].id * MG_MAX_RANK + (uint32_t)d] : -1;
       for (uint32_t k = 0; k < p->n_in && cls >= 0; k++)
         for (int b = 0; b < mg_tensor_of(p, p->in[k])->shape.rank; b++) {
@@ -10873,7 +11935,8 @@ MGI_FN void mgi_safe_keep(const mg_graph *p, const mg_classes *pc, const mg_grap
 }
 
 /* Both graphs at those sizes. */
-MGI_FN mg_status mgi_safe_sizes(const mg_graph *p, const mg_graph *g, mg_reduced *small, mg_graph **program, mg_error *e) {
+MGI_FN mg_status mgi_safe_sizes(const mg_graph *p, const mg_graph *g, mg_reduced *small, mg_graph **program,
+                                mg_error *e) {
   mg_classes c, pc;
   memset(&pc, 0, sizeof pc);
   *program = NULL;
@@ -10900,7 +11963,8 @@ MGI_FN mg_status mgi_safe_sizes(const mg_graph *p, const mg_graph *g, mg_reduced
 }
 
 /* g: what the file was emitted of, or NULL. */
-MGI_FN mg_status mgi_safe_build(const mg_graph *g, const mg_reduced *small, const char *so, const char *source, const char *cxx, const char *headers, int timeout_s, const char *text, mg_error *e) {
+MGI_FN mg_status mgi_safe_build(const mg_graph *g, const mg_reduced *small, const char *so, const char *source,
+                                const char *cxx, const char *headers, int timeout_s, const char *text, mg_error *e) {
   const char *argv[MGI_CHECK_DEFINES + 20];
   char *define = (char *)malloc((size_t)MGI_CHECK_DEFINES * MGI_CHECK_DEFINE), include[600];
   mgi_child child;
@@ -10912,16 +11976,21 @@ MGI_FN mg_status mgi_safe_build(const mg_graph *g, const mg_reduced *small, cons
   const int defines = s == MG_OK && g ? mgi_check_defines(g, &c, small, text, define, e) : 0;
   if (defines < 0) s = MG_BAD_INPUT;
   snprintf(include, sizeof include, "-I%s", headers);
-  const char *fixed[] = {cxx, "-std=c++17", "-O2", "-shared", "-fPIC", "-w", "-DMG_EMULATE", "-DMG_EMULATE_WIDE", include};
+  const char *fixed[] = { cxx,    "-std=c++17", "-O2", "-shared", "-fPIC", "-w", "-DMG_EMULATE", "-DMG_EMULATE_WIDE",
+                          include };
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
   for (int k = 0; k < defines; k++) argv[n++] = define + MGI_CHECK_DEFINE * k;
   const char *last[] = {"-o", so, "-x", "c++", source, NULL};
   for (size_t k = 0; k < sizeof last / sizeof *last; k++) argv[n++] = last[k];
-  if (s == MG_OK && !mgi_child_limited(&child, argv, timeout_s, (int64_t)4 << 30)) s = mg_fail(e, MG_MACHINE, cxx, "cannot start it: %s", strerror(errno));
+  if (s == MG_OK && !mgi_child_limited(&child, argv, timeout_s, (int64_t)4 << 30))
+    s = mg_fail(e, MG_MACHINE, cxx, "cannot start it: %s", strerror(errno));
   else if (s == MG_OK) {
     const int code = mgi_child_wait(&child);
-    if (code == 127 && !child.n) s = mg_fail(e, MG_MACHINE, cxx, "no such C++ compiler: install g++ (Debian: apt-get install g++) or set CXX");
-    else if (code >= 256) s = mg_fail(e, MG_MACHINE, cxx, "the compiler was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
+    if (code == 127 && !child.n)
+      s = mg_fail(e, MG_MACHINE, cxx, "no such C++ compiler: install g++ (Debian: apt-get install g++) or set CXX");
+    else if (code >= 256)
+      s = mg_fail(e, MG_MACHINE, cxx, "the compiler was ended by signal %d%s", code - 256,
+                  code == 256 + SIGALRM ? ": out of time" : "");
     else if (code) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", cxx, mgi_child_says(&child));
   }
   mg_classes_free(&c);
@@ -10936,7 +12005,8 @@ MGI_FN double mgi_safe_work(const mg_graph *g) {
   mg_part part;
   memset(all, 0, sizeof all);
   for (uint32_t k = 0; k < g->n_out; k++)
-    for (int d = 0; d < mg_tensor_of(g, g->out[k])->shape.rank; d++) all[k].hi[d] = mg_tensor_of(g, g->out[k])->shape.dim[d];
+    for (int d = 0; d < mg_tensor_of(g, g->out[k])->shape.rank; d++)
+      all[k].hi[d] = mg_tensor_of(g, g->out[k])->shape.dim[d];
   if (mg_part_of(g, all, &part, NULL) != MG_OK) return 0;
   const double work = part.work;
   mg_part_free(&part);
@@ -10968,12 +12038,14 @@ MGI_FN mg_status mgi_safe_rest(const mg_graph **program, const mg_graph **ugraph
   if (*program) *program = R->g[0];
   return MG_OK;
 }
-/* Whole seconds of the clock that are left of cfg->wall_s, at least one and at most `most`, which it is where there is no such limit. */
+/* Whole seconds of the clock that are left of cfg->wall_s, at least one and at most `most`, which it is where there is
+   no such limit. */
 MGI_FN int mgi_safe_left(const mg_check_config *cfg, double began, int most) {
   const double left = ceil(began + cfg->wall_s - mgi_seconds());
   return !(cfg->wall_s > 0) || left > most ? most : left < 1 ? 1 : (int)left;
 }
-mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e) {
+mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text,
+                           const mg_check_config *cfg, mg_numerics_report *r, mg_error *e) {
   enum { MOST = 8, MGI_SAFE_ROWS = 16 }; /* of a symbol, more say no more: they are parallel */
   mg_check_config none;
   mg_graph *own = NULL, *sized = NULL, *member = NULL;
@@ -11004,7 +12076,10 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   if (s == MG_OK) s = mgi_cd_member(&g, &member, NULL, MGI_SAFE_ROWS, value, &sym, e);
   if (s == MG_OK && sized) s = mgi_cd_member(&yardstick, &sized, NULL, MGI_SAFE_ROWS, value, &sym, e);
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  const int parts = cfg->jobs > 0 ? cfg->jobs < MOST ? cfg->jobs : MOST : processors > MOST ? MOST : processors > 0 ? (int)processors : 1;
+  const int parts = cfg->jobs > 0       ? cfg->jobs < MOST ? cfg->jobs : MOST
+                    : processors > MOST ? MOST
+                    : processors > 0    ? (int)processors
+                                        : 1;
   if (s == MG_OK) { /* known before it is compiled: each family runs the program twice, in two precisions */
     const double work = mgi_safe_work(yardstick ? yardstick : g) + mgi_safe_work(g);
     if (2.0 * MG_FAMILIES_LEAST * work > (double)MGI_SAFE_RATE * parts * timeout_s)
@@ -11013,8 +12088,10 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, dir, sizeof dir, e);
   snprintf(source, sizeof source, "%s/kernel.cu", dir);
   snprintf(so, sizeof so, "%s/numerics.so", dir);
-  if (s == MG_OK && !mgi_cd_write(source, cu_text, strlen(cu_text))) s = mg_fail(e, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
-  if (s == MG_OK) s = mgi_safe_build(ugraph, &small, so, source, cxx, headers, mgi_safe_left(cfg, began, timeout_s), cu_text, e);
+  if (s == MG_OK && !mgi_cd_write(source, cu_text, strlen(cu_text)))
+    s = mg_fail(e, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
+  if (s == MG_OK)
+    s = mgi_safe_build(ugraph, &small, so, source, cxx, headers, mgi_safe_left(cfg, began, timeout_s), cu_text, e);
   const int left = cfg->wall_s > 0 ? mgi_safe_left(cfg, began, INT32_MAX) : 0;
   for (int k = 0; k < parts && s == MG_OK; k++) {
     mgi_safe_task *t = &task[k];
@@ -11033,7 +12110,8 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
       if (s != MG_OK) continue;
       const int late = code == 256 + SIGXCPU || code == 256 + SIGALRM;
       if (late && left) s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "its families take more than %g s", cfg->wall_s);
-      else if (late) s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "its families take more than %d s of processor time", timeout_s);
+      else if (late)
+        s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "its families take more than %d s of processor time", timeout_s);
       else s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "the emulated kernel ends its process (%d)", code);
       continue;
     }
@@ -11046,7 +12124,9 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   }
   if (s == MG_OK) s = both;
   if (s == MG_NOT_FOUND) mg_fail(e, s, ugraph->name, "not as safe as written: %.100s", r->fault.family);
-  else if (s == MG_UNSUPPORTED && both == MG_UNSUPPORTED) mg_fail(e, s, ugraph->name, "%d families bind, of %d that ran: fewer than %d", r->binding, r->ran, (int)MG_FAMILIES_LEAST);
+  else if (s == MG_UNSUPPORTED && both == MG_UNSUPPORTED)
+    mg_fail(e, s, ugraph->name, "%d families bind, of %d that ran: fewer than %d", r->binding, r->ran,
+            (int)MG_FAMILIES_LEAST);
   if (dir[0] && !cfg->keep) {
     unlink(so);
     unlink(source);
@@ -11068,7 +12148,8 @@ int mg_cuda_settle(void *user, const mg_graph *program, const mg_graph *ugraph) 
   char *text = NULL;
   memset(&emit, 0, sizeof emit), memset(&c, 0, sizeof c);
   emit.arch = (const char *)user, c.numerics_first = 1;
-  const int unsafe = mg_cuda_emit(ugraph, &emit, &text, &ignored) == MG_OK && mg_cuda_numerics(program, ugraph, text, &c, &r, &ignored) == MG_NOT_FOUND;
+  const int unsafe = mg_cuda_emit(ugraph, &emit, &text, &ignored) == MG_OK &&
+                     mg_cuda_numerics(program, ugraph, text, &c, &r, &ignored) == MG_NOT_FOUND;
   mg_string_free(text);
   return unsafe;
 }
@@ -11090,9 +12171,11 @@ struct mg_emulated {
 };
 typedef struct mgi_emulated_share { const mg_emulated *m; int first; } mgi_emulated_share;
 typedef struct mgi_emulated_built { mg_status status; mg_error error; } mgi_emulated_built;
-mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e) {
+mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes,
+                        int timeout_s, mg_error *e) {
   mgi_child child;
-  if (bytes > 8192 || !mgi_check_fork(&child, body, task, bytes, timeout_s, 0)) return mg_fail(e, MG_MACHINE, "mg_cuda_apart", "cannot start a process: %s", strerror(errno));
+  if (bytes > 8192 || !mgi_check_fork(&child, body, task, bytes, timeout_s, 0))
+    return mg_fail(e, MG_MACHINE, "mg_cuda_apart", "cannot start a process: %s", strerror(errno));
   const int code = mgi_child_wait(&child);
   if (code || child.n != bytes) return mg_fail(e, MG_NOT_FOUND, "mg_cuda_apart", "the process ends with %d", code);
   memcpy(record, child.out, bytes);
@@ -11113,13 +12196,17 @@ MGI_FN void mgi_emulated_compile(const void *task, void *record) {
     snprintf(source, sizeof source, "%s/%d.cu", S->m->dir, k);
     g[0] = NULL;
     if (strstr(f->text, "mugraph {{{")) r->status = mg_cuda_source_graphs(f->text, strlen(f->text), g, &n, &r->error);
-    if (r->status == MG_OK && !mgi_cd_write(source, f->text, strlen(f->text))) r->status = mg_fail(&r->error, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
-    if (r->status == MG_OK) r->status = mgi_safe_build(g[0], &none, f->so, source, S->m->cxx, S->m->headers, S->m->timeout_s, f->text, &r->error);
+    if (r->status == MG_OK && !mgi_cd_write(source, f->text, strlen(f->text)))
+      r->status = mg_fail(&r->error, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
+    if (r->status == MG_OK)
+      r->status = mgi_safe_build(g[0], &none, f->so, source, S->m->cxx, S->m->headers, S->m->timeout_s, f->text,
+                                 &r->error);
     unlink(source);
     while (n > 0) mg_graph_free(g[--n]);
   }
 }
-mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, int n, const mg_check_config *cfg, mg_emulated **out, mg_error *e) {
+mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, int n, const mg_check_config *cfg,
+                          mg_emulated **out, mg_error *e) {
   enum { MOST = 8 };
   mg_check_config none;
   mgi_emulated_share share[MOST];
@@ -11130,7 +12217,8 @@ mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, 
   cfg = cfg ? cfg : &none;
   mg_emulated *m = (mg_emulated *)calloc(1, sizeof *m);
   if (m) m->file = (mgi_emulated_file *)calloc((size_t)n + 1, sizeof *m->file), m->n = n;
-  mg_status s = m && m->file ? mgi_cd_temp_dir(cfg->work_dir, m->dir, sizeof m->dir, e) : mg_fail(e, MG_NO_MEMORY, "mg_cuda_emulate", "no memory");
+  mg_status s = m && m->file ? mgi_cd_temp_dir(cfg->work_dir, m->dir, sizeof m->dir, e)
+                             : mg_fail(e, MG_NO_MEMORY, "mg_cuda_emulate", "no memory");
   if (s == MG_OK) s = mgi_cd_header_dir(cfg->include_dir, m->headers, sizeof m->headers, e);
   if (s != MG_OK) { mg_emulated_free(m); return s; }
   m->cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
@@ -11148,7 +12236,9 @@ mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, 
   }
   for (; started < m->jobs && s == MG_OK; started++) {
     share[started].m = m, share[started].first = started;
-    if (mgi_check_fork(&child[started], mgi_emulated_compile, &share[started], sizeof(mgi_emulated_built), m->timeout_s, 0)) continue;
+    if (mgi_check_fork(&child[started], mgi_emulated_compile, &share[started], sizeof(mgi_emulated_built), m->timeout_s,
+                       0))
+      continue;
     s = mg_fail(e, MG_MACHINE, "mg_cuda_emulate", "cannot start a process: %s", strerror(errno));
     break;
   }
@@ -11184,7 +12274,8 @@ MGI_FN mg_status mgi_emulated_open(mg_emulated *m, int k, mgi_emulated_file **ou
   if (f->n.so) return MG_OK;
   memset(&t, 0, sizeof t), memset(&why, 0, sizeof why), memset(&named, 0, sizeof named);
   named.name = f->name, t.g = &named, memcpy(t.so, f->so, sizeof t.so);
-  if (mgi_check_open(&t, &f->n, &why) || (f->n.setup && f->n.launch)) return MG_OK; /* one that nobody emitted may have no workspace */
+  /* one that nobody emitted may have no workspace */
+  if (mgi_check_open(&t, &f->n, &why) || (f->n.setup && f->n.launch)) return MG_OK;
   if (f->n.so) dlclose(f->n.so);
   memset(&f->n, 0, sizeof f->n);
   if (e) *e = why.error;
@@ -11218,11 +12309,14 @@ mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_er
   for (int i = 0; i < c->n_out; i++) mgi_check_range(&is, "a result", c->out[i], c->out_bytes[i], 1);
   if (c->workspace_bytes) mgi_check_range(&is, "the workspace", c->workspace, c->workspace_bytes, 1);
   is.seed = m->launches++;
-  if (f->n.setup(&is) != 0) return mg_fail(e, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+  if (f->n.setup(&is) != 0)
+    return mg_fail(e, MG_BAD_INPUT, "emitted file",
+                   "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
   const int rc = mgi_check_launch(&f->n, c->early ? f->n.launch_pdl : f->n.launch, c->in, c->out, c->workspace, NULL);
   return rc || is.error[0] ? mg_fail(e, MG_NOT_FOUND, f->name, "the launch fails (%d): %.200s", rc, is.error) : MG_OK;
 }
-mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in, void *const *out, mg_error *e) {
+mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in,
+                             void *const *out, mg_error *e) {
   mgi_emulated_file *f;
   mgi_tensors x;
   mg_device_call c;
@@ -11231,7 +12325,8 @@ mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int
   if (!f->space) {
     f->bytes = f->n.workspace ? f->n.workspace() : 0;
     f->space = (unsigned char *)calloc(f->bytes + 512, 1);
-    if (!f->space) return mg_fail(e, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)f->bytes);
+    if (!f->space)
+      return mg_fail(e, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)f->bytes);
     f->aligned = f->space + (256 - (uintptr_t)f->space % 256) % 256;
   }
   s = mgi_tensors_new(g, 1, &x, e);
@@ -11240,35 +12335,42 @@ mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int
     uint32_t bits;
     if (at.x->dtype == MG_I32) memcpy(x.in[i], in[i], x.in_bytes[i]);
     else
-      for (int64_t j = 0; j < x.in_n[i]; j++) mgi_cd_rounded(at.x->dtype, (float)((const double *)in[i])[j], &bits), mgi_filler_put(&at, x.in[i], j, bits);
+      for (int64_t j = 0; j < x.in_n[i]; j++)
+        mgi_cd_rounded(at.x->dtype, (float)((const double *)in[i])[j], &bits), mgi_filler_put(&at, x.in[i], j, bits);
   }
   for (uint32_t i = 0; i < g->n_out && s == MG_OK; i++) memset(x.out[i], 0xFF, x.out_bytes[i]);
   memset(&c, 0, sizeof c);
-  c.n_in = (int)g->n_in, c.n_out = (int)g->n_out, c.in = (const void *const *)x.in, c.out = x.out, c.in_bytes = x.in_bytes, c.out_bytes = x.out_bytes;
+  c.n_in = (int)g->n_in, c.n_out = (int)g->n_out, c.in = (const void *const *)x.in, c.out = x.out,
+  c.in_bytes = x.in_bytes, c.out_bytes = x.out_bytes;
   c.workspace = f->bytes ? f->aligned : NULL, c.workspace_bytes = f->bytes, c.sym = sym;
   if (s == MG_OK) s = mg_emulated_call(m, k, &c, e);
   for (uint32_t i = 0; i < g->n_out && s == MG_OK; i++) {
     const mg_dtype type = mg_tensor_of(g, g->out[i])->dtype;
     if (type == MG_I32) memcpy(out[i], x.out[i], x.out_bytes[i]);
     else
-      for (int64_t j = 0; j < x.out_n[i]; j++) ((double *)out[i])[j] = mg_from_bits(type, mgi_cd_get(x.out[i], type, j));
+      for (int64_t j = 0; j < x.out_n[i]; j++)
+        ((double *)out[i])[j] = mg_from_bits(type, mgi_cd_get(x.out[i], type, j));
   }
   mgi_tensors_free(&x);
   return s;
 }
 
 #else
-mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
+mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r,
+                        mg_error *e) {
   (void)ugraph, (void)cu_text, (void)cfg;
   if (r) memset(r, 0, sizeof *r);
-  return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_check", "it needs field arithmetic: include mirage_verify.h before mirage_cuda.cuh");
+  return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_check",
+                 "it needs field arithmetic: include mirage_verify.h before mirage_cuda.cuh");
 }
-mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, int n, const mg_check_config *cfg, mg_emulated **out, mg_error *e) {
+mg_status mg_cuda_emulate(const char *const *cu_text, const char *const *entry, int n, const mg_check_config *cfg,
+                          mg_emulated **out, mg_error *e) {
   (void)cu_text, (void)entry, (void)n, (void)cfg;
   *out = NULL;
   return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emulate", "it needs mirage_verify.h, included before mirage_cuda.cuh");
 }
-mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in, void *const *out, mg_error *e) {
+mg_status mg_emulated_launch(mg_emulated *m, int k, const mg_graph *g, const int64_t *sym, const void *const *in,
+                             void *const *out, mg_error *e) {
   (void)m, (void)k, (void)g, (void)sym, (void)in, (void)out;
   return mg_fail(e, MG_UNSUPPORTED, "mg_emulated_launch", "it needs mirage_verify.h, included before mirage_cuda.cuh");
 }
@@ -11283,9 +12385,12 @@ mg_status mg_emulated_call(mg_emulated *m, int k, const mg_device_call *c, mg_er
 }
 int mg_emulated_early(mg_emulated *m, int k) { return (void)m, (void)k, 0; }
 int mg_emulated_has_blocks(const mg_emulated *m, int k) { return (void)m, (void)k, 0; }
-int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room) { return (void)m, (void)k, (void)sym, (void)count, (void)room, 0; }
+int mg_emulated_blocks(mg_emulated *m, int k, const int64_t *sym, int64_t *count, int room) {
+  return (void)m, (void)k, (void)sym, (void)count, (void)room, 0;
+}
 void mg_emulated_free(mg_emulated *m) { (void)m; }
-mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes, int timeout_s, mg_error *e) {
+mg_status mg_cuda_apart(void (*body)(const void *task, void *record), const void *task, void *record, size_t bytes,
+                        int timeout_s, mg_error *e) {
   (void)body, (void)task, (void)record, (void)bytes, (void)timeout_s;
   return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_apart", "it needs mirage_verify.h, included before mirage_cuda.cuh");
 }
@@ -11339,7 +12444,8 @@ MGI_FN int mgi_cache_seal(const char *path) {
   int ok = !fseek(f, 0, SEEK_END);
   long n = ftell(f);
   rewind(f);
-  ok = ok && n > 0 && mgi_cache_hash(f, n, &h) && !fseek(f, 0, SEEK_END) && fprintf(f, "mirage. %016llx", (unsigned long long)h) == MGI_SEAL;
+  ok = ok && n > 0 && mgi_cache_hash(f, n, &h) && !fseek(f, 0, SEEK_END) &&
+       fprintf(f, "mirage. %016llx", (unsigned long long)h) == MGI_SEAL;
   return fclose(f) == 0 && ok;
 }
 MGI_FN int mgi_cache_whole(const char *path) {
@@ -11371,7 +12477,8 @@ MGI_FN void mgi_cache_trim(const char *dir, int64_t most, const char *keep) {
       snprintf(path, sizeof path, "%.500s/%s", dir, x->d_name);
       if (stat(path, &st)) continue;
       all += (int64_t)st.st_size;
-      if (strcmp(path, keep) && (!oldest[0] || st.st_mtime < at)) snprintf(oldest, sizeof oldest, "%s", path), at = st.st_mtime;
+      if (strcmp(path, keep) && (!oldest[0] || st.st_mtime < at))
+        snprintf(oldest, sizeof oldest, "%s", path), at = st.st_mtime;
     }
     closedir(d);
     if (all <= most || !oldest[0] || unlink(oldest)) return;
@@ -11380,7 +12487,9 @@ MGI_FN void mgi_cache_trim(const char *dir, int64_t most, const char *keep) {
 
 /* ---- compilers: nvcc; or NVRTC for the kernels and a C++ compiler for their launch, a quarter of the time */
 typedef struct mgi_rtc { /* NULL functions: it is not there */
-  int (*version)(int *, int *), (*create)(void **, const char *, const char *, int, const char *const *, const char *const *), (*compile)(void *, int, const char *const *);
+  int (*version)(int *, int *),
+      (*create)(void **, const char *, const char *, int, const char *const *, const char *const *),
+      (*compile)(void *, int, const char *const *);
   int (*log_size)(void *, size_t *), (*log)(void *, char *), (*cubin_size)(void *, size_t *), (*cubin)(void *, char *);
   int major, minor;
   char root[300];
@@ -11392,7 +12501,8 @@ MGI_FN int mgi_rtc_open(mgi_rtc *r) {
   if (off && !strcmp(off, "0")) return 0;
   root[0] = getenv("CUDA_HOME"), root[1] = getenv("CUDA_PATH"), root[2] = "/usr/local/cuda";
   for (int k = 0; k < 3; k++) {
-    static const char *const needs[] = {"include/cuda.h", "include/cuda_fp16.h", "include/cuda_runtime_api.h", "lib64/libcudart_static.a", "lib64/libnvrtc.so"};
+    static const char *const needs[] = { "include/cuda.h", "include/cuda_fp16.h", "include/cuda_runtime_api.h",
+                                         "lib64/libcudart_static.a", "lib64/libnvrtc.so" };
     int all = root[k] && root[k][0] && strlen(root[k]) < sizeof r->root;
     for (size_t j = 0; all && j < sizeof needs / sizeof *needs; j++) {
       snprintf(path, sizeof path, "%.300s/%s", root[k], needs[j]);
@@ -11408,21 +12518,26 @@ MGI_FN int mgi_rtc_open(mgi_rtc *r) {
     *(void **)&r->log = dlsym(lib, "nvrtcGetProgramLog");
     *(void **)&r->cubin_size = dlsym(lib, "nvrtcGetCUBINSize");
     *(void **)&r->cubin = dlsym(lib, "nvrtcGetCUBIN");
-    if (r->version && r->create && r->compile && r->log_size && r->log && r->cubin_size && r->cubin && !r->version(&r->major, &r->minor)) return 1;
+    if (r->version && r->create && r->compile && r->log_size && r->log && r->cubin_size && r->cubin &&
+        !r->version(&r->major, &r->minor))
+      return 1;
   }
   memset(r, 0, sizeof *r);
   return 0;
 }
 /* In the child: text -> machine code in the file `cubin`.  What is wrong goes to standard output.  1 if it is done. */
-MGI_FN int mgi_rtc_compile(const mgi_rtc *r, const char *text, const char *arch, const char *headers, const char *cubin) {
+MGI_FN int mgi_rtc_compile(const mgi_rtc *r, const char *text, const char *arch, const char *headers,
+                           const char *cubin) {
   /* What mirage.h includes, for a compiler that knows no host headers; of the C library only types are used. */
   static const char *const name[] = {"assert.h", "math.h", "stddef.h", "stdint.h", "cuda_runtime.h"};
-  static const char *const held[] = {"", "", "#define NULL 0\n",
-      "#pragma once\ntypedef signed char int8_t;\ntypedef unsigned char uint8_t;\ntypedef short int16_t;\ntypedef unsigned short uint16_t;\ntypedef int int32_t;\n"
-      "typedef unsigned uint32_t;\ntypedef long int64_t;\ntypedef unsigned long uint64_t;\ntypedef long intptr_t;\ntypedef unsigned long uintptr_t;\n"
-      "#define INT32_MAX 0x7FFFFFFF\n#define UINT32_MAX 0xFFFFFFFFu\n#define INT64_MAX 0x7FFFFFFFFFFFFFFFL\n#define UINT64_MAX 0xFFFFFFFFFFFFFFFFuL\n"
-      "#define INT64_C(x) x##L\n#define UINT64_C(x) x##uL\n",
-      ""};
+  static const char *const held[] = {
+    "", "", "#define NULL 0\n",
+    "#pragma once\ntypedef signed char int8_t;\ntypedef unsigned char uint8_t;\ntypedef short int16_t;\ntypedef unsigned short uint16_t;\ntypedef int int32_t;\n"
+    "typedef unsigned uint32_t;\ntypedef long int64_t;\ntypedef unsigned long uint64_t;\ntypedef long intptr_t;\ntypedef unsigned long uintptr_t;\n"
+    "#define INT32_MAX 0x7FFFFFFF\n#define UINT32_MAX 0xFFFFFFFFu\n#define INT64_MAX 0x7FFFFFFFFFFFFFFFL\n#define UINT64_MAX 0xFFFFFFFFFFFFFFFFuL\n"
+    "#define INT64_C(x) x##L\n#define UINT64_C(x) x##uL\n",
+    ""
+  };
   char gpu[40], mirage[410], toolkit[320];
   void *program = NULL;
   size_t n = 0;
@@ -11480,7 +12595,10 @@ MGI_FN mg_status mgi_tools_nvcc(mgi_tools *t, const mg_compile_config *cfg, mg_e
   for (int k = 0; k < 2; k++) t->h[k] = mgi_cd_hash(t->h[k], c->out, c->n);
   free(c);
   t->nvcc_works = code || strlen(nvcc) >= sizeof t->nvcc ? -1 : 1;
-  if (t->nvcc_works < 0) return mg_fail(e, MG_MACHINE, "nvcc", "no working %s: install the CUDA toolkit (package cuda-nvcc or nvidia-cuda-toolkit), or set NVCC", cfg->nvcc ? cfg->nvcc : "nvcc");
+  if (t->nvcc_works < 0)
+    return mg_fail(e, MG_MACHINE, "nvcc",
+                   "no working %s: install the CUDA toolkit (package cuda-nvcc or nvidia-cuda-toolkit), or set NVCC",
+                   cfg->nvcc ? cfg->nvcc : "nvcc");
   snprintf(t->nvcc, sizeof t->nvcc, "%s", nvcc);
   return MG_OK;
 }
@@ -11507,7 +12625,8 @@ MGI_FN mg_status mgi_tools_open(const mg_compile_config *cfg, mgi_tools *t, mg_e
   }
   static const char *const parts[] = {"mirage.h", "mirage_plan.h", "mirage_cuda.cuh"};
   for (int k = 0; k < 3; k++)
-    if (!mgi_cd_hash_file(t->headers, parts[k], t->h)) return mg_fail(e, MG_BAD_INPUT, t->headers, "expected %s there, found none: set include_dir", parts[k]);
+    if (!mgi_cd_hash_file(t->headers, parts[k], t->h))
+      return mg_fail(e, MG_BAD_INPUT, t->headers, "expected %s there, found none: set include_dir", parts[k]);
   for (int k = 0; k < 2; k++) {
     int how[4] = {t->runner, t->rtc.compile != NULL, t->rtc.major, t->rtc.minor};
     t->h[k] = mgi_cd_hash(mgi_cd_hash(t->h[k], t->gencode, strlen(t->gencode) + 1), how, sizeof how);
@@ -11516,18 +12635,36 @@ MGI_FN mg_status mgi_tools_open(const mg_compile_config *cfg, mgi_tools *t, mg_e
   else if ((home = getenv("XDG_CACHE_HOME")) != NULL && home[0]) snprintf(t->cache, sizeof t->cache, "%s/mirage", home);
   else if ((home = getenv("HOME")) != NULL && home[0]) snprintf(t->cache, sizeof t->cache, "%s/.cache/mirage", home);
   else snprintf(t->cache, sizeof t->cache, "/tmp/mirage-%u", (unsigned)getuid());
-  if (!mgi_cd_make_dirs(t->cache)) return mg_fail(e, MG_MACHINE, t->cache, "cannot make the cache directory: %s", strerror(errno));
-  if (stat(t->cache, &st) || st.st_uid != getuid() || (st.st_mode & 022)) /* what lies there is loaded: nobody else may write it */
-    return mg_fail(e, MG_MACHINE, t->cache, "the cache directory has to belong to this user and be writable by nobody else");
+  if (!mgi_cd_make_dirs(t->cache))
+    return mg_fail(e, MG_MACHINE, t->cache, "cannot make the cache directory: %s", strerror(errno));
+  /* what lies there is loaded: nobody else may write it */
+  if (stat(t->cache, &st) || st.st_uid != getuid() || (st.st_mode & 022))
+    return mg_fail(e, MG_MACHINE, t->cache,
+                   "the cache directory has to belong to this user and be writable by nobody else");
   return MG_OK;
 }
 
 MGI_FN mg_status mgi_build_nvcc(const mgi_tools *t, mgi_build *b, mg_error *e) {
   char include[410];
   snprintf(include, sizeof include, "-I%s", t->headers);
-  const char *argv[] = {t->nvcc, "-shared", "-Xcompiler", "-fPIC", "-O3", "-std=c++17", "-prec-div=false", "-prec-sqrt=false", t->gencode, t->runner ? "-DMG_RUNNER" : "-DMG_NO_RUNNER", include, "-o", b->partial, b->source, NULL};
+  const char *argv[] = { t->nvcc,
+                         "-shared",
+                         "-Xcompiler",
+                         "-fPIC",
+                         "-O3",
+                         "-std=c++17",
+                         "-prec-div=false",
+                         "-prec-sqrt=false",
+                         t->gencode,
+                         t->runner ? "-DMG_RUNNER" : "-DMG_NO_RUNNER",
+                         include,
+                         "-o",
+                         b->partial,
+                         b->source,
+                         NULL };
   b->by_rtc = 0;
-  if (!mgi_child_start(&b->child, argv, t->timeout_s)) return mg_fail(e, MG_MACHINE, t->nvcc, "cannot start it: %s", strerror(errno));
+  if (!mgi_child_start(&b->child, argv, t->timeout_s))
+    return mg_fail(e, MG_MACHINE, t->nvcc, "cannot start it: %s", strerror(errno));
   b->running = 1;
   return MG_OK;
 }
@@ -11547,8 +12684,27 @@ MGI_FN mg_status mgi_build_rtc(const mgi_tools *t, const char *text, mgi_build *
     snprintf(toolkit, sizeof toolkit, "-I%.300s/include", t->rtc.root);
     snprintf(lib, sizeof lib, "-L%.300s/lib64", t->rtc.root);
     snprintf(cubin, sizeof cubin, "-DMG_CUBIN=\"%s\"", b->cubin);
-    const char *argv[] = {cxx && cxx[0] ? cxx : "g++", "-shared", "-fPIC", "-O1", "-std=c++17", "-DMG_HOST_ONLY", "-DMG_RUNNER", cubin, include, toolkit,
-                          "-o", b->partial, "-x", "c++", b->source, lib, "-lcudart_static", "-lrt", "-lpthread", "-ldl", NULL};
+    const char *argv[] = { cxx && cxx[0] ? cxx : "g++",
+                           "-shared",
+                           "-fPIC",
+                           "-O1",
+                           "-std=c++17",
+                           "-DMG_HOST_ONLY",
+                           "-DMG_RUNNER",
+                           cubin,
+                           include,
+                           toolkit,
+                           "-o",
+                           b->partial,
+                           "-x",
+                           "c++",
+                           b->source,
+                           lib,
+                           "-lcudart_static",
+                           "-lrt",
+                           "-lpthread",
+                           "-ldl",
+                           NULL };
     execvp(argv[0], (char *const *)argv);
     _exit(127);
   }
@@ -11561,7 +12717,8 @@ MGI_FN mg_status mgi_build_begin(const mgi_tools *t, const char *text, mgi_build
   struct stat st;
   memset(b, 0, sizeof *b);
   for (int k = 0; k < 2; k++) h[k] = mgi_cd_hash(t->h[k], text, strlen(text) + 1);
-  if (snprintf(b->so, sizeof b->so, "%s/%016llx%016llx.so", t->cache, (unsigned long long)h[0], (unsigned long long)h[1]) >= (int)sizeof b->so)
+  if (snprintf(b->so, sizeof b->so, "%s/%016llx%016llx.so", t->cache, (unsigned long long)h[0],
+               (unsigned long long)h[1]) >= (int)sizeof b->so)
     return mg_fail(e, MG_BAD_INPUT, t->cache, "the path is too long");
   if (!stat(b->so, &st)) {
     if (mgi_cache_whole(b->so)) {
@@ -11571,10 +12728,14 @@ MGI_FN mg_status mgi_build_begin(const mgi_tools *t, const char *text, mgi_build
     unlink(b->so);
   }
   /* Names of its own: the same text may be under way in another process, and in this one. */
-  snprintf(b->source, sizeof b->source, "%s/%016llx-%ld-%p.cu", t->cache, (unsigned long long)h[0], (long)getpid(), (void *)b);
-  snprintf(b->cubin, sizeof b->cubin, "%s/%016llx-%ld-%p.cubin", t->cache, (unsigned long long)h[0], (long)getpid(), (void *)b);
-  snprintf(b->partial, sizeof b->partial, "%s/%016llx-%ld-%p.part.so", t->cache, (unsigned long long)h[0], (long)getpid(), (void *)b);
-  if (!mgi_cd_write(b->source, text, strlen(text))) return mg_fail(e, MG_MACHINE, b->source, "cannot write it: %s", strerror(errno));
+  snprintf(b->source, sizeof b->source, "%s/%016llx-%ld-%p.cu", t->cache, (unsigned long long)h[0], (long)getpid(),
+           (void *)b);
+  snprintf(b->cubin, sizeof b->cubin, "%s/%016llx-%ld-%p.cubin", t->cache, (unsigned long long)h[0], (long)getpid(),
+           (void *)b);
+  snprintf(b->partial, sizeof b->partial, "%s/%016llx-%ld-%p.part.so", t->cache, (unsigned long long)h[0],
+           (long)getpid(), (void *)b);
+  if (!mgi_cd_write(b->source, text, strlen(text)))
+    return mg_fail(e, MG_MACHINE, b->source, "cannot write it: %s", strerror(errno));
   mg_status s = t->rtc.compile ? mgi_build_rtc(t, text, b, e) : mgi_build_nvcc(t, b, e);
   if (s != MG_OK) unlink(b->source);
   return s;
@@ -11593,27 +12754,33 @@ MGI_FN mg_status mgi_build_end(mgi_tools *t, const mg_compile_config *cfg, mgi_b
     }
   }
   const char *who = b->by_rtc ? "NVRTC" : "nvcc";
-  if (s != MG_OK) {}
-  else if (code >= 256) s = mg_fail(e, MG_MACHINE, who, "it was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
+  if (s != MG_OK) {
+  } else if (code >= 256)
+    s = mg_fail(e, MG_MACHINE, who, "it was ended by signal %d%s", code - 256,
+                code == 256 + SIGALRM ? ": out of time" : "");
   else if (code) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", who, mgi_child_says(&b->child));
-  else if (!mgi_cache_seal(b->partial) || rename(b->partial, b->so)) s = mg_fail(e, MG_MACHINE, b->so, "cannot write it: %s", strerror(errno));
+  else if (!mgi_cache_seal(b->partial) || rename(b->partial, b->so))
+    s = mg_fail(e, MG_MACHINE, b->so, "cannot write it: %s", strerror(errno));
   unlink(b->source);
   unlink(b->cubin);
   unlink(b->partial);
   return s;
 }
 
-mg_status mg_cuda_compile_all(const char *const *cu_text, int n, const mg_compile_config *cfg, char (*so_path)[MG_SO_PATH], mg_status *status, mg_error *why, mg_error *e) {
+mg_status mg_cuda_compile_all(const char *const *cu_text, int n, const mg_compile_config *cfg,
+                              char (*so_path)[MG_SO_PATH], mg_status *status, mg_error *why, mg_error *e) {
   mg_compile_config none;
   memset(&none, 0, sizeof none);
   if (!cfg) cfg = &none;
   mgi_tools *t = (mgi_tools *)malloc(sizeof *t);
   mgi_build *b = (mgi_build *)calloc((size_t)(n > 0 ? n : 1), sizeof *b);
-  mg_status s = t && b ? mgi_tools_open(cfg, t, e) : mg_fail(e, MG_NO_MEMORY, "compile", "no memory for %d compilations", n);
+  mg_status s = t && b ? mgi_tools_open(cfg, t, e)
+                       : mg_fail(e, MG_NO_MEMORY, "compile", "no memory for %d compilations", n);
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
   int jobs = cfg->jobs > 0 ? cfg->jobs : processors > 0 && processors < 1024 ? (int)processors : 2, ended = 0;
   for (int k = 0; s == MG_OK && k < n + jobs; k++) { /* a window of `jobs` of them */
-    if (k >= jobs && k - jobs < n && cu_text[k - jobs] && status[k - jobs] == MG_OK) status[k - jobs] = mgi_build_end(t, cfg, &b[k - jobs], &why[k - jobs]), ended = k - jobs;
+    if (k >= jobs && k - jobs < n && cu_text[k - jobs] && status[k - jobs] == MG_OK)
+      status[k - jobs] = mgi_build_end(t, cfg, &b[k - jobs], &why[k - jobs]), ended = k - jobs;
     if (k < n && cu_text[k]) {
       status[k] = mgi_build_begin(t, cu_text[k], &b[k], &why[k]);
       snprintf(so_path[k], MG_SO_PATH, "%s", b[k].so);
@@ -11634,14 +12801,16 @@ mg_status mg_cuda_compile(const char *cu_text, const mg_compile_config *cfg, cha
     if (e) *e = why;
     s = status;
   }
-  if (s == MG_OK && snprintf(so_path, n, "%s", so[0]) >= (int)n) s = mg_fail(e, MG_BAD_INPUT, so[0], "the path is too long");
+  if (s == MG_OK && snprintf(so_path, n, "%s", so[0]) >= (int)n)
+    s = mg_fail(e, MG_BAD_INPUT, so[0], "the path is too long");
   return s;
 }
 
 /* ---- link 3 */
 /* Asks the driver for the first GPU, without the toolkit. */
 MGI_FN mg_status mgi_run_device(int *major, int *minor, mg_error *e) {
-  int (*init)(unsigned), (*count)(int *), (*get)(int *, int), (*attribute)(int *, int, int), (*text)(int, const char **), n = 0, device = 0;
+  int (*init)(unsigned), (*count)(int *), (*get)(int *, int), (*attribute)(int *, int, int),
+      (*text)(int, const char **), n = 0, device = 0;
   const char *words = "no message";
   void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!lib) return mg_fail(e, MG_MACHINE, "GPU", "no CUDA device: no NVIDIA driver is installed (%.120s)", dlerror());
@@ -11650,7 +12819,8 @@ MGI_FN mg_status mgi_run_device(int *major, int *minor, mg_error *e) {
   *(void **)&get = dlsym(lib, "cuDeviceGet");
   *(void **)&attribute = dlsym(lib, "cuDeviceGetAttribute");
   *(void **)&text = dlsym(lib, "cuGetErrorString");
-  if (!init || !count || !get || !attribute || !text) return mg_fail(e, MG_MACHINE, "GPU", "no CUDA device: libcuda.so.1 is not a CUDA driver");
+  if (!init || !count || !get || !attribute || !text)
+    return mg_fail(e, MG_MACHINE, "GPU", "no CUDA device: libcuda.so.1 is not a CUDA driver");
   int rc = init(0);
   if (!rc) rc = count(&n);
   if (!rc && !n) return mg_fail(e, MG_MACHINE, "GPU", "no CUDA device: the driver finds none");
@@ -11667,13 +12837,15 @@ MGI_FN mg_status mgi_run_arch(const char *given, char *arch, size_t n, mg_error 
   int major = 0, minor = 0;
   mg_status s = mgi_run_device(&major, &minor, e);
   if (s != MG_OK) return s;
-  if (major < 8) return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; emitted kernels need 8.0", major, minor);
+  if (major < 8)
+    return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; emitted kernels need 8.0", major, minor);
   char own[MG_ARCH_TEXT];
   mg_arch_of_gpu(major, minor, own);
   if (given && !mg_arch_runs_on(given, major, minor)) {
     const int only = mg_arch_number(given, NULL);
-    return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; code for %.20s runs on %d.%d only: use %s",
-                   major, minor, given, only / 10, only % 10, own);
+    return mg_fail(e, MG_UNSUPPORTED, "GPU",
+                   "its compute capability is %d.%d; code for %.20s runs on %d.%d only: use %s", major, minor, given,
+                   only / 10, only % 10, own);
   }
   snprintf(arch, n, "%s", given ? given : own);
   return MG_OK;
@@ -11692,9 +12864,11 @@ MGI_FN void mgi_run_begin(const mg_graph *g, const mg_run_config *cfg, mg_run_re
   r->seed = cfg->seed ? cfg->seed : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
   r->tolerance = cfg->tolerance > 0 ? cfg->tolerance : mgi_cd_tolerance(g);
 }
-static_assert((int)MGI_RUN_IN == (int)MG_MAX_IN && (int)MGI_RUN_OUT == (int)MG_MAX_OUT, "the runner has room for every tensor of a program");
+static_assert((int)MGI_RUN_IN == (int)MG_MAX_IN && (int)MGI_RUN_OUT == (int)MG_MAX_OUT,
+              "the runner has room for every tensor of a program");
 /* The compiled kernel of g in so_path, to be run on the tensors in x. */
-MGI_FN mg_status mgi_run_open(const mg_graph *g, const char *so_path, const mgi_tensors *x, mgi_runner_job *job, mgi_runner_fn *run, void **so, mg_error *e) {
+MGI_FN mg_status mgi_run_open(const mg_graph *g, const char *so_path, const mgi_tensors *x, mgi_runner_job *job,
+                              mgi_runner_fn *run, void **so, mg_error *e) {
   mgi_workspace_fn workspace = NULL;
   char name[256];
   memset(job, 0, sizeof *job);
@@ -11707,10 +12881,13 @@ MGI_FN mg_status mgi_run_open(const mg_graph *g, const char *so_path, const mgi_
   *(void **)&job->launch_pdl = dlsym(*so, name);
   snprintf(name, sizeof name, "%s_workspace_bytes", g->name);
   *(void **)&workspace = dlsym(*so, name);
-  if (!*run || !job->launch || !workspace) return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes", g->name, g->name);
+  if (!*run || !job->launch || !workspace)
+    return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes",
+                   g->name, g->name);
   snprintf(name, sizeof name, "%s_info", g->name);
   const mg_emitted_info *is = (const mg_emitted_info *)dlsym(*so, name);
-  if (is && (is->device | is->displaced)) return mg_fail(e, MG_UNSUPPORTED, g->name, "it reads sizes in device memory: a model has them there");
+  if (is && (is->device | is->displaced))
+    return mg_fail(e, MG_UNSUPPORTED, g->name, "it reads sizes in device memory: a model has them there");
   job->size = (int)sizeof *job;
   job->n_in = (int)g->n_in;
   job->n_out = (int)g->n_out;
@@ -11732,7 +12909,8 @@ MGI_FN void mgi_run_close(mgi_runner_job *job, void *so) {
 /* Runs it; others that time kernels wait meanwhile; without the file of the lock, nobody does. */
 MGI_FN mg_status mgi_run_turn(const char *so_path, mgi_runner_fn run, mgi_runner_job *job, mg_error *e) {
   char name[600];
-  snprintf(name, sizeof name, "%.*s/gpu.lock", (int)(strrchr(so_path, '/') ? strrchr(so_path, '/') - so_path : 0), so_path);
+  snprintf(name, sizeof name, "%.*s/gpu.lock", (int)(strrchr(so_path, '/') ? strrchr(so_path, '/') - so_path : 0),
+           so_path);
   const int turn = open(name, O_CREAT | O_RDWR, 0600);
   if (turn >= 0) while (flock(turn, LOCK_EX) && errno == EINTR) {}
   const mg_status s = run(job) ? mg_fail(e, MG_MACHINE, "GPU", "%.220s", job->error) : MG_OK;
@@ -11740,7 +12918,8 @@ MGI_FN mg_status mgi_run_turn(const char *so_path, mgi_runner_fn run, mgi_runner
   return s;
 }
 /* Runs the compiled kernel r->so_path of g on the inputs in x, and compares with x->expected; r was begun. */
-MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, mgi_tensors *x, mg_run_report *r, mg_error *e) {
+MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, mgi_tensors *x, mg_run_report *r,
+                                  mg_error *e) {
   mgi_runner_job job;
   mgi_runner_fn run = NULL;
   void *so = NULL;
@@ -11780,16 +12959,23 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
     r->l2_bytes = job.l2_bytes;
     memcpy(r->gpu, job.gpu, sizeof r->gpu);
     const char *o = mg_tensor_of(g, g->out[r->worst_output])->name;
-    if (r->unwritten) s = mg_fail(e, MG_NOT_FOUND, g->name, "%llu output elements were not written", (unsigned long long)r->unwritten);
-    else if (!(r->relative_error <= r->tolerance)) s = mg_fail(e, MG_NOT_FOUND, g->name, "relative error %.3g of output %s, the tolerance is %.3g (seed %llu)", r->relative_error, o, r->tolerance, (unsigned long long)r->seed);
-    else if (differs) s = mg_fail(e, MG_NOT_FOUND, g->name, differs & 1 ? "two runs on the same inputs give different outputs" : "with programmatic dependent launch it gives other outputs");
+    if (r->unwritten)
+      s = mg_fail(e, MG_NOT_FOUND, g->name, "%llu output elements were not written", (unsigned long long)r->unwritten);
+    else if (!(r->relative_error <= r->tolerance))
+      s = mg_fail(e, MG_NOT_FOUND, g->name, "relative error %.3g of output %s, the tolerance is %.3g (seed %llu)",
+                  r->relative_error, o, r->tolerance, (unsigned long long)r->seed);
+    else if (differs)
+      s = mg_fail(e, MG_NOT_FOUND, g->name,
+                  differs & 1 ? "two runs on the same inputs give different outputs"
+                              : "with programmatic dependent launch it gives other outputs");
   }
   mgi_run_close(&job, so);
   return s;
 }
-/* Whether a row of member g, whose tensors are in x, has the same bits in a smaller member, at r->rows_at, that is given the first
-   rows of all inputs: r->rows. */
-MGI_FN mg_status mgi_run_rows(const mg_graph *g, const mg_graph *small, const mgi_tensors *x, mg_run_report *r, mg_error *e) {
+/* Whether a row of member g, whose tensors are in x, has the same bits in a smaller member, at r->rows_at, that is
+   given the first rows of all inputs: r->rows. */
+MGI_FN mg_status mgi_run_rows(const mg_graph *g, const mg_graph *small, const mgi_tensors *x, mg_run_report *r,
+                              mg_error *e) {
   mgi_tensors y;
   mgi_runner_job job;
   mgi_runner_fn run = NULL;
@@ -11802,7 +12988,8 @@ MGI_FN mg_status mgi_run_rows(const mg_graph *g, const mg_graph *small, const mg
     mg_strides(to, at);
     mg_strides(mg_tensor_of(g, g->in[k]), its);
     for (int64_t i = 0; i < y.in_n[k] && !to->fill; i++)
-      mgi_cd_put(y.in[k], to->dtype, mgi_cd_place(&to->shape, at, i), mgi_cd_get(x->in[k], to->dtype, mgi_cd_place(&to->shape, its, i)));
+      mgi_cd_put(y.in[k], to->dtype, mgi_cd_place(&to->shape, at, i),
+                 mgi_cd_get(x->in[k], to->dtype, mgi_cd_place(&to->shape, its, i)));
   }
   if (s == MG_OK) s = mgi_run_open(small, r->so_path, &y, &job, &run, &so, e);
   job.sym = r->rows_at;
@@ -11823,9 +13010,10 @@ MGI_FN mg_status mgi_run_rows(const mg_graph *g, const mg_graph *small, const mg
   mgi_tensors_free(&y);
   return s;
 }
-/* A member of the family smaller than the one at `sym` in what is parallel, drawn by the seed, under that one's name; NULL: there is
-   none. */
-MGI_FN mg_status mgi_run_smaller(const mg_graph *family, const int64_t *sym, const char *name, mg_run_report *r, mg_graph **small, mg_error *e) {
+/* A member of the family smaller than the one at `sym` in what is parallel, drawn by the seed, under that one's name;
+   NULL: there is none. */
+MGI_FN mg_status mgi_run_smaller(const mg_graph *family, const int64_t *sym, const char *name, mg_run_report *r,
+                                 mg_graph **small, mg_error *e) {
   uint64_t state = r->seed * 0xD1342543DE82EF95u;
   int smaller = 0;
   uint8_t contracted[MG_MAX_SYMBOLS];
@@ -11853,7 +13041,8 @@ MGI_FN mg_status mgi_run_expected(const mg_graph *g, uint64_t seed, mgi_tensors 
   return mg_eval(g, &d, given, x->expected, e);
 }
 
-/* Of a file of several ranges the one that sym is for, NULL: the last; and whose launch it is.  Else *own stays NULL. */
+/* Of a file of several ranges the one that sym is for, NULL: the last; and whose launch it is.  Else *own stays
+   NULL. */
 MGI_FN mg_status mgi_run_range(const char *cu_text, const int64_t *sym, mg_graph **own, char entry[120], mg_error *e) {
   mg_graph *range[MG_MAX_RANGES];
   int n = 0, at = 0;
@@ -11866,7 +13055,8 @@ MGI_FN mg_status mgi_run_range(const char *cu_text, const int64_t *sym, mg_graph
   while (n > 0) mg_graph_free(range[--n]);
   return s;
 }
-mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e) {
+mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r,
+                      mg_error *e) {
   mg_run_config none;
   mg_run_report ignored;
   mg_compile_config compile;
@@ -11935,7 +13125,8 @@ MGI_FN void mgi_calibrate_name(const char *gpu, char name[41]) {
 /* "2026-11-21", of UTC: years begin in March here, so that the day of a leap year is their last. */
 MGI_FN void mgi_calibrate_date(int64_t seconds, char date[32]) {
   const int64_t days = seconds / 86400 + 719468, era = days / 146097, day = days % 146097;
-  const int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365, of = day - (365 * year + year / 4 - year / 100);
+  const int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365,
+                of = day - (365 * year + year / 4 - year / 100);
   const int month = (int)((5 * of + 2) / 153), m = month < 10 ? month + 3 : month - 9;
   snprintf(date, 32, "%d-%02d-%02d", (int)(year + era * 400) + (m <= 2), m, (int)(of - (153 * month + 2) / 5) + 1);
 }
@@ -11959,7 +13150,8 @@ MGI_FN mg_status mgi_calibrate_row(mgi_calibrate_job *job, const char *own, mg_c
     if (*c < 32 || *c > 126) *c = '_';
   snprintf(out->file.text[2], sizeof out->file.text[2], "measured: mirage calibrate, %s, %s", date, gpu);
   m->name = out->file.text[0], m->arch = out->file.text[1], m->source = out->file.text[2];
-  return mg_machine_check(m, &why) == MG_OK ? MG_OK : mg_fail(e, MG_MACHINE, "calibrate", "of %.60s: %.180s", gpu, why.msg);
+  return mg_machine_check(m, &why) == MG_OK ? MG_OK
+                                            : mg_fail(e, MG_MACHINE, "calibrate", "of %.60s: %.180s", gpu, why.msg);
 }
 mg_status mg_cuda_calibrate(const mg_run_config *cfg, mg_calibration *out, mg_error *e) {
   static const char text[] = "#define MG_CALIBRATE\n#include \"mirage_cuda.cuh\"\n";
@@ -11995,8 +13187,8 @@ mg_status mg_cuda_calibrate(const mg_run_config *cfg, mg_calibration *out, mg_er
 
 #ifdef MIRAGE_VERIFY_H
 /* ---- numerics: the families of mirage_verify.h on a GPU
-   At full size: some rows and columns of every output are judged, and the inputs that these need are drawn; what else there is of an
-   input repeats them. */
+   At full size: some rows and columns of every output are judged, and the inputs that these need are drawn; what else
+   there is of an input repeats them. */
 enum { MGI_GPU_ROWS = 64, MGI_GPU_COLS = 128 };
 #define MGI_GPU_WORK 4e8
 typedef struct mgi_gpu_runner {
@@ -12014,7 +13206,8 @@ MGI_FN mg_status mgi_gpu_fill(mgi_gpu_runner *R, int k, const float *in, mg_erro
   const mg_tensor_info *t = mg_tensor_of(R->g, R->g->in[k]);
   const mg_box *b = &R->part.box[R->program->in[k].id];
   const int rank = t->shape.rank, bytes = mg_dtype_bytes(t->dtype);
-  const int64_t n = mg_box_elements(b, rank), cols = rank ? t->shape.dim[rank - 1] : 1, across = rank ? b->hi[rank - 1] - b->lo[rank - 1] : 1;
+  const int64_t n = mg_box_elements(b, rank), cols = rank ? t->shape.dim[rank - 1] : 1,
+                across = rank ? b->hi[rank - 1] - b->lo[rank - 1] : 1;
   int64_t stride[MG_MAX_RANK];
   uint32_t *bits = (uint32_t *)malloc((size_t)(n > 0 ? n : 1) * sizeof *bits);
   if (!bits) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_run", "no memory for a part of '%.60s'", t->name);
@@ -12028,7 +13221,8 @@ MGI_FN mg_status mgi_gpu_fill(mgi_gpu_runner *R, int k, const float *in, mg_erro
       place += at * stride[d];
       step *= extent, left /= t->shape.dim[d];
     }
-    for (int64_t c = 0, j = rank ? (across - b->lo[rank - 1] % across) % across : 0; c < cols; c++, j = j + 1 == across ? 0 : j + 1)
+    for (int64_t c = 0, j = rank ? (across - b->lo[rank - 1] % across) % across : 0; c < cols;
+         c++, j = j + 1 == across ? 0 : j + 1)
       memcpy((char *)R->x.in[k] + (place + c * (rank ? stride[rank - 1] : 0)) * bytes, &bits[from + j], (size_t)bytes);
   }
   free(bits);
@@ -12042,10 +13236,12 @@ MGI_FN mg_status mgi_gpu_run(void *user, const float *const *in, float *const *o
   if (s == MG_OK) s = mgi_run_turn(R->so_path, R->run, &R->job, e);
   for (uint32_t k = 0; k < R->g->n_out && s == MG_OK; k++) {
     const mg_tensor_info *t = mg_tensor_of(R->g, R->g->out[k]);
-    if (memcmp(R->job.out[k], R->job.again[k], R->job.out_bytes[k]) || (R->job.launch_pdl && memcmp(R->job.out[k], R->job.pdl[k], R->job.out_bytes[k])))
+    if (memcmp(R->job.out[k], R->job.again[k], R->job.out_bytes[k]) ||
+        (R->job.launch_pdl && memcmp(R->job.out[k], R->job.pdl[k], R->job.out_bytes[k])))
       return mg_fail(e, MG_NOT_FOUND, R->g->name, "two runs on the same inputs give different outputs");
     const mg_box *b = &R->part.box[R->program->out[k].id]; /* whole blocks, where the program has kernels */
-    for (int64_t i = 0, n = mg_box_elements(b, t->shape.rank); i < n; i++) out[k][i] = (float)mg_from_bits(t->dtype, mgi_cd_get(R->x.out[k], t->dtype, mgi_box_place(&t->shape, b, i)));
+    for (int64_t i = 0, n = mg_box_elements(b, t->shape.rank); i < n; i++)
+      out[k][i] = (float)mg_from_bits(t->dtype, mgi_cd_get(R->x.out[k], t->dtype, mgi_box_place(&t->shape, b, i)));
   }
   return s;
 }
@@ -12069,7 +13265,8 @@ MGI_FN mg_status mgi_gpu_want(mgi_gpu_runner *R, uint64_t seed, mg_error *e) {
     if (s != MG_OK || R->part.work <= MGI_GPU_WORK || (rows <= 4 && cols <= 16)) return s;
   }
 }
-mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_numerics_report *r, mg_error *e) {
+mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text,
+                               const mg_run_config *cfg, mg_numerics_report *r, mg_error *e) {
   mg_run_config none;
   mg_compile_config compile;
   mg_numerics_config c;
@@ -12112,8 +13309,9 @@ mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, 
 }
 #endif
 
-/* ---- several candidates: the parent evaluates and compiles; a child that alone touches the GPU sends a record for each.
-   Where a kernel ends or hangs the child, or leaves it a broken context, the next child goes on behind it.            */
+/* ---- several candidates: the parent evaluates and compiles; a child that alone touches the GPU sends a record for
+   each.  Where a kernel ends or hangs the child, or leaves it a broken context, the next child goes on behind
+   it.            */
 typedef struct mgi_measured { int k; mg_status s; mg_error e; mg_run_report r; } mgi_measured;
 enum { MGI_MEASURE_S = 60 }; /* a candidate's share of wall time, with the wait for its turn */
 
@@ -12127,9 +13325,10 @@ MGI_FN int mgi_whole_io(int fd, void *p, size_t n, int out) {
   }
   return 1;
 }
-/* The first record, k = -1, says whether there is a GPU, and its architecture in r.gpu; then those of the candidates from
-   `from` on that are ready. */
-MGI_FN int mgi_measure_child(const mg_graph *const *g, int from, int n, const mg_run_config *cfg, mgi_tensors *x, const mg_run_report *r, const mg_status *status, int *fd) {
+/* The first record, k = -1, says whether there is a GPU, and its architecture in r.gpu; then those of the candidates
+   from `from` on that are ready. */
+MGI_FN int mgi_measure_child(const mg_graph *const *g, int from, int n, const mg_run_config *cfg, mgi_tensors *x,
+                             const mg_run_report *r, const mg_status *status, int *fd) {
   const int pid = mgi_forked(fd);
   if (pid) return pid;
   mgi_measured m;
@@ -12159,7 +13358,8 @@ MGI_FN void mgi_measure_end(int pid, int fd) {
 MGI_FN int mgi_run_same_io(const mg_graph *a, const mg_graph *b) {
   if (a->n_in != b->n_in || a->n_out != b->n_out) return 0;
   for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
-    const mg_tensor_info *x = mg_tensor_of(a, k < a->n_in ? a->in[k] : a->out[k - a->n_in]), *y = mg_tensor_of(b, k < a->n_in ? b->in[k] : b->out[k - a->n_in]);
+    const mg_tensor_info *x = mg_tensor_of(a, k < a->n_in ? a->in[k] : a->out[k - a->n_in]),
+                         *y = mg_tensor_of(b, k < a->n_in ? b->in[k] : b->out[k - a->n_in]);
     if (x->dtype != y->dtype || x->shape.rank != y->shape.rank) return 0;
     for (int d = 0; d < x->shape.rank; d++)
       if (x->shape.dim[d] != y->shape.dim[d] || (k < a->n_in && x->order[d] != y->order[d])) return 0;
@@ -12183,7 +13383,8 @@ MGI_FN mg_status mgi_measure_arch(const mg_run_config *c, char arch[24], mg_erro
   return MG_OK;
 }
 /* What is compiled for candidate g: *text, of *u, which is g, or *flat without thread graphs. */
-MGI_FN mg_status mgi_measure_emit(const mg_graph *g, const char *arch, mg_graph **flat, const mg_graph **u, char **text, mg_error *why) {
+MGI_FN mg_status mgi_measure_emit(const mg_graph *g, const char *arch, mg_graph **flat, const mg_graph **u, char **text,
+                                  mg_error *why) {
   mg_emit_config how;
   char emitted[MG_ARCH_TEXT];
   memset(&how, 0, sizeof how);
@@ -12200,12 +13401,15 @@ MGI_FN int mgi_measure_dear(const mg_run_config *cfg, const mg_graph *program) {
   for (uint32_t k = 1; k < program->n_ops; k++) {
     const mg_op_node *o = &program->ops[k];
     const mg_shape *from = &mg_tensor_of(program, o->in[0])->shape, *to = &mg_tensor_of(program, o->out[0])->shape;
-    work += o->code == MG_OP_MATMUL ? (double)mg_shape_elements(to) * (double)from->dim[from->rank - 1] : (double)mg_shape_elements(from);
+    work += o->code == MG_OP_MATMUL ? (double)mg_shape_elements(to) * (double)from->dim[from->rank - 1]
+                                    : (double)mg_shape_elements(from);
   }
-  for (uint32_t k = 0; k < program->n_in; k++) work += 30.0 * (double)mg_shape_elements(&mg_tensor_of(program, program->in[k])->shape);
+  for (uint32_t k = 0; k < program->n_in; k++)
+    work += 30.0 * (double)mg_shape_elements(&mg_tensor_of(program, program->in[k])->shape);
   return work > cfg->most_work;
 }
-mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e) {
+mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg,
+                          mg_run_report *r, mg_status *status, mg_error *why, mg_error *e) {
   mg_run_config c;
   mg_compile_config compile;
   mgi_measured m;
@@ -12215,21 +13419,29 @@ mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int
   if (cfg) c = *cfg;
   if (n <= 0) return MG_OK;
   if (mgi_measure_dear(&c, program)) {
-    for (int k = 0; k < n; k++) status[k] = mg_fail(&why[k], MG_LIMIT, g[k]->name, "its run in float64 takes more than %.2g operations", c.most_work);
+    for (int k = 0; k < n; k++)
+      status[k] = mg_fail(&why[k], MG_LIMIT, g[k]->name, "its run in float64 takes more than %.2g operations",
+                          c.most_work);
     return MG_OK;
   }
   const mg_status there = mgi_measure_arch(&c, arch, e);
   if (there != MG_OK) return there;
   mgi_run_compiler(&c, arch, &compile);
   mgi_tensors *x = (mgi_tensors *)calloc((size_t)n, sizeof *x);
-  char **text = (char **)calloc((size_t)n, sizeof *text), (*so)[MG_SO_PATH] = (char(*)[MG_SO_PATH])calloc((size_t)n, sizeof *so);
+  char **text = (char **)calloc((size_t)n, sizeof *text),
+       (*so)[MG_SO_PATH] = (char(*)[MG_SO_PATH])calloc((size_t)n, sizeof *so);
   mg_graph **flat = (mg_graph **)calloc((size_t)n, sizeof *flat);
   const mg_graph **u = (const mg_graph **)calloc((size_t)n, sizeof *u);
-  mg_status s = x && text && so && flat && u ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_cuda_measure", "no memory for %d candidates", n);
+  mg_status s = x && text && so && flat && u
+                    ? MG_OK
+                    : mg_fail(e, MG_NO_MEMORY, "mg_cuda_measure", "no memory for %d candidates", n);
   if (!c.seed) c.seed = (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
   for (int k = 0; s == MG_OK && k < n; k++) {
     memset(&why[k], 0, sizeof why[k]);
-    status[k] = !program || mgi_run_same_io(program, g[k]) ? MG_OK : mg_fail(&why[k], MG_BAD_INPUT, g[k]->name, "expected the inputs and outputs of %.60s, found others", program->name);
+    status[k] = !program || mgi_run_same_io(program, g[k])
+                    ? MG_OK
+                    : mg_fail(&why[k], MG_BAD_INPUT, g[k]->name,
+                              "expected the inputs and outputs of %.60s, found others", program->name);
     if (status[k] == MG_OK) status[k] = mgi_measure_emit(g[k], arch, &flat[k], &u[k], &text[k], &why[k]);
     if (status[k] == MG_OK) mgi_run_begin(u[k], &c, &r[k]);
   }
@@ -12261,7 +13473,8 @@ mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int
       int next = last + 1;
       while (next < n && status[next] != MG_OK) next++;
       if (next < n && !(last >= from && status[last] == MG_MACHINE)) { /* it did not come back from this one */
-        status[next] = mg_fail(&why[next], MG_MACHINE, u[next]->name, "its run was ended: a fault, or more than %d s", MGI_MEASURE_S);
+        status[next] = mg_fail(&why[next], MG_MACHINE, u[next]->name, "its run was ended: a fault, or more than %d s",
+                               MGI_MEASURE_S);
         next++;
       }
       from = next;
@@ -12276,7 +13489,8 @@ mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int
   return s;
 }
 
-mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
+mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us,
+                             mg_error *e) {
   mg_run_config c;
   memset(&c, 0, sizeof c);
   if (user) c = *(const mg_run_config *)user;
@@ -12285,7 +13499,8 @@ mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph
   mg_run_report *r = (mg_run_report *)calloc((size_t)(n > 0 ? n : 1), sizeof *r);
   mg_status *status = (mg_status *)calloc((size_t)(n > 0 ? n : 1), sizeof *status);
   mg_error *why = (mg_error *)calloc((size_t)(n > 0 ? n : 1), sizeof *why);
-  mg_status s = r && status && why ? mg_cuda_measure(program, g, n, &c, r, status, why, e) : mg_fail(e, MG_NO_MEMORY, "mg_cuda_measure_us", "no memory for %d candidates", n);
+  mg_status s = r && status && why ? mg_cuda_measure(program, g, n, &c, r, status, why, e)
+                                   : mg_fail(e, MG_NO_MEMORY, "mg_cuda_measure_us", "no memory for %d candidates", n);
   for (int k = 0; s == MG_OK && k < n; k++)
     if (status[k] == MG_OK) us[k] = r[k].us_cold;
   free(r), free(status), free(why);
@@ -12302,10 +13517,12 @@ MGI_FN mg_status mgi_measure_compile(const mg_run_config *cfg, const mg_measure_
   if (s != MG_OK) return s;
   mgi_run_compiler(cfg, arch, &compile);
   for (int k = 0; k < n; k++) all += job[k].n;
-  char **text = (char **)calloc((size_t)all + 1, sizeof *text), (*so)[MG_SO_PATH] = (char(*)[MG_SO_PATH])calloc((size_t)all + 1, sizeof *so);
+  char **text = (char **)calloc((size_t)all + 1, sizeof *text),
+       (*so)[MG_SO_PATH] = (char(*)[MG_SO_PATH])calloc((size_t)all + 1, sizeof *so);
   mg_status *status = (mg_status *)calloc((size_t)all + 1, sizeof *status);
   mg_error *why = (mg_error *)calloc((size_t)all + 1, sizeof *why);
-  if (!text || !so || !status || !why) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_measure_all", "no memory for %d candidates", all);
+  if (!text || !so || !status || !why)
+    s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_measure_all", "no memory for %d candidates", all);
   for (int k = 0; k < n && s == MG_OK; k++)
     for (int j = 0; j < job[k].n; j++, at++) {
       mg_graph *flat = NULL;
@@ -12367,11 +13584,12 @@ extern "C" {
 #endif
 
 /* ----------------------------------------------------------------------------------------------------- >>device
-   1. The GPU: the driver's functions by name, in the first GPU's primary context, which is that of the emitted files too.
-   2. The stand-in: every call happens at once, in the order of the calls; memory is the host's, each piece known, so that a
-      copy beyond one is a fault, as are allocations and copies to and from the host while it records.
-   3. A recording is a list of calls with their arguments as they were then (stand-in), or a captured graph; one that is made anew
-      updates the executable graph where its nodes are the same but for arguments, else it takes its place. */
+   1. The GPU: the driver's functions by name, in the first GPU's primary context, which is that of the emitted files
+      too.
+   2. The stand-in: every call happens at once, in the order of the calls; memory is the host's, each piece known, so
+      that a copy beyond one is a fault, as are allocations and copies to and from the host while it records.
+   3. A recording is a list of calls with their arguments as they were then (stand-in), or a captured graph; one that is
+      made anew updates the executable graph where its nodes are the same but for arguments, else it takes its place. */
 
 typedef struct mgi_copy_2d { /* as the driver has it */
   size_t from_x, from_y;
@@ -12466,7 +13684,8 @@ MGI_FN mg_status mgi_device_said(const mg_device *d, int rc, const char *what, m
   const char *words = NULL;
   if (!rc) return MG_OK;
   if (d->words) d->words(rc, &words);
-  return mg_fail(e, rc == 2 ? MG_NO_MEMORY : MG_MACHINE, what, "%.180s (%d)", words ? words : "the driver refuses it", rc);
+  return mg_fail(e, rc == 2 ? MG_NO_MEMORY : MG_MACHINE, what, "%.180s (%d)", words ? words : "the driver refuses it",
+                 rc);
 }
 /* The stand-in's part of every call: it is the one that fails, or goes on. */
 MGI_FN mg_status mgi_device_begins(mg_device *d, const char *what, mg_error *e) {
@@ -12541,7 +13760,9 @@ MGI_FN mg_status mgi_device_dlopen(mgi_device_file *f, const char *path, mg_erro
   snprintf(name, sizeof name, "%s_blocks", f->name), *(void **)&f->blocks = dlsym(f->so, name);
   snprintf(name, sizeof name, "%s_workspace_bytes", f->name), *(void **)&workspace = dlsym(f->so, name);
   if (workspace) f->workspace = workspace();
-  return f->launch ? MG_OK : mg_fail(e, MG_BAD_INPUT, f->name, "expected the entry point %.90s_launch in its file, found none", f->name);
+  return f->launch ? MG_OK
+                   : mg_fail(e, MG_BAD_INPUT, f->name, "expected the entry point %.90s_launch in its file, found none",
+                             f->name);
 }
 /* The files from `first` on, which are new. */
 MGI_FN mg_status mgi_device_compile(mg_device *d, const char *const *text, int first, int n, mg_error *e) {
@@ -12552,7 +13773,8 @@ MGI_FN mg_status mgi_device_compile(mg_device *d, const char *const *text, int f
   memset(&c, 0, sizeof c);
   c.arch = d->arch, c.include_dir = d->cfg.include_dir, c.cache_dir = d->cfg.cache_dir, c.nvcc = d->cfg.nvcc;
   c.timeout_s = d->cfg.timeout_s, c.jobs = d->cfg.jobs, c.runner = 1;
-  mg_status s = path && status && why ? mg_cuda_compile_all(text, n, &c, path, status, why, e) : mg_fail(e, MG_NO_MEMORY, "device", "no memory for %d files", n);
+  mg_status s = path && status && why ? mg_cuda_compile_all(text, n, &c, path, status, why, e)
+                                      : mg_fail(e, MG_NO_MEMORY, "device", "no memory for %d files", n);
   for (int k = 0; k < n && s == MG_OK; k++) {
     if (status[k] != MG_OK) s = mg_fail(e, status[k], d->file[first + k].name, "%.230s", why[k].msg);
     else s = mgi_device_dlopen(&d->file[first + k], path[k], e);
@@ -12560,11 +13782,13 @@ MGI_FN mg_status mgi_device_compile(mg_device *d, const char *const *text, int f
   free(path), free(status), free(why);
   return s;
 }
-MGI_FN mg_status mgi_device_emulate(mg_device *d, const char *const *text, const char *const *entry, int first, int n, mg_error *e) {
+MGI_FN mg_status mgi_device_emulate(mg_device *d, const char *const *text, const char *const *entry, int first, int n,
+                                    mg_error *e) {
   mg_check_config c;
   mg_emulated *all = NULL;
   memset(&c, 0, sizeof c);
-  c.include_dir = d->cfg.include_dir, c.work_dir = d->cfg.work_dir, c.cxx = d->cfg.cxx, c.timeout_s = d->cfg.timeout_s, c.jobs = d->cfg.jobs;
+  c.include_dir = d->cfg.include_dir, c.work_dir = d->cfg.work_dir, c.cxx = d->cfg.cxx, c.timeout_s = d->cfg.timeout_s,
+  c.jobs = d->cfg.jobs;
   mg_status s = mg_cuda_emulate(text, entry, n, &c, &all, e);
   for (int k = 0; k < n && s == MG_OK; k++) {
     mgi_device_file *f = &d->file[first + k];
@@ -12578,7 +13802,8 @@ MGI_FN mg_status mgi_device_emulate(mg_device *d, const char *const *text, const
   if (s != MG_OK) mg_emulated_free(all);
   return s;
 }
-mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *const *entry, int n, int *file, mg_error *e) {
+mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *const *entry, int n, int *file,
+                         mg_error *e) {
   const char **text = (const char **)calloc(2 * (size_t)n + 2, sizeof *text), **name = text ? text + n + 1 : NULL;
   mgi_device_file *more = (mgi_device_file *)realloc(d->file, ((size_t)d->files + (size_t)n + 1) * sizeof *more);
   const int first = d->files;
@@ -12587,7 +13812,9 @@ mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *c
   mg_status s = more && text ? MG_OK : mg_fail(e, MG_NO_MEMORY, "device", "no memory for %d files", n);
   for (int k = 0; k < n && s == MG_OK; k++) {
     int at = 0;
-    while (at < first + fresh && (strcmp(d->file[at].text, cu_text[k]) || strncmp(d->file[at].name, entry[k], sizeof d->file[at].name - 1))) at++;
+    while (at < first + fresh &&
+           (strcmp(d->file[at].text, cu_text[k]) || strncmp(d->file[at].name, entry[k], sizeof d->file[at].name - 1)))
+      at++;
     file[k] = at;
     if (at < first + fresh) continue;
     mgi_device_file *f = &d->file[at];
@@ -12598,7 +13825,9 @@ mg_status mg_device_load(mg_device *d, const char *const *cu_text, const char *c
     strcpy(f->text, cu_text[k]);
     text[fresh] = f->text, name[fresh++] = f->name;
   }
-  if (s == MG_OK && fresh) s = d->cfg.emulated ? mgi_device_emulate(d, text, name, first, fresh, e) : mgi_device_compile(d, text, first, fresh, e);
+  if (s == MG_OK && fresh)
+    s = d->cfg.emulated ? mgi_device_emulate(d, text, name, first, fresh, e)
+                        : mgi_device_compile(d, text, first, fresh, e);
   if (s == MG_OK) d->files += fresh;
   for (int k = first; s != MG_OK && k < first + fresh; k++) free(d->file[k].text);
   free(text);
@@ -12622,7 +13851,9 @@ mg_status mg_device_new(mg_device *d, const char *what, size_t bytes, void **p, 
     b.at = b.base + (256 - (uintptr_t)b.base % 256) % 256;
   } else {
     const int rc = d->alloc((void **)&b.at, bytes ? bytes : 1);
-    if (rc == 2) return mg_fail(e, MG_NO_MEMORY, what, "the GPU has no memory for %llu bytes more, beside %llu", (unsigned long long)bytes, (unsigned long long)d->n.bytes);
+    if (rc == 2)
+      return mg_fail(e, MG_NO_MEMORY, what, "the GPU has no memory for %llu bytes more, beside %llu",
+                     (unsigned long long)bytes, (unsigned long long)d->n.bytes);
     if (!rc) d->block[d->n_blocks++] = b;
     s = mgi_device_said(d, rc ? rc : d->set(b.at, 0, bytes ? bytes : 1, d->stream), what, e);
     if (s != MG_OK) return s;
@@ -12660,20 +13891,26 @@ MGI_FN mgi_device_op *mgi_device_op_new(mg_device *d) {
   return &d->op[d->n_ops++];
 }
 MGI_FN void mgi_device_move(const mgi_device_op *o) {
-  for (size_t r = 0; r < o->rows; r++) memmove((char *)o->to + r * o->to_pitch, (const char *)o->from + r * o->from_pitch, o->width);
+  for (size_t r = 0; r < o->rows; r++)
+    memmove((char *)o->to + r * o->to_pitch, (const char *)o->from + r * o->from_pitch, o->width);
 }
-mg_status mg_device_copy(mg_device *d, mg_device_way way, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t rows, mg_error *e) {
+mg_status mg_device_copy(mg_device *d, mg_device_way way, void *to, size_t to_pitch, const void *from,
+                         size_t from_pitch, size_t width, size_t rows, mg_error *e) {
   mg_status s = mgi_device_begins(d, "a copy", e);
   mgi_device_op o;
   if (s != MG_OK || !rows || !width) return s;
-  if (d->recording && way != MG_ON_DEVICE) return mg_fail(e, MG_BAD_INPUT, "a copy", "nothing is copied to or from the host while a graph is recorded");
+  if (d->recording && way != MG_ON_DEVICE)
+    return mg_fail(e, MG_BAD_INPUT, "a copy", "nothing is copied to or from the host while a graph is recorded");
   d->n.copies++;
   memset(&o, 0, sizeof o);
-  o.file = -1, o.to = to, o.from = from, o.to_pitch = to_pitch, o.from_pitch = from_pitch, o.width = width, o.rows = rows;
+  o.file = -1, o.to = to, o.from = from, o.to_pitch = to_pitch, o.from_pitch = from_pitch, o.width = width,
+  o.rows = rows;
   if (d->cfg.emulated) {
     const size_t to_bytes = (rows - 1) * to_pitch + width, from_bytes = (rows - 1) * from_pitch + width;
-    if ((way != MG_FROM_DEVICE && !mgi_device_holds(d, to, to_bytes)) || (way != MG_TO_DEVICE && !mgi_device_holds(d, from, from_bytes)))
-      return mg_fail(e, MG_BAD_INPUT, "a copy", "of %llu bytes: beyond the device's memory", (unsigned long long)(width * rows));
+    if ((way != MG_FROM_DEVICE && !mgi_device_holds(d, to, to_bytes)) ||
+        (way != MG_TO_DEVICE && !mgi_device_holds(d, from, from_bytes)))
+      return mg_fail(e, MG_BAD_INPUT, "a copy", "of %llu bytes: beyond the device's memory",
+                     (unsigned long long)(width * rows));
     if (!d->recording) return mgi_device_move(&o), MG_OK;
     mgi_device_op *keep = mgi_device_op_new(d);
     if (!keep) return mg_fail(e, MG_NO_MEMORY, "a copy", "no memory");
@@ -12681,7 +13918,11 @@ mg_status mg_device_copy(mg_device *d, mg_device_way way, void *to, size_t to_pi
     return MG_OK;
   }
   if (rows == 1 || (to_pitch == width && from_pitch == width))
-    return mgi_device_said(d, (way == MG_TO_DEVICE ? d->up : way == MG_FROM_DEVICE ? (int (*)(void *, const void *, size_t, void *))d->down : d->across)(to, from, width * rows, d->stream), "a copy", e);
+    return mgi_device_said(d,
+                           (way == MG_TO_DEVICE     ? d->up
+                            : way == MG_FROM_DEVICE ? (int (*)(void *, const void *, size_t, void *))d->down
+                                                    : d->across)(to, from, width * rows, d->stream),
+                           "a copy", e);
   mgi_copy_2d c;
   memset(&c, 0, sizeof c);
   c.from_kind = way == MG_TO_DEVICE ? 1 : 2, c.to_kind = way == MG_FROM_DEVICE ? 1 : 2;
@@ -12701,14 +13942,18 @@ mg_status mg_device_launch(mg_device *d, int k, const mg_device_call *c, mg_erro
   d->n.launches++;
   if (!d->cfg.emulated) {
     void (*const launch)(void) = c->early ? f->early : f->launch;
-    const int rc = c->sym ? ((sized)launch)(c->in, c->out, c->workspace, c->sym, d->stream) : ((plain)launch)(c->in, c->out, c->workspace, d->stream);
-    return rc >= 10000 ? mg_fail(e, MG_MACHINE, f->name, "cuBLAS refuses it (%d)", rc - 10000) : mgi_device_said(d, rc, f->name, e);
+    const int rc = c->sym ? ((sized)launch)(c->in, c->out, c->workspace, c->sym, d->stream)
+                          : ((plain)launch)(c->in, c->out, c->workspace, d->stream);
+    return rc >= 10000 ? mg_fail(e, MG_MACHINE, f->name, "cuBLAS refuses it (%d)", rc - 10000)
+                       : mgi_device_said(d, rc, f->name, e);
   }
   for (int j = 0; j < c->n_in + c->n_out; j++) {
     const void *p = j < c->n_in ? c->in[j] : c->out[j - c->n_in];
-    if (p && !mgi_device_holds(d, p, j < c->n_in ? c->in_bytes[j] : c->out_bytes[j - c->n_in])) return mg_fail(e, MG_BAD_INPUT, f->name, "operand %d is beyond the device's memory", j);
+    if (p && !mgi_device_holds(d, p, j < c->n_in ? c->in_bytes[j] : c->out_bytes[j - c->n_in]))
+      return mg_fail(e, MG_BAD_INPUT, f->name, "operand %d is beyond the device's memory", j);
   }
-  if (!mgi_device_holds(d, c->workspace, c->workspace_bytes)) return mg_fail(e, MG_BAD_INPUT, f->name, "its workspace is beyond the device's memory");
+  if (!mgi_device_holds(d, c->workspace, c->workspace_bytes))
+    return mg_fail(e, MG_BAD_INPUT, f->name, "its workspace is beyond the device's memory");
   if (!d->recording) return mg_emulated_call(f->of, f->at, c, e);
   mgi_device_op *o = mgi_device_op_new(d);
   if (!o) return mg_fail(e, MG_NO_MEMORY, f->name, "no memory");
@@ -12780,7 +14025,9 @@ mg_status mg_device_replay(mg_device *d, mg_device_graph *g, mg_error *e) {
 mg_status mg_device_time(mg_device *d, mg_device_graph *g, int n, double *us, mg_error *e) {
   void *at[MG_DEVICE_TIMES + 1];
   int made = 0, rc = 0;
-  mg_status s = n <= MG_DEVICE_TIMES ? MG_OK : mg_fail(e, MG_LIMIT, "device", "expected at most %d replays, found %d", (int)MG_DEVICE_TIMES, n);
+  mg_status s = n <= MG_DEVICE_TIMES
+                    ? MG_OK
+                    : mg_fail(e, MG_LIMIT, "device", "expected at most %d replays, found %d", (int)MG_DEVICE_TIMES, n);
   memset(us, 0, (size_t)(n < 0 ? 0 : n) * sizeof *us);
   for (; !d->cfg.emulated && made <= n && s == MG_OK && !rc; made += !rc) rc = d->event_new(&at[made], 0);
   if (made && !rc) rc = d->event(at[0], d->stream);
@@ -12799,7 +14046,8 @@ mg_status mg_device_time(mg_device *d, mg_device_graph *g, int n, double *us, mg
 }
 
 mg_status mg_device_mark(mg_device *d, int k, mg_error *e) {
-  if (k < 0 || k >= MG_DEVICE_MARKS) return mg_fail(e, MG_LIMIT, "device", "expected a mark below %d, found %d", (int)MG_DEVICE_MARKS, k);
+  if (k < 0 || k >= MG_DEVICE_MARKS)
+    return mg_fail(e, MG_LIMIT, "device", "expected a mark below %d, found %d", (int)MG_DEVICE_MARKS, k);
   if (d->cfg.emulated) return MG_OK;
   int rc = d->mark[k] ? 0 : d->event_new(&d->mark[k], 0);
   if (!rc) rc = d->event(d->mark[k], d->stream);
@@ -12816,17 +14064,20 @@ mg_status mg_device_between(mg_device *d, int n, double *us, mg_error *e) {
 }
 
 /* ------------------------------------------------------------------------------------------------ >>layouts
-   How the tile of a load lies in shared memory: one of the ways of MG_IN_WORDS (>>tiles draws them), by the integer program
+   How the tile of a load lies in shared memory: one of the ways of MG_IN_WORDS (>>tiles draws them), by the integer
+   program
 
        minimise   sum over tiles k, ways w   cost[k][w] x[k][w]                            x[k][w] in {0, 1}
        subject to sum over w  x[k][w] = 1                                                  for every tile k
                   x[k][w] = 0                                                              where mg_flat_banned has w
-                  sum over k alive at s, ways w  bytes[k][w] x[k][w] <= room[s]            for every step s of the kernel
+                  sum over k alive at s, ways w  bytes[k][w] x[k][w] <= room[s]            for every step s of the
+                  kernel
 
    cost[k][w] is mg_tile_cost, once an iteration; room[s] is the limit less what else is alive.
 
-   A block that fits has no rows of the last kind, and the program falls apart: each tile has the way that mg_flat_way says.
-   Else depth first, first the tile for which the choice matters most, with what the rest costs and takes at least as the bound: exact. */
+   A block that fits has no rows of the last kind, and the program falls apart: each tile has the way that mg_flat_way
+   says.  Else depth first, first the tile for which the choice matters most, with what the rest costs and takes at
+   least as the bound: exact. */
 enum { MGI_CU_TILES = 24, MGI_CU_ROWS = 64 };
 typedef struct mgi_cu_layout {
   int n, rows;
@@ -12838,7 +14089,8 @@ typedef struct mgi_cu_layout {
 typedef struct mgi_cu_layout_walk {
   const mgi_cu_layout *L;
   int order[MGI_CU_TILES];
-  int64_t rest[MGI_CU_TILES + 1], least[MGI_CU_TILES], best; /* rest: what the tiles from a depth on cost at least; least: bytes of tile k */
+  /* rest: what the tiles from a depth on cost at least; least: bytes of tile k */
+  int64_t rest[MGI_CU_TILES + 1], least[MGI_CU_TILES], best;
   uint8_t way[MGI_CU_TILES], chosen[MGI_CU_TILES];
 } mgi_cu_layout_walk;
 
@@ -12978,8 +14230,8 @@ static_assert(sizeof mgi_cu_rows / sizeof *mgi_cu_rows == MG_OP_TABLE_END + 1, "
 
 /* --------------------------------------------------------------------------------------------------- >>plan
    One pass over a block graph's operators writes the kernel, and notes of each statement which pieces of shared memory
-   it touches (mirage_plan.h, >>memory).  What follows from these notes, where the pieces lie and which barriers that asks
-   for, is put into the text when it is finished: addresses as constants by name, barriers as lines. */
+   it touches (mirage_plan.h, >>memory).  What follows from these notes, where the pieces lie and which barriers that
+   asks for, is put into the text when it is finished: addresses as constants by name, barriers as lines. */
 typedef enum mgi_cu_home {
   MGI_CU_AT_NONE, MGI_CU_AT_INLINE, MGI_CU_AT_TILE, MGI_CU_AT_GLOBAL,
   MGI_CU_AT_MADE,            /* nowhere: its elements are computed from their indices */
@@ -12993,7 +14245,8 @@ typedef struct mgi_cu_dim_ref { uint32_t op; int d; uint32_t last; } mgi_cu_dim_
 /* What the emitter knows of a block tensor. */
 typedef struct mgi_cu_val_info {
   mgi_cu_home home;
-  int rows, cols;            /* nominal extents of the dimension that it has its rows in (mg_rows_in), and of the last */
+  int rows, cols;            /* nominal extents of the dimension that it has its rows in (mg_rows_in), and of the
+                                last */
   mgi_cu_dim_ref of[MG_MAX_RANK]; /* whose extents its dimensions have */
   mgi_cu_dim_ref rr, cr;     /* those of rows and columns */
   int obj;                   /* TILE: piece of shared memory, or -1 - ring's piece; PARTIAL */
@@ -13008,14 +14261,24 @@ typedef struct mgi_cu_val_info {
   uint32_t chain;            /* MATMUL, SUM: the operand that is in fragments so */
   int shifted;               /* it is kept as v exp(-m), with the shift m of K->shift */
   int weighted;              /* LOAD: of parts with shifts of their own, which K->sender made */
-  uint32_t split;            /* MATMUL behind a ring of warps: the product of it whose parts, in fragments, are its left operand */
-  uint32_t into, sum;        /* then: the product of that ring to whose parts it is added, and the tensor that is the sum; or 0 */
+  uint32_t split;            /* MATMUL behind a ring of warps: the product of it whose parts, in fragments, are its left
+                                operand */
+  uint32_t into, sum;        /* then: the product of that ring to whose parts it is added, and the tensor that is the
+                                sum; or 0 */
   int kept;                  /* such products, and the accumulators that they feed: they stay in fragments */
-  int own[2];                /* rows, columns: of that extent's chunk each warp has a part of its own, of so many; 0: not cut */
-  int part[2], pitch;        /* LOAD: rows, columns that each warp brings into the block's tile, 0: all; bytes between its rows */
+  int own[2];                /* rows, columns: of that extent's chunk each warp has a part of its own, of so many; 0:
+                                not cut */
+  int part[2], pitch;        /* LOAD: rows, columns that each warp brings into the block's tile, 0: all; bytes between
+                                its rows */
 } mgi_cu_val_info;
 
-typedef struct mgi_cu_ring { int obj, n, open, ahead; int64_t stage; uint32_t load[64]; int64_t at[64], half[64]; } mgi_cu_ring; /* open: its first stages are under way; half: bytes of a tile with what follows it, of a split one of each */
+/* open: its first stages are under way; half: bytes of a tile with what follows it, of a split one of each */
+typedef struct mgi_cu_ring {
+  int obj, n, open, ahead;
+  int64_t stage;
+  uint32_t load[64];
+  int64_t at[64], half[64];
+} mgi_cu_ring;
 
 typedef struct mgi_cu_emit {
   const mg_graph *g;
@@ -13034,7 +14297,8 @@ typedef struct mgi_cu_emit {
   int n_launches, n_graphs;
   mg_sends sends;            /* which tensors between kernels are under a running maximum */
   mg_cuda_kernel *facts;     /* by kernel, what was decided; NULL: nobody asks */
-  uint8_t *symbol;           /* by dimension of a tensor: 0, or 1 + the symbol that comes with the launch (mg_symbols_of) */
+  uint8_t *symbol;           /* by dimension of a tensor: 0, or 1 + the symbol that comes with the launch
+                                (mg_symbols_of) */
   uint8_t *class_symbol;     /* the same by class of extents */
   mg_emit_config read;       /* of it device and displaced: what kernels read in device memory */
   uint32_t host_symbols, host_outputs; /* what a launch hands over of them itself, as bits */
@@ -13068,7 +14332,8 @@ typedef struct mgi_cu_kernel {
   uint32_t merged;           /* grid axes of more than one block over which accumulators merge, as bits */
   int ahead;                 /* 1: loads go out ahead */
   int cluster, merge_open;   /* 1: by a cluster, else by the workspace; 1: the first part is still to come */
-  int owners, behind;        /* 1: every block of a cluster owns units of a result of own_rows x own_cols; 1: behind the merge */
+  int owners, behind;        /* 1: every block of a cluster owns units of a result of own_rows x own_cols; 1: behind the
+                                merge */
   int own_rows, own_cols;
   int64_t merge_bytes;       /* of the parts of one block in the workspace */
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
@@ -13092,11 +14357,14 @@ typedef struct mgi_cu_kernel {
   int meanwhile;             /* of the schedule the entry that is written while the product before it runs, or 0 */
   mgi_cu_entry want[MGI_CU_WANTS]; /* what was materialised when it was needed, and for which operator */
   int n_want;
-  uint32_t *sooner;          /* by operator: of a STORE of what an exponential takes over, that one, which it stands before; or 0 */
-  uint8_t *undo;             /* by operator: 1: a STORE of v exp(-m) of rows, of which v is stored; 2: of log(v) - m, of which log(v) */
+  uint32_t *sooner;          /* by operator: of a STORE of what an exponential takes over, that one, which it stands
+                                before; or 0 */
+  uint8_t *undo;             /* by operator: 1: a STORE of v exp(-m) of rows, of which v is stored; 2: of log(v) - m, of
+                                which log(v) */
   int undo_obj;              /* then: where m is, by row; -1: not yet anywhere */
   uint8_t *tiled;            /* by elementwise operator: as written it makes a tile of its own */
-  uint8_t *way, *free;       /* by tensor: how a load's tile lies (>>layouts); how it would if the plan had nothing to say and all fitted */
+  uint8_t *way, *free;       /* by tensor: how a load's tile lies (>>layouts); how it would if the plan had nothing to
+                                say and all fitted */
   uint8_t *rule;             /* by tensor: the row of MGI_CU_RULES that it lives by */
   mg_flat flat;              /* b as mirage_plan.h sees it, places being operators - 1; n 0: it is too large */
   mg_chains chains;          /* what of it stays in fragments on these warps */
@@ -13105,7 +14373,8 @@ typedef struct mgi_cu_kernel {
   int how;                   /* the schedule: MG_SCHEDULE_.. */
   int roomy;                 /* 1: shared memory that no block of the grid would use may be spent */
   int dependent, waited;     /* 1: it has mg_grid_wait; 1: that has been written */
-  int follows, lets_next;    /* 1: the operator before it is a kernel too, whose end it need not wait for to begin; 1: after its wait the next may begin */
+  int follows, lets_next;    /* 1: the operator before it is a kernel too, whose end it need not wait for to begin; 1:
+                                after its wait the next may begin */
   uint32_t shift;            /* the exponential whose rows have a running maximum, or 0 */
   uint32_t mask;             /* the causal mask that the values under way take from mg_causal_block::with, or 0 */
   uint32_t bare[8];          /* SCALEs that are left out of an expression, as they come after it; 0 ends them */
@@ -13113,7 +14382,8 @@ typedef struct mgi_cu_kernel {
   mgi_cu_str takes;          /* the bytes that a block of a cluster gets of all parts */
   int shift_part, shift_obj; /* 1: the blocks' shifts are handed over; shift_obj: where, in a cluster */
   uint32_t sender;           /* the kernel, an operator, that it reads shifted tensors of; or 0 */
-  int sends, weights_obj;    /* 1: its shift has been stored; where the weights of the sender's parts are, -1: not computed */
+  int sends, weights_obj;    /* 1: its shift has been stored; where the weights of the sender's parts are, -1: not
+                                computed */
 } mgi_cu_kernel;
 
 MGI_FN void mgi_cu_emit_fail(mgi_cu_emit *em, mg_status s, const char *where, const char *fmt, ...) {
@@ -13135,13 +14405,19 @@ MGI_FN void mgi_cu_refuse(mgi_cu_kernel *K, mg_plan_key key, const char *name, i
   mg_plan_text(key, name, value, word, text);
   mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %s=%s: %s", word, text, why);
 }
-/* For `name` threads meet in a template, at a barrier of the whole block: while a warp copies, it would wait for them and they for it. */
+/* For `name` threads meet in a template, at a barrier of the whole block: while a warp copies, it would wait for them
+   and they for it. */
 MGI_FN void mgi_cu_meet_all(mgi_cu_kernel *K, const char *name) {
-  if (K->copying) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_WARP, "the whole block meets for '%.60s' while a warp copies", name);
+  if (K->copying)
+    mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_WARP, "the whole block meets for '%.60s' while a warp copies", name);
 }
 MGI_FN const char *mgi_cu_op_name(const mg_graph *b, const mg_op_node *o) {
   (void)b;
-  return o->code == MG_OP_LOAD ? "load" : o->code == MG_OP_STORE ? "store" : o->code == MG_OP_ACCUM ? "accum" : o->code == MG_OP_GRAPH ? "graph" : mg_op_row(o->code)->name;
+  return o->code == MG_OP_LOAD    ? "load"
+         : o->code == MG_OP_STORE ? "store"
+         : o->code == MG_OP_ACCUM ? "accum"
+         : o->code == MG_OP_GRAPH ? "graph"
+                                  : mg_op_row(o->code)->name;
 }
 MGI_FN void mgi_cu_line(mgi_cu_kernel *K, const char *fmt, ...) {
   va_list ap;
@@ -13183,8 +14459,9 @@ MGI_FN void mgi_cu_note(mgi_cu_kernel *K, mg_memory_step_kind kind, int piece, i
   s->at = K->body.n;
   s->indent = (int)strlen(K->pad);
 }
-MGI_FN void mgi_cu_touch(mgi_cu_kernel *K, int piece, int write) { mgi_cu_note(K,
-                                                                               write ? MG_STEP_WRITE : MG_STEP_READ, piece, 0); }
+MGI_FN void mgi_cu_touch(mgi_cu_kernel *K, int piece, int write) {
+  mgi_cu_note(K, write ? MG_STEP_WRITE : MG_STEP_READ, piece, 0);
+}
 MGI_FN void mgi_cu_begin(mgi_cu_kernel *K) { mgi_cu_note(K, MG_STEP_BEGIN, -1, 0); }
 MGI_FN void mgi_cu_barrier(mgi_cu_kernel *K) { mgi_cu_note(K, MG_STEP_BARRIER, -1, 0); }
 /* The blocks that an SM may have at once by its threads and, with K->roomy, by what the grid has for it; at least 1. */
@@ -13262,8 +14539,11 @@ MGI_FN const char *mgi_cu_dim_text(const mgi_cu_emit *em, uint32_t t, int d, cha
   snprintf(out, n, "%.190s", size.text);
   return out;
 }
-/* 1 if the extent of dimension d of kernel-level tensor t comes with the launch: nothing is known of it but its bounds. */
-MGI_FN int mgi_cu_is_symbol(const mgi_cu_emit *em, uint32_t t, int d) { return em->symbol[t * MG_MAX_RANK + (uint32_t)d] != 0; }
+/* 1 if the extent of dimension d of kernel-level tensor t comes with the launch: nothing is known of it but its
+   bounds. */
+MGI_FN int mgi_cu_is_symbol(const mgi_cu_emit *em, uint32_t t, int d) {
+  return em->symbol[t * MG_MAX_RANK + (uint32_t)d] != 0;
+}
 /* What kernel-level tensor t has its elements in. */
 MGI_FN uint32_t mgi_cu_lies(const mgi_cu_emit *em, uint32_t t) { return mg_sliced_from(em->g, mgi_cu_handle(t)).id; }
 /* The memory stride of dimension d of kernel-level tensor t: the product of the extents inside of it. */
@@ -13328,16 +14608,18 @@ MGI_FN void mgi_cu_cut(mgi_cu_size *valid, const char *at, int64_t part) {
   valid->known = 0;
   snprintf(valid->text, sizeof valid->text, "mg_cut(%s, %s, %lld)", all, at, (long long)part);
 }
-/* 1 if parts of dimension d of kernel-level tensor `t`, as axes up to `last` cut it, may be shorter than others, or be none. */
+/* 1 if parts of dimension d of kernel-level tensor `t`, as axes up to `last` cut it, may be shorter than others, or be
+   none. */
 MGI_FN int mgi_cu_uneven(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, int d, uint32_t last) {
   const int symbol = mgi_cu_is_symbol(K->em, t, d);
-  if (K->number < 0 && d < K->em->g->tensors[t].shape.rank - 2) return 0; /* mgi_cu_axis_cuts: a block has one of its elements */
+  /* mgi_cu_axis_cuts: a block has one of its elements */
+  if (K->number < 0 && d < K->em->g->tensors[t].shape.rank - 2) return 0;
   return mg_uneven(K->b, m, K->em->g->tensors[t].shape.dim[d], d, last, symbol);
 }
 /* Whether dimension d of a product's operand, or result, is a leading one of more than one element. */
 MGI_FN int mgi_cu_leads(const mg_shape *x, int d) { return d < x->rank - 2 && x->dim[d] != 1; }
-/* 1 if axis a cuts dimension d of kernel-level tensor `t`.  The third one of a library product counts through all leading dimensions
-   of its result at once, the last one the fastest: it cuts each that an operand has. */
+/* 1 if axis a cuts dimension d of kernel-level tensor `t`.  The third one of a library product counts through all
+   leading dimensions of its result at once, the last one the fastest: it cuts each that an operand has. */
 MGI_FN int mgi_cu_axis_cuts(const mgi_cu_kernel *K, const mg_map *m, uint32_t a, uint32_t t, int d) {
   if (K->number >= 0 || a != 3 || m->to[a] < 0) return m->to[a] == d;
   return mgi_cu_leads(&K->em->g->tensors[t].shape, d);
@@ -13352,12 +14634,14 @@ MGI_FN void mgi_cu_leading_text(const mgi_cu_kernel *K, uint32_t t, int d, char 
   size_t used = strlen(ax);
   int outer = 0;
   for (int e = at + 1; e < shape->rank; e++)
-    if (mgi_cu_leads(shape, e)) used += (size_t)snprintf(ax + used, used < n ? n - used : 0, " / %s", mgi_cu_dim_text(K->em, made, e, dim, sizeof dim));
+    if (mgi_cu_leads(shape, e))
+      used += (size_t)snprintf(ax + used, used < n ? n - used : 0, " / %s",
+                               mgi_cu_dim_text(K->em, made, e, dim, sizeof dim));
   for (int e = 0; e < at; e++) outer |= mgi_cu_leads(shape, e);
   if (outer) snprintf(ax + used, used < n ? n - used : 0, " %% %s", mgi_cu_dim_text(K->em, made, at, dim, sizeof dim));
 }
-/* Dimension d of kernel-level tensor `t` under a map: the chunk, the text of its offset ("" for 0), its valid extent, and
-   by how much offsets are aligned (both may be NULL).  Axes after `last` are left out. */
+/* Dimension d of kernel-level tensor `t` under a map: the chunk, the text of its offset ("" for 0), its valid extent,
+   and by how much offsets are aligned (both may be NULL).  Axes after `last` are left out. */
 MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, int d, uint32_t last, char *offset,
                             size_t n,
                             mgi_cu_size *valid, int64_t *align) {
@@ -13372,7 +14656,8 @@ MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t,
     mgi_cu_axis_text(K, a, ax, sizeof ax);
     if (K->number < 0 && a == 3) mgi_cu_leading_text(K, t, d, ax, sizeof ax);
     at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s", at ? " + " : "", ax);
-    if (chunk != 1) at += (size_t)snprintf(offset + (at < n ? at : n), at < n ? n - at : 0, " * (int64_t)%lld", (long long)chunk);
+    if (chunk != 1)
+      at += (size_t)snprintf(offset + (at < n ? at : n), at < n ? n - at : 0, " * (int64_t)%lld", (long long)chunk);
     mgi_cu_cut(&left, ax, chunk);
     aligned = mg_gcd(aligned, chunk);
   }
@@ -13391,13 +14676,15 @@ MGI_FN int mgi_cu_place(const mgi_cu_kernel *K, uint32_t t) { return (int)K->b->
 /* The tensor at a place that counts from 1; 0: none. */
 MGI_FN uint32_t mgi_cu_at_place(const mgi_cu_kernel *K, int place) { return place ? K->b->ops[place].out[0].id : 0; }
 
-/* The extent of the whole dimension that a reference names, 0 for none: one element a block of a long dimension is at its edge
-   at times, one of a dimension of one element never. */
+/* The extent of the whole dimension that a reference names, 0 for none: one element a block of a long dimension is at
+   its edge at times, one of a dimension of one element never. */
 MGI_FN int64_t mgi_cu_ref_extent(const mgi_cu_kernel *K, const mgi_cu_dim_ref *ref) {
   return ref->op ? K->em->g->tensors[mgi_cu_above(K, K->b->ops[ref->op].in[0])].shape.dim[ref->d] : 0;
 }
 /* The number of whose a loop's parts are. */
-MGI_FN const char *mgi_cu_unit(const mgi_cu_kernel *K, uint32_t loop) { return K->parts[loop] == MGI_CU_GROUP ? "mg_warpgroup()" : "mg_warp()"; }
+MGI_FN const char *mgi_cu_unit(const mgi_cu_kernel *K, uint32_t loop) {
+  return K->parts[loop] == MGI_CU_GROUP ? "mg_warpgroup()" : "mg_warp()";
+}
 /* Its part, of so many (0: all), of a valid extent: a number stays one, as whole parts divide the chunk. */
 MGI_FN void mgi_cu_own(int own, const char *unit, mgi_cu_size *valid) {
   if (own && valid->known) *valid = mgi_cu_number(own);
@@ -13437,8 +14724,9 @@ MGI_FN void mgi_cu_block_write(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t a
   const uint32_t most = K->seen_axis, others = most == 1 ? 2 : 1;
   mgi_cu_str_put(s, "  const int %s = ", name);
   if (!most || a > 2) mgi_cu_str_put(s, "mg_bid(%u);\n", (unsigned)a - 1);
-  else mgi_cu_str_put(s, "mg_bid_%s(%u, %s, %s, %d);%s\n", a == most ? "most" : "other", (unsigned)a - 1, K->count[most], K->count[others], wave,
-                      a == most ? " // those with the most steps first" : "");
+  else
+    mgi_cu_str_put(s, "mg_bid_%s(%u, %s, %s, %d);%s\n", a == most ? "most" : "other", (unsigned)a - 1, K->count[most],
+                   K->count[others], wave, a == most ? " // those with the most steps first" : "");
 }
 /* Where a causal mask ends a loop (mg_flat_seen): the text of its steps. */
 MGI_FN void mgi_cu_seen_analyse(mgi_cu_kernel *K) {
@@ -13451,8 +14739,10 @@ MGI_FN void mgi_cu_seen_analyse(mgi_cu_kernel *K) {
   const int64_t rows = mgi_cu_chunk(K, &o->map, t, 0, MG_MAX_AXES, row, sizeof row, NULL, NULL);
   const int64_t keys = mgi_cu_chunk(K, &o->map, t, 1, MG_MAX_AXES, count, sizeof count, NULL, NULL);
   snprintf(count, sizeof count, "%s", K->count[loop]);
-  snprintf(K->seen, sizeof K->seen, "  // keys that no query of the block sees add nothing\n  const int seen_%s = mg_causal_steps(%s, %lld, %s%s%s + %lld);\n",
-           K->b->axes[loop].name, count, (long long)keys, past, *row ? " + " : "", row, (long long)rows - 1);
+  snprintf(
+      K->seen, sizeof K->seen,
+      "  // keys that no query of the block sees add nothing\n  const int seen_%s = mg_causal_steps(%s, %lld, %s%s%s + %lld);\n",
+      K->b->axes[loop].name, count, (long long)keys, past, *row ? " + " : "", row, (long long)rows - 1);
   snprintf(K->count[loop], sizeof K->count[loop], "seen_%.100s", K->b->axes[loop].name);
   for (uint32_t a = 1; a <= 2; a++)
     if (mgi_cu_axis_cuts(K, &o->map, a, t, 0)) K->seen_axis = a;
@@ -13480,7 +14770,9 @@ MGI_FN int mgi_cu_is_ragged(const mgi_cu_kernel *K, uint32_t t, int which) { ret
 MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type);
 MGI_FN int mgi_cu_is_op(const mg_op_node *o, mg_opcode a, mg_opcode b) { return o->code == a || o->code == b; }
 /* An accumulator that lifts nothing: all axes that it names have one block. */
-MGI_FN int mgi_cu_lifts(const mgi_cu_kernel *K, const mg_op_node *o) { return K->b->tensors[o->in[0].id].scope != o->scope; }
+MGI_FN int mgi_cu_lifts(const mgi_cu_kernel *K, const mg_op_node *o) {
+  return K->b->tensors[o->in[0].id].scope != o->scope;
+}
 /* The dimension that t has its rows in. */
 MGI_FN int mgi_cu_rows_in(const mgi_cu_kernel *K, uint32_t t) {
   const mg_shape *x = &K->b->tensors[t].shape;
@@ -13575,8 +14867,8 @@ MGI_FN uint32_t mgi_cu_prepare(mgi_cu_kernel *K, uint32_t t, int fragments) {
 }
 
 /* Where an expression is written: names of the coordinates; `width` 2 computes columns c and c + 1 (c even), as v.. and
-   w.., with leaves that are read in pairs; with `down` rows r and r + 1.  runs: where what is read of device memory is read before,
-   as runs of `run` neighbours from column `first` on, of which i says which; tag: in their names. */
+   w.., with leaves that are read in pairs; with `down` rows r and r + 1.  runs: where what is read of device memory is
+   read before, as runs of `run` neighbours from column `first` on, of which i says which; tag: in their names. */
 typedef struct mgi_cu_context {
   uint8_t *done;
   const char *r, *c;
@@ -13592,27 +14884,33 @@ MGI_FN void mgi_cu_shape_text(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t)
   char valid[800];
   mgi_cu_str_put(s, "{%d, {", f->rank);
   for (int d = 0; d < MG_MAX_RANK; d++) {
-    if (d < f->rank && (d == f->rank - 1 || d == rows)) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_valid_text(K, t, d == f->rank - 1, valid, sizeof valid));
+    if (d < f->rank && (d == f->rank - 1 || d == rows))
+      mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_valid_text(K, t, d == f->rank - 1, valid, sizeof valid));
     else mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < f->rank ? f->dim[d] : 0));
   }
   mgi_cu_str_put(s, "}}");
 }
 MGI_FN void mgi_cu_attr_text(mgi_cu_str *s, const mg_attr *A) {
-  mgi_cu_str_put(s, "{%d, %lld, {%lld, %lld}, {%d, {", A->dim, (long long)A->n, (long long)A->c.num, (long long)(A->c.den ? A->c.den : 1), A->shape.rank);
-  for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < A->shape.rank ? A->shape.dim[d] : 0));
+  mgi_cu_str_put(s, "{%d, %lld, {%lld, %lld}, {%d, {", A->dim, (long long)A->n, (long long)A->c.num,
+                 (long long)(A->c.den ? A->c.den : 1), A->shape.rank);
+  for (int d = 0; d < MG_MAX_RANK; d++)
+    mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < A->shape.rank ? A->shape.dim[d] : 0));
   mgi_cu_str_put(s, "}}, {");
   for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", A->perm[d]);
   mgi_cu_str_put(s, "}, {0, 1}, %lld}", (long long)A->from);
 }
 
 /* The type that a load has in memory. */
-MGI_FN mg_dtype mgi_cu_load_type(const mgi_cu_kernel *K, uint32_t op) { return K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])].dtype; }
+MGI_FN mg_dtype mgi_cu_load_type(const mgi_cu_kernel *K, uint32_t op) {
+  return K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])].dtype;
+}
 /* 1 if load t stands in a tile whose rows in memory are stored as columns. */
 MGI_FN int mgi_cu_across(const mgi_cu_kernel *K, uint32_t t) {
   const int place = mgi_cu_place(K, t);
   return K->v[t].home == MGI_CU_AT_TILE && !K->flat.op[place].inloop && mg_flat_across(&K->flat, place);
 }
-/* 1 if value t is read, where it is needed, as a run of neighbours: of device memory, or of its tile beside such loads. */
+/* 1 if value t is read, where it is needed, as a run of neighbours: of device memory, or of its tile beside such
+   loads. */
 MGI_FN int mgi_cu_in_runs(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
   if (v->home == MGI_CU_AT_GLOBAL) return !v->weighted && v->cols > 1;
@@ -13626,11 +14924,12 @@ MGI_FN int mgi_cu_abreast(const mgi_cu_kernel *K, uint32_t t) {
   if (o->code != MG_OP_CONCAT || o->attr.dim != K->b->tensors[t].shape.rank - 1 || mgi_cu_is_ragged(K, t, 1)) return 0;
   const int cols = K->v[o->in[0].id].cols;
   for (int k = 0; k < o->n_in; k++)
-    if (K->v[o->in[k].id].cols != cols || K->v[o->in[k].id].rows != K->v[t].rows || mgi_cu_is_ragged(K, o->in[k].id, 1)) return 0;
+    if (K->v[o->in[k].id].cols != cols || K->v[o->in[k].id].rows != K->v[t].rows || mgi_cu_is_ragged(K, o->in[k].id, 1))
+      return 0;
   return cols * o->n_in == K->v[t].cols ? cols : 0;
 }
-/* Such a concat of parts that have whole runs: all are read at the one place, and the one that it is of is taken, so that no
-   thread waits for a part after the other. */
+/* Such a concat of parts that have whole runs: all are read at the one place, and the one that it is of is taken, so
+   that no thread waits for a part after the other. */
 MGI_FN void mgi_cu_abreast_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t, const char *in) {
   const mg_op_node *o = mgi_cu_producer(K, t);
   const char *name = mgi_cu_tname(K->b, t);
@@ -13645,18 +14944,20 @@ MGI_FN void mgi_cu_abreast_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_c
   snprintf(first, sizeof first, "c%s", tag);
   snprintf(c, sizeof c, "(%s + i)", first);
   mgi_cu_context y = {done, x->r, c, 0, 0, 0, depth, 1, 0, x->run, x->runs, first, tag, x->turned};
-  mgi_cu_str_put(x->runs, "%s  const int k%s = %s / %d, %s = %s %% %d; // of %s\n", K->pad, tag, x->first, cols, first, x->first, cols, name);
+  mgi_cu_str_put(x->runs, "%s  const int k%s = %s / %d, %s = %s %% %d; // of %s\n", K->pad, tag, x->first, cols, first,
+                 x->first, cols, name);
   mgi_cu_str_put(s, "%sconst mg_num v%d_%s = [&]() -> mg_num { // %s\n", in, x->depth, name, mg_op_row(o->code)->name);
   for (int k = 0; k < o->n_in; k++) mgi_cu_value(K, s, &y, o->in[k].id);
   mgi_cu_str_put(s, "%s  return ", in);
-  for (int k = 0; k + 1 < o->n_in; k++) mgi_cu_str_put(s, "k%s == %d ? v%d_%s : ", tag, k, depth, mgi_cu_tname(K->b, o->in[k].id));
+  for (int k = 0; k + 1 < o->n_in; k++)
+    mgi_cu_str_put(s, "k%s == %d ? v%d_%s : ", tag, k, depth, mgi_cu_tname(K->b, o->in[k].id));
   mgi_cu_str_put(s, "v%d_%s;\n%s}();\n", depth, mgi_cu_tname(K->b, o->in[o->n_in - 1].id), in);
   free(done);
 }
 
 /* Element (r, c) of what move `to` moves; with `x`, what is exchanged is read in x's runs. */
-MGI_FN void mgi_cu_moved_from(mgi_cu_kernel *K, mgi_cu_str *s, int depth, uint32_t to, uint32_t t, const char *r, const char *c,
-                              const mgi_cu_context *x) {
+MGI_FN void mgi_cu_moved_from(mgi_cu_kernel *K, mgi_cu_str *s, int depth, uint32_t to, uint32_t t, const char *r,
+                              const char *c, const mgi_cu_context *x) {
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
   char tag[100];
   mgi_cu_context y = {done, r, c, 0, 0, 0, depth, 1, 0, 0, NULL, NULL, NULL, 0};
@@ -13668,8 +14969,10 @@ MGI_FN void mgi_cu_moved_from(mgi_cu_kernel *K, mgi_cu_str *s, int depth, uint32
   else mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
   free(done);
 }
-/* A moving row: rows and columns exchanged; or the table's index text says which element of which operand element (r, c) is. */
-MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t, const char *in, char v, const char *r, const char *c) {
+/* A moving row: rows and columns exchanged; or the table's index text says which element of which operand element (r,
+   c) is. */
+MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t, const char *in, char v,
+                         const char *r, const char *c) {
   const mg_graph *b = K->b;
   const mg_op_node *o = mgi_cu_producer(K, t);
   int d1 = x->depth + 1, rank = b->tensors[t].shape.rank;
@@ -13677,14 +14980,16 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mg_op_row(o->code)->name, "more than 8 moves nested in an expression");
     return;
   }
-  mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = [&]() -> mg_num { // %s\n", in, v, x->depth, mgi_cu_tname(b, t), mg_op_row(o->code)->name);
+  mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = [&]() -> mg_num { // %s\n", in, v, x->depth, mgi_cu_tname(b, t),
+                 mg_op_row(o->code)->name);
   if (K->flat.op[mgi_cu_place(K, t)].turns) {
     mgi_cu_moved_from(K, s, d1, t, o->in[0].id, c, r, x);
     mgi_cu_str_put(s, "%s  return v%d_%s;\n%s}();\n", in, d1, mgi_cu_tname(b, o->in[0].id), in);
     return;
   }
   mgi_cu_str_put(s, "%s  const int64_t to%d[MG_MAX_RANK] = {", in, d1);
-  for (int d = 0; d < rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", d == rank - 1 ? c : d == mgi_cu_rows_in(K, t) ? r : "0");
+  for (int d = 0; d < rank; d++)
+    mgi_cu_str_put(s, "%s%s", d ? ", " : "", d == rank - 1 ? c : d == mgi_cu_rows_in(K, t) ? r : "0");
   mgi_cu_str_put(s, "};\n%s  int64_t at%d[MG_MAX_RANK];\n%s  const mg_attr A%d = ", in, d1, in, d1);
   mgi_cu_attr_text(s, &o->attr);
   mgi_cu_str_put(s, ";\n%s  const mg_shape S%d[] = {", in, d1);
@@ -13692,7 +14997,8 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     mgi_cu_str_put(s, k ? ", " : "");
     mgi_cu_shape_text(K, s, o->in[k].id);
   }
-  mgi_cu_str_put(s, "};\n%s  const int from%d = mg_dev_index_%s(&A%d, S%d, to%d, at%d);\n", in, d1, mgi_cu_rows[o->code].id, d1, d1, d1, d1);
+  mgi_cu_str_put(s, "};\n%s  const int from%d = mg_dev_index_%s(&A%d, S%d, to%d, at%d);\n", in, d1,
+                 mgi_cu_rows[o->code].id, d1, d1, d1, d1);
   for (int k = 0; k < o->n_in; k++) {
     int fr = b->tensors[o->in[k].id].shape.rank;
     char rr[40], cc[40];
@@ -13727,7 +15033,8 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = %s.at(i);\n", in, depth, name, v->var);
     return;
   }
-  if (o->code == MG_OP_LOAD && !v->var[0]) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the schedule reads '%.60s' before it is loaded", name);
+  if (o->code == MG_OP_LOAD && !v->var[0])
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the schedule reads '%.60s' before it is loaded", name);
   if (v->copy && v->copy_obj < 0) { /* of a strip's row, in registers */
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = m_%s.at(i);\n", in, depth, name, name);
     return;
@@ -13744,24 +15051,32 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     }
   if (x->runs && mgi_cu_across(K, t) && x->turned != v->trans) {
     const char *tag = x->tag[0] ? x->tag : "_";
-    mgi_cu_str_put(x->runs, "%s  const auto u%s%s = %s.template lines<%d>(%s, %s, n);\n", K->pad, tag, name, leaf, x->run, x->first, x->turned ? c : r);
+    mgi_cu_str_put(x->runs, "%s  const auto u%s%s = %s.template lines<%d>(%s, %s, n);\n", K->pad, tag, name, leaf,
+                   x->run, x->first, x->turned ? c : r);
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = u%s%s.at(i);\n", in, depth, name, tag, name);
     return;
   }
   if (x->runs && !x->turned && mgi_cu_in_runs(K, t)) {
     const char *tag = x->tag[0] ? x->tag : "_";
-    mgi_cu_str_put(x->runs, "%s  const auto u%s%s = %s.template run<%d>(%s, %s, n);\n", K->pad, tag, name, leaf, x->run, r, x->first);
+    mgi_cu_str_put(x->runs, "%s  const auto u%s%s = %s.template run<%d>(%s, %s, n);\n", K->pad, tag, name, leaf, x->run,
+                   r, x->first);
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = u%s%s.at(i);\n", in, depth, name, tag, name);
     return;
   }
   if (leaf[0]) {
     if (x->width == 2 && !one && (v->copy || (v->home == MGI_CU_AT_TILE && !(v->weighted && x->down)))) {
-      mgi_cu_str_put(s, x->down ? "%smg_num v%d_%s, w%d_%s;\n%smg_transposed(%s).pair(%s, %s, v%d_%s, w%d_%s);\n" : "%smg_num v%d_%s, w%d_%s;\n%s%s.pair(%s, %s, v%d_%s, w%d_%s);\n", in, depth, name,
-                     depth, name, in, leaf, x->down ? c : r, x->down ? r : c, depth, name, depth, name);
+      mgi_cu_str_put(s,
+                     x->down ? "%smg_num v%d_%s, w%d_%s;\n%smg_transposed(%s).pair(%s, %s, v%d_%s, w%d_%s);\n"
+                             : "%smg_num v%d_%s, w%d_%s;\n%s%s.pair(%s, %s, v%d_%s, w%d_%s);\n",
+                     in, depth, name, depth, name, in, leaf, x->down ? c : r, x->down ? r : c, depth, name, depth,
+                     name);
       return;
     }
-    mgi_cu_str_put(s, "%sconst %s v%d_%s = %s.at(%s, %s);\n", in, t == K->mask ? "auto" : "mg_num", depth, name, leaf, r, c);
-    if (x->width == 2 && !one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = %s.at(%s%s, %s%s);\n", in, depth, name, leaf, r, x->down ? " + 1" : "", c, x->down ? "" : " + 1");
+    mgi_cu_str_put(s, "%sconst %s v%d_%s = %s.at(%s, %s);\n", in, t == K->mask ? "auto" : "mg_num", depth, name, leaf,
+                   r, c);
+    if (x->width == 2 && !one)
+      mgi_cu_str_put(s, "%sconst mg_num w%d_%s = %s.at(%s%s, %s%s);\n", in, depth, name, leaf, r, x->down ? " + 1" : "",
+                     c, x->down ? "" : " + 1");
   } else if (!mgi_cu_pointwise(K, o) && row->moves) {
     const int part = x->runs && !x->turned ? mgi_cu_abreast(K, t) : 0; /* runs go along columns */
     if (part && part % x->run == 0) {
@@ -13773,29 +15088,38 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     snprintf(next, sizeof next, "(%s + 1 < %d ? %s + 1 : %s)", first, x->down ? v->rows : v->cols, first, first);
     if (x->width == 2 && !one) mgi_cu_moved(K, s, x, t, in, 'w', x->down ? next : r, x->down ? c : next);
   } else {
-    /* An elementwise row; or an accumulator over axes of one block, a statistic over an extent of 1, or a move of such: no change. */
+    /* An elementwise row; or an accumulator over axes of one block, a statistic over an extent of 1, or a move of such:
+       no change. */
     for (int k = 0; k < o->n_in; k++) mgi_cu_value(K, s, x, o->in[k].id);
     for (int w = 0; w < (one ? 1 : x->width); w++) {
       char arg[3][200];
       for (int k = 0; k < 3; k++) {
-        if (k < o->n_in) snprintf(arg[k], sizeof arg[k], "%c%d_%.160s", w ? 'w' : 'v', depth, mgi_cu_tname(b, o->in[k].id));
+        if (k < o->n_in)
+          snprintf(arg[k], sizeof arg[k], "%c%d_%.160s", w ? 'w' : 'v', depth, mgi_cu_tname(b, o->in[k].id));
         else snprintf(arg[k], sizeof arg[k], "mg_zero()");
       }
-      if (row->attr == MG_ATTR_RAT) snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
+      if (row->attr == MG_ATTR_RAT)
+        snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
       const int times = o->code == MG_OP_DIV && K->v[o->in[1].id].inverse;
-      if (row->elementwise) mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = mg_dev_%s(%s, %s, %s);\n", in, w ? 'w' : 'v', depth, name, times ? "MUL" : mgi_cu_rows[o->code].id, arg[0], arg[1], arg[2]);
+      if (row->elementwise)
+        mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = mg_dev_%s(%s, %s, %s);\n", in, w ? 'w' : 'v', depth, name,
+                       times ? "MUL" : mgi_cu_rows[o->code].id, arg[0], arg[1], arg[2]);
       else mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = %s;\n", in, w ? 'w' : 'v', depth, name, arg[0]);
     }
   }
-  if (x->width == 2 && one) mgi_cu_str_put(s, "%s[[maybe_unused]] const mg_num w%d_%s = v%d_%s;\n", in, depth, name, depth, name);
+  if (x->width == 2 && one)
+    mgi_cu_str_put(s, "%s[[maybe_unused]] const mg_num w%d_%s = v%d_%s;\n", in, depth, name, depth, name);
 }
 /* The lambda that gives t's elements, without the last line's end: (r, c, i) gives one; of width 2,
-   (r, c, first, second) gives those of columns c and c + 1; of width -2, (c, r, first, second) those of rows r and r + 1; of width 0, (r, c, i) gives
-   one's inverse.  With `of`, its only leaf, of width 1 or 0: (the leaf's value). */
+   (r, c, first, second) gives those of columns c and c + 1; of width -2, (c, r, first, second) those of rows r and r +
+   1; of width 0, (r, c, i) gives one's inverse.  With `of`, its only leaf, of width 1 or 0: (the leaf's value). */
 MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width, uint32_t of) {
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
   const char *name = mgi_cu_tname(K->b, t);
-  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width ? width : 1, width < 0, 0, NULL, NULL, NULL, 0};
+  mgi_cu_context x = {
+    done, "r",  "c",  fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width ? width : 1, width < 0, 0,
+    NULL, NULL, NULL, 0
+  };
   if (!done) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
     return;
@@ -13810,12 +15134,20 @@ MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fr
   const int root = !width && o->code == MG_OP_SQRT && K->v[t].home == MGI_CU_AT_INLINE && !K->v[t].copy;
   if (root) name = mgi_cu_tname(K->b, o->in[0].id);
   mgi_cu_value(K, s, &x, root ? o->in[0].id : t);
-  if (width == 2 || width == -2) mgi_cu_str_put(s, "%s  first = v0_%s;\n%s  second = w0_%s;\n%s}", K->pad, name, K->pad, name, K->pad);
-  else mgi_cu_str_put(s, width ? "%s  return v0_%s;\n%s}" : root ? "%s  return mg_inverse_root(v0_%s);\n%s}" : "%s  return mg_inverse(v0_%s);\n%s}", K->pad, name, K->pad);
+  if (width == 2 || width == -2)
+    mgi_cu_str_put(s, "%s  first = v0_%s;\n%s  second = w0_%s;\n%s}", K->pad, name, K->pad, name, K->pad);
+  else
+    mgi_cu_str_put(s,
+                   width  ? "%s  return v0_%s;\n%s}"
+                   : root ? "%s  return mg_inverse_root(v0_%s);\n%s}"
+                          : "%s  return mg_inverse(v0_%s);\n%s}",
+                   K->pad, name, K->pad);
   free(done);
 }
 
-MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) { mgi_cu_lambda_of(K, s, t, fragments, width, 0); }
+MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) {
+  mgi_cu_lambda_of(K, s, t, fragments, width, 0);
+}
 
 /* 1 if x is as wide as t, or as the parts of a concat that is. */
 MGI_FN int mgi_cu_in_part(const mgi_cu_kernel *K, uint32_t x, uint32_t t) {
@@ -13824,8 +15156,8 @@ MGI_FN int mgi_cu_in_part(const mgi_cu_kernel *K, uint32_t x, uint32_t t) {
     if (K->v[c].cols > K->v[x].cols && mgi_cu_abreast(K, c) == K->v[x].cols && mgi_cu_in_part(K, c, t)) return 1;
   return 0;
 }
-/* How many neighbours of a row of t are read at once, of device memory or across tiles: 16 bytes of the narrowest type; 0: none is, or
-   what lies in shared memory is read beside as it lies. */
+/* How many neighbours of a row of t are read at once, of device memory or across tiles: 16 bytes of the narrowest type;
+   0: none is, or what lies in shared memory is read beside as it lies. */
 MGI_FN int mgi_cu_run_of(const mgi_cu_kernel *K, uint32_t t) {
   int run = 0;
   if (!mg_flat_read_in_stores(&K->flat)) return 0;
@@ -13845,7 +15177,8 @@ MGI_FN int mgi_cu_lambda_of_runs(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, in
   if (!done) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
   else mgi_cu_value(K, &one, &x, t);
   if (runs.n) {
-    mgi_cu_str_put(s, "[&](int r, int c, int n) {\n%s%s  return [=](int r, int c, int i) {\n%s", mgi_cu_str_text(&runs), K->pad, mgi_cu_str_text(&one));
+    mgi_cu_str_put(s, "[&](int r, int c, int n) {\n%s%s  return [=](int r, int c, int i) {\n%s", mgi_cu_str_text(&runs),
+                   K->pad, mgi_cu_str_text(&one));
     mgi_cu_str_put(s, "%s    return v0_%s;\n%s  };\n%s}", K->pad, mgi_cu_tname(K->b, t), K->pad, K->pad);
   }
   free(done), free(runs.s), free(one.s);
@@ -13861,20 +15194,25 @@ MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *
   mgi_cu_valid_text(K, t, 1, cv, sizeof cv);
   const int by_units = !acc && !(K->owners && K->behind), run = by_units ? mgi_cu_run_of(K, t) : 0;
   if (run && mgi_cu_lambda_of_runs(K, &f, t, run)) {
-    mgi_cu_line(K, "mg_each_run<%d, %d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, run, rv, cv, mgi_cu_str_text(&f), sink);
+    mgi_cu_line(K, "mg_each_run<%d, %d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, run, rv, cv,
+                mgi_cu_str_text(&f), sink);
     free(f.s);
     return;
   }
   mgi_cu_lambda(K, &f, t, acc != 0, 1);
-  if (K->owners && K->behind) mgi_cu_line(K, "mg_each_owned<owners, %d>(%s, %s, %s, %s);", K->threads, rv, cv, mgi_cu_str_text(&f), sink);
-  else if (acc) mgi_cu_line(K, "mg_each_fragment<A_%s>(%s, %s, %s, %s);", K->v[acc].var + 4, rv, cv, mgi_cu_str_text(&f), sink);
-  else mgi_cu_line(K, "mg_each_unit<%d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, rv, cv, mgi_cu_str_text(&f), sink);
+  if (K->owners && K->behind)
+    mgi_cu_line(K, "mg_each_owned<owners, %d>(%s, %s, %s, %s);", K->threads, rv, cv, mgi_cu_str_text(&f), sink);
+  else if (acc)
+    mgi_cu_line(K, "mg_each_fragment<A_%s>(%s, %s, %s, %s);", K->v[acc].var + 4, rv, cv, mgi_cu_str_text(&f), sink);
+  else
+    mgi_cu_line(K, "mg_each_unit<%d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, rv, cv,
+                mgi_cu_str_text(&f), sink);
   free(f.s);
 }
 
 MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K);
-/* The piece of shared memory that t's tile, of such a pitch, stands in: that of the load that t is all that is made of, if both lie
-   alike; else one of its own. */
+/* The piece of shared memory that t's tile, of such a pitch, stands in: that of the load that t is all that is made of,
+   if both lie alike; else one of its own. */
 MGI_FN int mgi_cu_tile_piece(mgi_cu_kernel *K, uint32_t t, mg_dtype type, int pitch) {
   const mgi_cu_val_info *v = &K->v[t];
   const int bytes = mg_dtype_bytes(type);
@@ -13890,7 +15228,8 @@ MGI_FN int mgi_cu_tile_piece(mgi_cu_kernel *K, uint32_t t, mg_dtype type, int pi
 MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
-  int rows = (int)mg_round_up(v->rows, 16), cols = (int)mg_round_up(v->cols, 16), bytes = mg_dtype_bytes(type), pitch = mg_pitch(cols, bytes);
+  int rows = (int)mg_round_up(v->rows, 16), cols = (int)mg_round_up(v->cols, 16), bytes = mg_dtype_bytes(type),
+      pitch = mg_pitch(cols, bytes);
   char sink[200], rv[800], cv[800];
   if (K->em->st != MG_OK) return;
   if (K->writing && K->b->tensors[t].scope == K->loop && K->n_want < MGI_CU_WANTS) {
@@ -13901,14 +15240,14 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   uint32_t acc = home_fragment ? t : mgi_cu_prepare(K, t, 1);
   if (home_fragment) mgi_cu_begin(K);
   const int obj = mgi_cu_tile_piece(K, t, type, pitch);
-  mgi_cu_str_put(&K->decl, "  const mg_tile<%s, %d, %d, %d, false> m_%s(mg_shared() + %s);\n", mg_type_row(type)->device,
-                 rows, cols, pitch, name,
-                 K->place[obj]);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<%s, %d, %d, %d, false> m_%s(mg_shared() + %s);\n",
+                 mg_type_row(type)->device, rows, cols, pitch, name, K->place[obj]);
   mgi_cu_touch(K, obj, 1);
   mgi_cu_line(K, "// %s, into a tile", name);
   if (rows != v->rows || cols != v->cols || mgi_cu_is_ragged(K, t, 0) || mgi_cu_is_ragged(K, t, 1))
-    mgi_cu_line(K, "mg_zero_outside<mg_tile<%s, %d, %d, %d, false>, %d>(m_%s, %s, %s);", mg_type_row(type)->device, rows, cols, pitch, K->threads, name, mgi_cu_valid_text(K, t, 0, rv, sizeof rv),
-             mgi_cu_valid_text(K, t, 1, cv, sizeof cv));
+    mgi_cu_line(K, "mg_zero_outside<mg_tile<%s, %d, %d, %d, false>, %d>(m_%s, %s, %s);", mg_type_row(type)->device,
+                rows, cols, pitch, K->threads, name, mgi_cu_valid_text(K, t, 0, rv, sizeof rv),
+                mgi_cu_valid_text(K, t, 1, cv, sizeof cv));
   snprintf(sink, sizeof sink, "mg_into(m_%s, 0, 0)", name);
   mgi_cu_site(K, t, acc, sink);
   v->copy = 1;
@@ -13930,7 +15269,8 @@ MGI_FN void mgi_cu_quote(mgi_cu_kernel *K, const mg_op_node *o) {
   else {
     mgi_cu_str_put(&s, "%s(", name);
     for (int k = 0; k < o->n_in; k++) mgi_cu_str_put(&s, "%s%s", k ? ", " : "", mgi_cu_tname(b, o->in[k].id));
-    if (o->code < MG_OP_TABLE_END && mg_op_row(o->code)->attr == MG_ATTR_DIM) mgi_cu_str_put(&s, ", dim=%d", o->attr.dim);
+    if (o->code < MG_OP_TABLE_END && mg_op_row(o->code)->attr == MG_ATTR_DIM)
+      mgi_cu_str_put(&s, ", dim=%d", o->attr.dim);
     mgi_cu_str_put(&s, ")");
   }
   if (o->code >= MG_OP_TABLE_END) {
@@ -13989,7 +15329,8 @@ MGI_FN void mgi_cu_layouts_analyse(mgi_cu_kernel *K) {
     if (!mgi_cu_brings(K, &b->ops[op])) continue;
     const uint32_t t = b->ops[op].out[0].id;
     const int way = mg_flat_way(&K->flat, &p, &K->chains, &K->rings, (int)op - 1);
-    if (way < 0) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the tile of '%.60s' may lie in no way", mgi_cu_tname(b, t));
+    if (way < 0)
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the tile of '%.60s' may lie in no way", mgi_cu_tname(b, t));
     K->way[t] = K->free[t] = (uint8_t)way;
   }
   for (uint32_t op = 1; op < b->n_ops && K->em->st == MG_OK; op++) {
@@ -14014,20 +15355,26 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   v->type = mgi_cu_load_type(K, op);
   v->trans = mgi_cu_load_trans(K, op);
   v->pitch = bytes;
-  mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mg_type_row(v->type)->device, T.rows, T.cols,
-                 way == MG_IN_PANELS ? 0 : bytes / T.esize, v->trans ? "true" : "false",
-                 way == MG_IN_SWIZZLED ? ", true" : way == MG_IN_TURNED ? ", false, true" : "", mgi_cu_tname(K->b, t));
+  mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mg_type_row(v->type)->device, T.rows,
+                 T.cols, way == MG_IN_PANELS ? 0 : bytes / T.esize, v->trans ? "true" : "false",
+                 way == MG_IN_SWIZZLED ? ", true"
+                 : way == MG_IN_TURNED ? ", false, true"
+                                       : "",
+                 mgi_cu_tname(K->b, t));
   return mg_tile_bytes(&T, way);
 }
 /* ---- residency
-   Where a value lives follows from what makes it, but for the values that a row of this table takes.  The rows are looked at in
-   the order of the stages that they belong to; mgi_cu_rule_<id> says whether tensor t may live so.  The plan's key NAME.at=<word> keeps tensor NAME from all rows but that one. */
+   Where a value lives follows from what makes it, but for the values that a row of this table takes.  The rows are
+   looked at in the order of the stages that they belong to; mgi_cu_rule_<id> says whether tensor t may live so.  The
+   plan's key NAME.at=<word> keeps tensor NAME from all rows but that one. */
 MGI_FN int mgi_cu_rule_PLAIN(const mgi_cu_kernel *K, uint32_t t) { (void)K; return t != 0; }
 MGI_FN int mgi_cu_rule_STRIP(const mgi_cu_kernel *K, uint32_t t) {
-  return K->strip && mgi_cu_producer(K, t)->code == MG_OP_LOAD && K->v[t].rows == K->v[K->strip].rows && K->v[t].cols == K->v[K->strip].cols;
+  return K->strip && mgi_cu_producer(K, t)->code == MG_OP_LOAD && K->v[t].rows == K->v[K->strip].rows &&
+         K->v[t].cols == K->v[K->strip].cols;
 }
 MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t);
-/* Measured: without a loop to hide it, what goes through a tile waits for a barrier more (rope: 1.90 us, 1.56 without). */
+/* Measured: without a loop to hide it, what goes through a tile waits for a barrier more (rope: 1.90 us, 1.56
+   without). */
 MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return K->flat.op[mgi_cu_place(K, t)].direct; }
 MGI_FN int mgi_cu_once(const mgi_cu_kernel *K, uint32_t t) {
   const mg_kernel_plan p = mgi_cu_plan(K);
@@ -14076,11 +15423,15 @@ MGI_FN void mgi_cu_wait(mgi_cu_kernel *K) {
 MGI_FN const char *mgi_cu_elements_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
   char dim[200];
   size_t at = (size_t)snprintf(out, n, "(int64_t)");
-  for (int d = 0; d < em->g->tensors[t].shape.rank; d++) at += (size_t)snprintf(out + at, at < n ? n - at : 0, "%s%s", d ? " * " : "", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+  for (int d = 0; d < em->g->tensors[t].shape.rank; d++)
+    at += (size_t)snprintf(out + at, at < n ? n - at : 0, "%s%s", d ? " * " : "",
+                           mgi_cu_dim_text(em, t, d, dim, sizeof dim));
   return out;
 }
 /* 1 if operator `op` is a LOAD of a split tensor. */
-MGI_FN int mgi_cu_split_load(const mgi_cu_kernel *K, uint32_t op) { return K->b->ops[op].code == MG_OP_LOAD && mg_split(K->em->g, mgi_cu_handle(mgi_cu_above(K, K->b->ops[op].in[0]))); }
+MGI_FN int mgi_cu_split_load(const mgi_cu_kernel *K, uint32_t op) {
+  return K->b->ops[op].code == MG_OP_LOAD && mg_split(K->em->g, mgi_cu_handle(mgi_cu_above(K, K->b->ops[op].in[0])));
+}
 /* Which axis of its maker's grid cuts dimension d of tensor t, and into how large chunks; 0: none, -1: several. */
 MGI_FN int mgi_cu_power_axis(const mg_graph *g, uint32_t t, int d, int64_t *chunk) {
   const mg_op_node *made = &g->ops[g->tensors[t].op];
@@ -14088,12 +15439,14 @@ MGI_FN int mgi_cu_power_axis(const mg_graph *g, uint32_t t, int d, int64_t *chun
   for (uint32_t k = 1; k < made->sub->n_ops; k++)
     if (made->sub->ops[k].code == MG_OP_STORE && made->out[index++].id == t)
       for (int a = 1; a <= 3; a++)
-        if (made->sub->ops[k].map.to[a] == d && made->sub->axes[a].extent > 1) axis = axis ? -1 : a, *chunk = mg_ceil_div(g->tensors[t].shape.dim[d], made->sub->axes[a].extent);
+        if (made->sub->ops[k].map.to[a] == d && made->sub->axes[a].extent > 1)
+          axis = axis ? -1 : a, *chunk = mg_ceil_div(g->tensors[t].shape.dim[d], made->sub->axes[a].extent);
   return axis;
 }
 /* Text: how many blocks kernel `op` has along axis a of its grid. */
 MGI_FN const char *mgi_cu_count_text(const mgi_cu_emit *em, uint32_t op, int a, char *out, size_t n) {
-  snprintf(out, n, "%.150s_K%d_%.100s", em->g->name, mg_ops_before(em->g, op, MG_OP_GRAPH), em->g->ops[op].sub->axes[a].name);
+  snprintf(out, n, "%.150s_K%d_%.100s", em->g->name, mg_ops_before(em->g, op, MG_OP_GRAPH),
+           em->g->ops[op].sub->axes[a].name);
   return out;
 }
 /* By axis of its maker's grid, the dimension that it cuts, or -1. */
@@ -14125,7 +15478,8 @@ MGI_FN const char *mgi_cu_split_why(const mgi_cu_kernel *K, uint32_t t, int load
       for (int i = 0; i < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; i++) {
         if (b->ops[j].in[i].id != o->out[0].id) continue;
         const mgi_cu_val_info *to = &K->v[b->ops[j].out[0].id];
-        uses++, product = b->ops[j].code == MG_OP_MATMUL && b->ops[j].scope == o->scope && !to->chain && !to->kept && !to->split && !to->into && !mg_wide_product(b, j);
+        uses++, product = b->ops[j].code == MG_OP_MATMUL && b->ops[j].scope == o->scope && !to->chain && !to->kept &&
+                          !to->split && !to->into && !mg_wide_product(b, j);
       }
     if (uses != 1 || !product) return "it is not the operand of one product alone, loaded where that is";
     if (!o->scope) return "it is not loaded in a loop";
@@ -14137,7 +15491,8 @@ MGI_FN const char *mgi_cu_split_why(const mgi_cu_kernel *K, uint32_t t, int load
 }
 /* Text of a kernel's pointer to the powers of tensor t. */
 MGI_FN void mgi_cu_power_place(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, const char *qualifier) {
-  mgi_cu_str_put(s, "(%suint32_t *)((%sunsigned char *)p_%s + %s_POWERS_%s)", qualifier, qualifier, K->em->g->tensors[t].name, K->em->g->name, K->em->g->tensors[t].name);
+  mgi_cu_str_put(s, "(%suint32_t *)((%sunsigned char *)p_%s + %s_POWERS_%s)", qualifier, qualifier,
+                 K->em->g->tensors[t].name, K->em->g->name, K->em->g->tensors[t].name);
 }
 /* The powers of all that LOAD `op` reads in the block, if its tensor is split. */
 MGI_FN void mgi_cu_powers_open(mgi_cu_kernel *K, uint32_t op) {
@@ -14172,7 +15527,8 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
   const uint32_t t = mgi_cu_above(K, o->in[0]);
   const mgi_cu_val_info *v = &K->v[o->out[0].id];
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
-  const int own = mgi_cu_own_ring(K, o->scope), rank = K->em->g->tensors[t].shape.rank, rows = mgi_cu_rows_in(K, o->out[0].id);
+  const int own = mgi_cu_own_ring(K, o->scope), rank = K->em->g->tensors[t].shape.rank,
+            rows = mgi_cu_rows_in(K, o->out[0].id);
   mgi_cu_str at = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0};
   char offset[800], count[300];
   int dim[4];
@@ -14184,15 +15540,21 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_count_text(K->em, K->em->g->tensors[t].op, a, count, sizeof count);
     mgi_cu_chunk(K, &o->map, t, dim[a], MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
     const int part = dim[a] == rows ? v->own[0] : dim[a] == rank - 1 ? v->own[1] : 0;
-    mgi_cu_str_put(&at, "%smg_chunk_of(%s%s", at.n ? " + " : "", offset[0] ? offset : "0", dim[a] == rows ? " + r" : dim[a] == rank - 1 ? " + c" : "");
+    mgi_cu_str_put(&at, "%smg_chunk_of(%s%s", at.n ? " + " : "", offset[0] ? offset : "0",
+                   dim[a] == rows       ? " + r"
+                   : dim[a] == rank - 1 ? " + c"
+                                        : "");
     if (part) mgi_cu_str_put(&at, " + mg_warp() * %d", part);
     mgi_cu_str_put(&at, ", %lld, %s)%s%s", (long long)chunk, count, stride.n ? " * " : "", mgi_cu_str_text(&stride));
     mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", count);
   }
   mgi_cu_line(K, "if (powers_%s.mixed) {", name);
   mgi_cu_line(K, "  const auto of_%s = [&](int r, int c) { return %s; };", name, at.n ? mgi_cu_str_text(&at) : "0");
-  for (int low = 0; low < 2; low++) mgi_cu_line(K, "  mg_one_power<%d>(%s_%s, powers_%s, %s, of_%s);", own ? 32 : K->threads, low ? "low" : "t", name, name, own ? "mg_lane()" : "mg_tid()", name);
-  if (K->by_group || K->copies[o->scope]) mgi_cu_line(K, "  mg_group_publish();"); /* before warpgroups read it, or a tensor copy is written over it */
+  for (int low = 0; low < 2; low++)
+    mgi_cu_line(K, "  mg_one_power<%d>(%s_%s, powers_%s, %s, of_%s);", own ? 32 : K->threads, low ? "low" : "t", name,
+                name, own ? "mg_lane()" : "mg_tid()", name);
+  /* before warpgroups read it, or a tensor copy is written over it */
+  if (K->by_group || K->copies[o->scope]) mgi_cu_line(K, "  mg_group_publish();");
   if (own) mgi_cu_line(K, "  mg_sync_warp();");
   else {
     mgi_cu_str_put(&K->body, "%s  ", K->pad);
@@ -14203,9 +15565,9 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
   free(stride.s);
 }
 
-/* 1 if no two blocks, and no two iterations, read the same element of what is loaded, one matrix: weights.  What has one for every head
-   or sample is made by the step before, and is not read ahead (an H200 is slower then, too: a decode step of 16 heads
-   under PDL, cold L2, 14.7 us for 11.2). */
+/* 1 if no two blocks, and no two iterations, read the same element of what is loaded, one matrix: weights.  What has
+   one for every head or sample is made by the step before, and is not read ahead (an H200 is slower then, too: a decode
+   step of 16 heads under PDL, cold L2, 14.7 us for 11.2). */
 MGI_FN int mgi_cu_streams(const mg_graph *b, const mg_op_node *o, const mg_shape *of) {
   for (int d = 0; d < of->rank - 2; d++)
     if (of->dim[d] != 1) return 0;
@@ -14215,16 +15577,18 @@ MGI_FN int mgi_cu_streams(const mg_graph *b, const mg_op_node *o, const mg_shape
     if (b->axes[a].extent > 1 && o->map.to[a] < 0) return 0;
   return 1;
 }
-/* The kernel behind this one, in a stream of calls, may begin after this one's wait: it streams weights, worth its blocks'
-   beginning while this one runs, or this one has no loop, product or merge: what works row by row, and ends soon.  Others
-   begin when this one's blocks end: blocks that only wait take the room of those that work. */
+/* The kernel behind this one, in a stream of calls, may begin after this one's wait: it streams weights, worth its
+   blocks' beginning while this one runs, or this one has no loop, product or merge: what works row by row, and ends
+   soon.  Others begin when this one's blocks end: blocks that only wait take the room of those that work. */
 MGI_FN int mgi_cu_next_may(const mg_graph *g, uint32_t op) {
   uint32_t behind = op;
   do behind = behind + 1 < g->n_ops ? behind + 1 : 1;
   while (behind != op && mg_renames(g, behind));
   const mg_op_node *me = &g->ops[op], *next = &g->ops[behind];
   int streams = 0, rows = 1;
-  for (uint32_t k = 1; k < me->sub->n_ops; k++) rows &= !me->sub->ops[k].scope && me->sub->ops[k].code != MG_OP_ACCUM && me->sub->ops[k].code != MG_OP_MATMUL && me->sub->ops[k].code != MG_OP_CONCAT_MATMUL;
+  for (uint32_t k = 1; k < me->sub->n_ops; k++)
+    rows &= !me->sub->ops[k].scope && me->sub->ops[k].code != MG_OP_ACCUM && me->sub->ops[k].code != MG_OP_MATMUL &&
+            me->sub->ops[k].code != MG_OP_CONCAT_MATMUL;
   for (uint32_t k = 1; next->sub && k < next->sub->n_ops; k++) {
     const mg_op_node *o = &next->sub->ops[k];
     const mg_tensor_info *of = &g->tensors[o->in[0].id];
@@ -14232,11 +15596,14 @@ MGI_FN int mgi_cu_next_may(const mg_graph *g, uint32_t op) {
   }
   return streams || rows;
 }
-/* The input of the program that a LOAD in a loop streams, and that a dependent launch so reads ahead; -1 if it does not. */
+/* The input of the program that a LOAD in a loop streams, and that a dependent launch so reads ahead; -1 if it does
+   not. */
 MGI_FN int mgi_cu_ahead(const mgi_cu_kernel *K, const mg_op_node *o) {
   uint32_t t = mgi_cu_above(K, o->in[0]);
   for (uint32_t k = 0; k < K->em->g->n_in && k < 32; k++)
-    if (K->em->g->in[k].id == t) return K->dependent && !K->waited && o->scope && mgi_cu_streams(K->b, o, &K->em->g->tensors[t].shape) ? (int)k : -1;
+    if (K->em->g->in[k].id == t)
+      return K->dependent && !K->waited && o->scope && mgi_cu_streams(K->b, o, &K->em->g->tensors[t].shape) ? (int)k
+                                                                                                            : -1;
   return -1;
 }
 /* 1 if nothing reads what operator k loads: then it does not. */
@@ -14298,8 +15665,13 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
     if (part) snprintf(size[w], sizeof size[w], "%d", part);
     else snprintf(size[w], sizeof size[w], "T_%.80s::%s", name, w ^ v->trans ? "COLS" : "ROWS");
   }
-  mgi_cu_line(K, "%smg_load_tile<T_%s, %s, %s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", when, name, size[0], size[1], mgi_cu_str_text(&vec), mgi_cu_own_ring(K, o->scope) ? 32 : K->parts[o->scope] ? 32 * K->parts[o->scope] : K->threads,
-              K->parts[o->scope] == MGI_CU_GROUP ? ", true" : "", to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0].text, extent[v->trans ? 0 : 1].text);
+  mgi_cu_line(K, "%smg_load_tile<T_%s, %s, %s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", when, name, size[0], size[1],
+              mgi_cu_str_text(&vec),
+              mgi_cu_own_ring(K, o->scope) ? 32
+              : K->parts[o->scope]         ? 32 * K->parts[o->scope]
+                                           : K->threads,
+              K->parts[o->scope] == MGI_CU_GROUP ? ", true" : "", to, mgi_cu_str_text(&base), so, si,
+              extent[v->trans ? 1 : 0].text, extent[v->trans ? 0 : 1].text);
   free(base.s);
   free(vec.s);
 }
@@ -14308,11 +15680,14 @@ MGI_FN int mgi_cu_run_at(int most, int64_t align) {
   while (align % most) most /= 2;
   return most;
 }
-/* How many neighbours, of rows of the kernel-level tensor `above` that begin at multiples of `most`, are aligned to their size. */
+/* How many neighbours, of rows of the kernel-level tensor `above` that begin at multiples of `most`, are aligned to
+   their size. */
 MGI_FN const char *mgi_cu_aligned_text(const mgi_cu_emit *em, uint32_t above, int most, char *out, size_t n) {
   const int last = em->g->tensors[above].shape.rank - 1;
   char dim[200];
-  const char *wide = last < 1 ? "0" : mgi_cu_is_symbol(em, above, last) ? "1" : mgi_cu_dim_text(em, above, last, dim, sizeof dim);
+  const char *wide = last < 1                            ? "0"
+                     : mgi_cu_is_symbol(em, above, last) ? "1"
+                                                         : mgi_cu_dim_text(em, above, last, dim, sizeof dim);
   snprintf(out, n, "mg_run(%d, %s)", most, wide);
   return out;
 }
@@ -14337,9 +15712,11 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     }
     v->home = MGI_CU_AT_FRAGMENT;
     snprintf(v->var, sizeof v->var, "acc_%.70s", name);
-    mgi_cu_str_put(&K->decl, "  typedef mg_strip<%s, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n", mg_type_row(up->dtype)->device, v->rows, v->cols, K->threads, name, name, name);
+    mgi_cu_str_put(&K->decl, "  typedef mg_strip<%s, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n",
+                   mg_type_row(up->dtype)->device, v->rows, v->cols, K->threads, name, name, name);
     mgi_cu_quote(K, o);
-    mgi_cu_line(K, "acc_%s.load(%s, %s);", name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
+    mgi_cu_line(K, "acc_%s.load(%s, %s);", name, mgi_cu_str_text(&base),
+                rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
     free(base.s);
     return;
   }
@@ -14357,7 +15734,9 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     }
     mgi_cu_quote(K, o);
     mgi_cu_aligned_text(K->em, mgi_cu_lies(K->em, above), most, run, sizeof run);
-    mgi_cu_line(K, "const mg_global<%s, %s> g_%s(%s, %s,", mg_type_row(up->dtype)->device, run, name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
+    mgi_cu_line(K, "const mg_global<%s, %s> g_%s(%s, %s,", mg_type_row(up->dtype)->device, run, name,
+                mgi_cu_str_text(&base),
+                rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
     mgi_cu_line(K, "    %s);", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
     free(base.s);
     v->home = MGI_CU_AT_GLOBAL;
@@ -14380,8 +15759,8 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_weigh(K, op);
   mgi_cu_reweigh(K, op);
 }
-/* Loads outside of loops go out ahead, in their order: those up to the first loop where the block begins, those that stand
-   behind a loop once its ring has been filled (`loop`; 0: the block's begin). */
+/* Loads outside of loops go out ahead, in their order: those up to the first loop where the block begins, those that
+   stand behind a loop once its ring has been filled (`loop`; 0: the block's begin). */
 MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
   uint32_t k = 1, last = 0;
   const int before = K->mem.n_steps;
@@ -14393,7 +15772,8 @@ MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
   for (k = last + 1; k < K->b->n_ops && K->ahead && K->em->st == MG_OK; k++) {
     const mg_op_node *o = &K->b->ops[k];
     if (o->scope) break;
-    if (o->code == MG_OP_LOAD && !K->late[k] && !mgi_cu_unread(K, k) && !K->v[o->out[0].id].var[0]) mgi_cu_load_step(K, k);
+    if (o->code == MG_OP_LOAD && !K->late[k] && !mgi_cu_unread(K, k) && !K->v[o->out[0].id].var[0])
+      mgi_cu_load_step(K, k);
   }
   if (loop) mgi_cu_note(K, MG_STEP_OLDER, -1, before);
 }
@@ -14401,14 +15781,19 @@ MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
 /* ---- matmul */
 /* The type of a product's accumulator. */
 MGI_FN const char *mgi_cu_acc_type(const mgi_cu_kernel *K, int rows, int cols, int chain, char *out, size_t n) {
-  snprintf(out, n, "mg_acc<%d, %d, %d, %d, %d%s%s>", rows, cols, K->wm, chain ? 1 : K->wn, chain ? K->wn : K->wk, chain ? ", true" : K->by_group ? ", false" : "", K->by_group ? ", true" : "");
+  snprintf(out, n, "mg_acc<%d, %d, %d, %d, %d%s%s>", rows, cols, K->wm, chain ? 1 : K->wn, chain ? K->wn : K->wk,
+           chain         ? ", true"
+           : K->by_group ? ", false"
+                         : "",
+           K->by_group ? ", true" : "");
   return out;
 }
 /* The LOAD whose tile, as it is or transposed, matmul operand t is; 0 if t has to be computed. */
 MGI_FN uint32_t mgi_cu_plain_load(const mgi_cu_kernel *K, uint32_t t, int *swapped) {
   return (uint32_t)mg_flat_tile_read(&K->flat, mgi_cu_place(K, t), swapped) + 1;
 }
-/* In a ring of warps: the LOADs that left operand t is, times a row, element by element, if *row is not 0.  0 if t is not that. */
+/* In a ring of warps: the LOADs that left operand t is, times a row, element by element, if *row is not 0.  0 if t is
+   not that. */
 MGI_FN uint32_t mgi_cu_scaled_load(const mgi_cu_kernel *K, uint32_t t, int *swapped, uint32_t *row) {
   const mg_op_node *o = mgi_cu_producer(K, t);
   int by;
@@ -14418,14 +15803,19 @@ MGI_FN uint32_t mgi_cu_scaled_load(const mgi_cu_kernel *K, uint32_t t, int *swap
   *row = (uint32_t)by + 1;
   return mgi_cu_plain_load(K, o->in[o->in[0].id == K->b->ops[*row].out[0].id].id, swapped);
 }
-/* In a ring of warps: 1 if the product t, of at most 8 rows, is computed as that of its operands exchanged (mg_acc_turned). */
+/* In a ring of warps: 1 if the product t, of at most 8 rows, is computed as that of its operands exchanged
+   (mg_acc_turned). */
 MGI_FN int mgi_cu_turned(const mgi_cu_kernel *K, uint32_t t) {
   const mg_op_node *o = mgi_cu_producer(K, t);
-  if (K->v[t].kept || !mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || !mgi_cu_own_ring(K, o->scope) || !K->v[t].in_place || K->v[t].chain || K->v[t].rows > 8 || K->v[t].cols < 16) return 0;
+  if (K->v[t].kept || !mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || !mgi_cu_own_ring(K, o->scope) ||
+      !K->v[t].in_place || K->v[t].chain || K->v[t].rows > 8 || K->v[t].cols < 16)
+    return 0;
   for (int k = 0; k < o->n_in; k++) {
     int swapped;
     uint32_t row = 0;
-    if (!(k < o->n_in / 2 ? mgi_cu_scaled_load(K, o->in[k].id, &swapped, &row) : mgi_cu_plain_load(K, o->in[k].id, &swapped))) return 0;
+    if (!(k < o->n_in / 2 ? mgi_cu_scaled_load(K, o->in[k].id, &swapped, &row)
+                          : mgi_cu_plain_load(K, o->in[k].id, &swapped)))
+      return 0;
   }
   return 1;
 }
@@ -14444,22 +15834,27 @@ MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, mg_plan_key key, int value, mg_capabi
   const mg_machine *m = &K->em->machine;
   char have[MG_MACHINE_LIST];
   mg_machine_list(what, have);
-  mgi_cu_refuse(K, key, NULL, value, "%s (%s) has no %s; these have: %s", m->arch, m->name, mg_capability_name(what), have);
+  mgi_cu_refuse(K, key, NULL, value, "%s (%s) has no %s; these have: %s", m->arch, m->name, mg_capability_name(what),
+                have);
 }
 /* The plan's mma=warpgroup: obeyed, or refused with the reason. */
 MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   const int mma = mg_plan_says(K->b, MG_PLAN_MMA, NULL);
   const char *why = "there is no product";
-  const int apart = mg_plan_says(K->b, MG_PLAN_COPY, NULL) == MG_COPY_WARP, room = mg_group_room(&K->em->machine, K->threads, apart), some = K->em->st == MG_OK;
+  const int apart = mg_plan_says(K->b, MG_PLAN_COPY, NULL) == MG_COPY_WARP,
+            room = mg_group_room(&K->em->machine, K->threads, apart), some = K->em->st == MG_OK;
   int taken = 0;
   if (!some || mma != MG_MMA_WARPGROUP) return;
   if (!mg_machine_can(&K->em->machine, MG_CAN_WARPGROUP)) mgi_cu_lacks(K, MG_PLAN_MMA, mma, MG_CAN_WARPGROUP);
-  else if (K->wk != 1 || K->wm % 4) mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "want warps_k=1 and warps_m a multiple of 4, not %d and %d", K->wk, K->wm);
+  else if (K->wk != 1 || K->wm % 4)
+    mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "want warps_k=1 and warps_m a multiple of 4, not %d and %d", K->wk, K->wm);
   for (uint32_t k = 1; k < K->b->n_ops && K->em->st == MG_OK; k++) {
     const mg_op_node *o = &K->b->ops[k];
     if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) continue;
     const mgi_cu_val_info *v = &K->v[o->out[0].id];
-    if (v->rows != 16 * K->wm) mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "'%.60s' has %d rows a block, %d warps want %d", mgi_cu_tname(K->b, o->out[0].id), v->rows, K->wm, 16 * K->wm);
+    if (v->rows != 16 * K->wm)
+      mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "'%.60s' has %d rows a block, %d warps want %d",
+                    mgi_cu_tname(K->b, o->out[0].id), v->rows, K->wm, 16 * K->wm);
     const char *no = mgi_cu_group_why(K, k);
     if (*no) why = no;
     else taken++;
@@ -14473,12 +15868,15 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   p.stages = stages < 0 ? MG_STAGES : stages;
   const int registers = mg_flat_group_registers(&K->flat, &p, &K->chains);
   if (K->em->st == MG_OK && registers > room)
-    mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "products take %d registers a thread, %d threads leave %d: use smaller tiles", registers, K->threads, room);
+    mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma,
+                  "products take %d registers a thread, %d threads leave %d: use smaller tiles", registers, K->threads,
+                  room);
   if (apart) K->dealt = mg_group_takes(&K->em->machine, K->threads, registers);
   if (K->em->st != MG_OK) return;
   K->by_group = 1;
 }
-/* The tensor whose tile of that type, which threads have computed, operand t is, as it lies or turned; 0: it is no such tile. */
+/* The tensor whose tile of that type, which threads have computed, operand t is, as it lies or turned; 0: it is no such
+   tile. */
 MGI_FN uint32_t mgi_cu_computed_tile(const mgi_cu_kernel *K, uint32_t t, mg_dtype type, int *swapped) {
   *swapped = 0;
   while (!K->v[t].copy) {
@@ -14490,13 +15888,15 @@ MGI_FN uint32_t mgi_cu_computed_tile(const mgi_cu_kernel *K, uint32_t t, mg_dtyp
   return K->v[t].copy_type == type ? t : 0;
 }
 /* Text of a matmul operand.  `contracted`: its valid extent along the contraction. */
-MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left, mg_dtype type, const char *contracted) {
+MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left, mg_dtype type,
+                           const char *contracted) {
   int swapped;
   mgi_cu_val_info *v = &K->v[t];
   uint32_t load = mgi_cu_plain_load(K, t, &swapped);
   const char *side = left ? "left" : "right";
   const int by_tensor_cores = mg_tensor_shape(type) != NULL;
-  if (by_tensor_cores && load && K->v[K->b->ops[load].out[0].id].home == MGI_CU_AT_TILE && K->v[K->b->ops[load].out[0].id].type == type) {
+  if (by_tensor_cores && load && K->v[K->b->ops[load].out[0].id].home == MGI_CU_AT_TILE &&
+      K->v[K->b->ops[load].out[0].id].type == type) {
     const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
     if (l->obj >= 0) mgi_cu_touch(K, l->obj, 0);
     mgi_cu_str_put(s, swapped ? "mg_%s(mg_transposed(%s))" : "mg_%s(%s)", side, l->var);
@@ -14506,7 +15906,8 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
     uint32_t row;
     load = mgi_cu_scaled_load(K, t, &swapped, &row);
     if (load && row) {
-      mgi_cu_str_put(s, swapped ? "mg_left_times(mg_left(mg_transposed(%s)), %s)" : "mg_left_times(mg_left(%s), %s)", K->v[K->b->ops[load].out[0].id].var, K->v[K->b->ops[row].out[0].id].var);
+      mgi_cu_str_put(s, swapped ? "mg_left_times(mg_left(mg_transposed(%s)), %s)" : "mg_left_times(mg_left(%s), %s)",
+                     K->v[K->b->ops[load].out[0].id].var, K->v[K->b->ops[row].out[0].id].var);
       return;
     }
   }
@@ -14520,7 +15921,8 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
   if (!by_tensor_cores) mgi_cu_lambda(K, s, t, 0, 1);
   else {
     int full = !mgi_cu_is_ragged(K, t, left) && (left ? v->cols : v->rows) % 16 == 0; /* no step of 16 passes the end */
-    mgi_cu_str_put(s, "mg_%s_of<%s, %d, %s>(%s, ", side, mg_type_row(type)->device, left ? v->rows : v->cols, full ? "true" : "false", contracted);
+    mgi_cu_str_put(s, "mg_%s_of<%s, %d, %s>(%s, ", side, mg_type_row(type)->device, left ? v->rows : v->cols,
+                   full ? "true" : "false", contracted);
     mgi_cu_lambda(K, s, t, 0, left ? 2 : 1);
     mgi_cu_str_put(s, ")");
   }
@@ -14538,13 +15940,15 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
    The maximum is put in where its factor cancels in all that is stored: div(d, l).  Each warp runs one of its own; the
    warps of a row agree before their parts are joined, the blocks of a group weight theirs (mg_merge_weighted).
 
-   Between kernels: a tensor that only kernels read may be stored under the maximum, if its factor cancels in all that each of
-   these stores (mgi_cu_degrees).  d and l are linear in exp(. - m), and so is what is made of them by the same rules.
-   The blocks along one grid axis, the parts, have maxima of their own; their d and l lie side by side along the columns:
+   Between kernels: a tensor that only kernels read may be stored under the maximum, if its factor cancels in all that
+   each of these stores (mgi_cu_degrees).  d and l are linear in exp(. - m), and so is what is made of them by the same
+   rules.  The blocks along one grid axis, the parts, have maxima of their own; their d and l lie side by side along the
+   columns:
 
        kernel 0, grid z      store d {z->1}  store l {z->1}      and m, by row and part, to a buffer in the workspace
-       kernel 1              weights: exp(m - max of the row's m), by row and part; what it loads of d and l is times these
-         for i               accum(load d {i->1})  accum(load l {i->1}), and the quotient, are as if all parts had had one maximum
+       kernel 1              weights: exp(m - max of the row's m), by row and part; what it loads of d and l is times
+         these for i               accum(load d {i->1})  accum(load l {i->1}), and the quotient, are as if all parts had
+                                   had one maximum
 
    No axis may number parts: then all of a row has one maximum, no buffer is needed, and nothing is weighted. */
 MGI_FN void mgi_cu_agree(mgi_cu_kernel *K) {
@@ -14563,7 +15967,9 @@ MGI_FN void mgi_cu_agree(mgi_cu_kernel *K) {
   mgi_cu_line(K, "shift_%s.agree(x_%s);", name, name);
   mgi_cu_note(K, MG_STEP_SYNCED, obj, 0);
   for (uint32_t t = 1; t < K->b->n_tensors; t++)
-    if (K->v[t].chain == K->shift && K->v[t].in_place) mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, t)->code == MG_OP_SUM ? "red" : "acc", mgi_cu_tname(K->b, t), name);
+    if (K->v[t].chain == K->shift && K->v[t].in_place)
+      mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, t)->code == MG_OP_SUM ? "red" : "acc",
+                  mgi_cu_tname(K->b, t), name);
 }
 MGI_FN void mgi_cu_shift_declare(mgi_cu_kernel *K) {
   const mgi_cu_val_info *p = &K->v[K->shift];
@@ -14571,17 +15977,20 @@ MGI_FN void mgi_cu_shift_declare(mgi_cu_kernel *K) {
   K->shift_declared = 1;
   K->agreed = 0;
   char type[100];
-  mgi_cu_str_put(&K->decl, "  mg_row_shift<%s> shift_%s;\n", mgi_cu_acc_type(K, p->rows, p->cols, 0, type, sizeof type), mgi_cu_tname(K->b, K->shift));
+  mgi_cu_str_put(&K->decl, "  mg_row_shift<%s> shift_%s;\n", mgi_cu_acc_type(K, p->rows, p->cols, 0, type, sizeof type),
+                 mgi_cu_tname(K->b, K->shift));
   mgi_cu_line(K, "shift_%s.init();", mgi_cu_tname(K->b, K->shift));
 }
-/* The product of the positive constants that an exponential's argument t has as factors: by it the maximum is multiplied, and
-   each element on its way to a power of 2.  They are left out of t's expression then (K->bare). */
+/* The product of the positive constants that an exponential's argument t has as factors: by it the maximum is
+   multiplied, and each element on its way to a power of 2.  They are left out of t's expression then (K->bare). */
 MGI_FN mg_rational mgi_cu_bare(mgi_cu_kernel *K, uint32_t t) {
   mg_rational by = {1, 1};
   int n = 0;
   for (const int rows = K->v[t].rows, cols = K->v[t].cols; n < 7;) {
     const mg_op_node *o = mgi_cu_producer(K, t);
-    if (mg_flat_only_reader(&K->flat, mgi_cu_place(K, t)) < 0 || K->v[t].home != MGI_CU_AT_INLINE || K->v[t].copy || K->v[t].rows != rows || K->v[t].cols != cols) break;
+    if (mg_flat_only_reader(&K->flat, mgi_cu_place(K, t)) < 0 || K->v[t].home != MGI_CU_AT_INLINE || K->v[t].copy ||
+        K->v[t].rows != rows || K->v[t].cols != cols)
+      break;
     if (o->code == MG_OP_SCALE) {
       mg_rational both;
       if (o->attr.c.num <= 0 || !mg_rat_mul(by, o->attr.c, &both)) break;
@@ -14599,8 +16008,8 @@ MGI_FN int mgi_cu_look_tensor(const mg_flat *k, int i, void *what) {
   if (mgi_cu_at_place(w->K, i + 1) == w->x) return 1;
   return mgi_cu_by_elements(k, i, mgi_cu_home_of(w, i)) ? -1 : 0;
 }
-/* What follows computes values of t.  Where a causal mask of a loop's chunk stands in them, it is written once and compiled
-   twice: most chunks have nothing hidden. */
+/* What follows computes values of t.  Where a causal mask of a loop's chunk stands in them, it is written once and
+   compiled twice: most chunks have nothing hidden. */
 MGI_FN void mgi_cu_mask_open(mgi_cu_kernel *K, uint32_t t) {
   for (uint32_t k = 1; k < K->b->n_ops && !K->mask; k++) {
     const mg_op_node *o = &K->b->ops[k];
@@ -14639,13 +16048,16 @@ MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
     const mg_rational by = mgi_cu_bare(K, o->in[0].id);
     mgi_cu_mask_open(K, o->in[0].id);
     mgi_cu_lambda(K, &f, o->in[0].id, 1, 1);
-    if (K->bare[0]) mgi_cu_line(K, "shift_%s.raise(%s, %s, %s, mg_const(%lld, %lld));", name, acc, cv, mgi_cu_str_text(&f), (long long)by.num, (long long)by.den);
+    if (K->bare[0])
+      mgi_cu_line(K, "shift_%s.raise(%s, %s, %s, mg_const(%lld, %lld));", name, acc, cv, mgi_cu_str_text(&f),
+                  (long long)by.num, (long long)by.den);
     else mgi_cu_line(K, "shift_%s.raise(%s, %s, %s);", name, acc, cv, mgi_cu_str_text(&f));
     mgi_cu_mask_close(K);
     K->bare[0] = 0;
     for (uint32_t k = 1; k < K->b->n_tensors; k++)
       if (K->v[k].chain == t && K->v[k].in_place && K->b->tensors[k].op != K->trails)
-        mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, k)->code == MG_OP_SUM ? "red" : "acc", mgi_cu_tname(K->b, k), name);
+        mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, k)->code == MG_OP_SUM ? "red" : "acc",
+                    mgi_cu_tname(K->b, k), name);
     if (!in_loop) {
       K->agreed = 0;
       mgi_cu_agree(K);
@@ -14668,7 +16080,9 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   const mg_sends *sends = &K->em->sends;
   mg_passes x;
   mg_sends_in(g, b, &K->em->machine, K->number < 0 ? NULL : sends, &K->flat, &K->chains, &x);
-  if (!x.takes) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", g->tensors[sends->of[x.sender].as].name);
+  if (!x.takes)
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum",
+                     g->tensors[sends->of[x.sender].as].name);
   K->sender = x.sender;
   K->flat.receives = x.sender != 0;
   K->shift = mgi_cu_at_place(K, x.maxima.of);
@@ -14687,7 +16101,8 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (K->v[t].chain == K->lent) K->v[t].chain = 0;
 }
-/* Reads what settles and which products are chained, and finds whether a running maximum cancels.  After the warps are known. */
+/* Reads what settles and which products are chained, and finds whether a running maximum cancels.  After the warps are
+   known. */
 MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   const mg_kernel_plan p = mgi_cu_plan(K);
@@ -14716,8 +16131,10 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
 MGI_FN const char *mgi_cu_parts_text(const mgi_cu_emit *em, uint32_t sender, char *out, size_t n) {
   return mgi_cu_count_text(em, sender, em->sends.of[sender].part, out, n);
 }
-/* Text behind the buffer's name: where the shifts of the block's rows begin that its LOAD or STORE `o` of tensor `above` has. */
-MGI_FN void mgi_cu_shift_place(const mgi_cu_kernel *K, mgi_cu_str *s, const mg_op_node *o, uint32_t above, uint32_t sender) {
+/* Text behind the buffer's name: where the shifts of the block's rows begin that its LOAD or STORE `o` of tensor
+   `above` has. */
+MGI_FN void mgi_cu_shift_place(const mgi_cu_kernel *K, mgi_cu_str *s, const mg_op_node *o, uint32_t above,
+                               uint32_t sender) {
   const mgi_cu_emit *em = K->em;
   const uint32_t as = em->sends.of[sender].as;
   const int rank = em->g->tensors[as].shape.rank;
@@ -14745,11 +16162,15 @@ MGI_FN void mgi_cu_send(mgi_cu_kernel *K, const mg_op_node *o, uint32_t above) {
   K->sends = 1;
   mgi_cu_wait(K);
   for (uint32_t a = 1; a <= 3; a++)
-    if (b->axes[a].extent > 1 && a != em->sends.of[me].part && (o->map.to[a] < 0 || o->map.to[a] == em->g->tensors[above].shape.rank - 1)) mgi_cu_str_put(&cond, "%sb_%s == 0", cond.n ? " && " : "", b->axes[a].name);
+    if (b->axes[a].extent > 1 && a != em->sends.of[me].part &&
+        (o->map.to[a] < 0 || o->map.to[a] == em->g->tensors[above].shape.rank - 1))
+      mgi_cu_str_put(&cond, "%sb_%s == 0", cond.n ? " && " : "", b->axes[a].name);
   mgi_cu_shift_place(K, &to, o, above, me);
   mgi_cu_line(K, "// the rows' maxima, for the kernels that read what is stored under them");
-  mgi_cu_line(K, "%s%s%sshift_%s.put(mg_to_global<mg_f32, 1>(made_shifts%s + b_%s, %s, 1), %s);", cond.n ? "if (" : "", mgi_cu_str_text(&cond), cond.n ? ") " : "", mgi_cu_tname(b, K->shift), mgi_cu_str_text(&to),
-              b->axes[em->sends.of[me].part].name, mgi_cu_parts_text(em, me, parts, sizeof parts), mgi_cu_valid_text(K, o->in[0].id, 0, rows, sizeof rows));
+  mgi_cu_line(K, "%s%s%sshift_%s.put(mg_to_global<mg_f32, 1>(made_shifts%s + b_%s, %s, 1), %s);", cond.n ? "if (" : "",
+              mgi_cu_str_text(&cond), cond.n ? ") " : "", mgi_cu_tname(b, K->shift), mgi_cu_str_text(&to),
+              b->axes[em->sends.of[me].part].name, mgi_cu_parts_text(em, me, parts, sizeof parts),
+              mgi_cu_valid_text(K, o->in[0].id, 0, rows, sizeof rows));
   free(to.s);
   free(cond.s);
 }
@@ -14763,7 +16184,8 @@ MGI_FN void mgi_cu_weigh(mgi_cu_kernel *K, uint32_t op) {
   if (!v->weighted || K->weights_obj >= 0) return;
   mgi_cu_wait(K);
   mgi_cu_begin(K);
-  K->weights_obj = mgi_cu_piece_new(K, v->rows * em->g->ops[K->sender].sub->axes[em->sends.of[K->sender].part].extent * 4,
+  K->weights_obj = mgi_cu_piece_new(K,
+                                    v->rows * em->g->ops[K->sender].sub->axes[em->sends.of[K->sender].part].extent * 4,
                                     "w_shifts");
   mgi_cu_parts_text(em, K->sender, parts, sizeof parts);
   mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %s, %s, false> W_shifts;\n", v->rows, parts, parts);
@@ -14771,7 +16193,8 @@ MGI_FN void mgi_cu_weigh(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_touch(K, K->weights_obj, 1);
   mgi_cu_shift_place(K, &from, o, mgi_cu_above(K, o->in[0]), K->sender);
   mgi_cu_line(K, "// what is to be undone of each part's maximum");
-  mgi_cu_line(K, "mg_shift_weights<%d>(w_shifts, read_shifts%s, %s);", K->threads, mgi_cu_str_text(&from), mgi_cu_valid_text(K, o->out[0].id, 0, rows, sizeof rows));
+  mgi_cu_line(K, "mg_shift_weights<%d>(w_shifts, read_shifts%s, %s);", K->threads, mgi_cu_str_text(&from),
+              mgi_cu_valid_text(K, o->out[0].id, 0, rows, sizeof rows));
   free(from.s);
 }
 /* What a load has brought under several maxima is read times the weights from here on. */
@@ -14784,29 +16207,41 @@ MGI_FN void mgi_cu_reweigh(mgi_cu_kernel *K, uint32_t op) {
   if (!v->weighted) return;
   const uint32_t above = mgi_cu_above(K, o->in[0]);
   const int one = mg_sends_one_part(K->em->g, K->b, o, &K->em->sends, &inner, &split);
-  mgi_cu_chunk(K, &o->map, above, K->em->g->tensors[above].shape.rank - 1, MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
+  mgi_cu_chunk(K, &o->map, above, K->em->g->tensors[above].shape.rank - 1, MG_MAX_AXES, offset, sizeof offset, NULL,
+               NULL);
   snprintf(var, sizeof var, "%s", v->var);
   snprintf(v->var, sizeof v->var, "h_%.70s", mgi_cu_tname(K->b, o->out[0].id));
   mgi_cu_parts_text(K->em, K->sender, parts, sizeof parts);
-  if (one) mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, 0> %s(%s, w_shifts, (%s) / %lld%s%s);", var, v->var, var, offset, (long long)inner, split ? " % " : "", split ? parts : "");
-  else mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, %lld> %s(%s, w_shifts, %s);", var, (long long)inner, v->var, var, offset[0] ? offset : "0");
+  if (one)
+    mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, 0> %s(%s, w_shifts, (%s) / %lld%s%s);", var, v->var,
+                var, offset, (long long)inner, split ? " % " : "", split ? parts : "");
+  else
+    mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, %lld> %s(%s, w_shifts, %s);", var, (long long)inner,
+                v->var, var, offset[0] ? offset : "0");
 }
 
 /* 1 if running powers of two of its rows keep the operand of tensor t, a wide product, in f16 (mg_steady). */
 MGI_FN int mgi_cu_steady(const mgi_cu_kernel *K, uint32_t t) {
-  return mg_flat_steady(&K->flat, &K->chains, &K->rings, mgi_cu_place(K, t)) && !K->v[mgi_cu_producer(K, t)->in[0].id].copy;
+  return mg_flat_steady(&K->flat, &K->chains, &K->rings, mgi_cu_place(K, t)) &&
+         !K->v[mgi_cu_producer(K, t)->in[0].id].copy;
 }
 MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
   snprintf(v->var, sizeof v->var, "acc_%.70s", name);
   char type[100];
-  if (!v->chain && mgi_cu_turned(K, t)) snprintf(type, sizeof type, "mg_acc_turned<%d, %d, %d>", v->rows, v->cols, K->wk);
+  if (!v->chain && mgi_cu_turned(K, t))
+    snprintf(type, sizeof type, "mg_acc_turned<%d, %d, %d>", v->rows, v->cols, K->wk);
   else mgi_cu_acc_type(K, v->rows, v->cols, v->chain != 0, type, sizeof type);
   mgi_cu_str_put(&K->decl, "  typedef %s A_%s;\n  A_%s acc_%s;\n", type, name, name, name);
-  if (mgi_cu_steady(K, t)) mgi_cu_str_put(&K->decl, "  mg_steady<%s> steady_%s;\n", mgi_cu_turned(K, t) ? "true" : "false", name);
-  K->registers += ((int)mg_round_up(v->rows, 16 * K->wm) / (16 * K->wm)) * ((int)mg_round_up(v->cols, 8 * (v->chain ? 1 : K->wn)) / (8 * (v->chain ? 1 : K->wn))) * 4;
-  if (K->registers > 224) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "accumulators take %d registers a thread, more than 224: use more warps or smaller tiles", K->registers);
+  if (mgi_cu_steady(K, t))
+    mgi_cu_str_put(&K->decl, "  mg_steady<%s> steady_%s;\n", mgi_cu_turned(K, t) ? "true" : "false", name);
+  K->registers += ((int)mg_round_up(v->rows, 16 * K->wm) / (16 * K->wm)) *
+                  ((int)mg_round_up(v->cols, 8 * (v->chain ? 1 : K->wn)) / (8 * (v->chain ? 1 : K->wn))) * 4;
+  if (K->registers > 224)
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul",
+                     "accumulators take %d registers a thread, more than 224: use more warps or smaller tiles",
+                     K->registers);
 }
 /* The result's place once acc is complete: `t` is the matmul's output, or the accumulator's that it feeds. */
 MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
@@ -14814,10 +16249,13 @@ MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
   mgi_cu_val_info *m = &K->v[matmul], *v = &K->v[t];
   int wk = m->chain ? K->wn : K->wk;
   if (m->shifted) mgi_cu_agree(K);
-  if (mgi_cu_steady(K, matmul)) mgi_cu_line(K, "steady_%s.settle(%s%s);", name, m->var, mgi_cu_turned(K, matmul) ? ".turned()" : "");
+  if (mgi_cu_steady(K, matmul))
+    mgi_cu_line(K, "steady_%s.settle(%s%s);", name, m->var, mgi_cu_turned(K, matmul) ? ".turned()" : "");
   for (int j = 0; j < mgi_cu_producer(K, matmul)->n_in; j++) {
     const uint32_t t = mgi_cu_producer(K, matmul)->in[j].id;
-    if (mgi_cu_split_load(K, K->b->tensors[t].op)) mgi_cu_line(K, "powers_%s.undo(%s%s);", mgi_cu_tname(K->b, t), m->var, mgi_cu_turned(K, matmul) ? ".turned()" : "");
+    if (mgi_cu_split_load(K, K->b->tensors[t].op))
+      mgi_cu_line(K, "powers_%s.undo(%s%s);", mgi_cu_tname(K->b, t), m->var,
+                  mgi_cu_turned(K, matmul) ? ".turned()" : "");
   }
   if (wk == 1) {
     if (v != m) memcpy(v->var, m->var, sizeof v->var);
@@ -14860,7 +16298,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_arrive_for(K, b);
     mgi_cu_begin(K);
     mgi_cu_operand(K, &r, b, 0, type, end);
-    mgi_cu_line(K, "mg_contract%s_chain<%s>(%s, %s, %s);", over, mg_type_row(type)->device, name, K->v[v->split].var, mgi_cu_str_text(&r));
+    mgi_cu_line(K, "mg_contract%s_chain<%s>(%s, %s, %s);", over, mg_type_row(type)->device, name, K->v[v->split].var,
+                mgi_cu_str_text(&r));
     free(r.s);
     if (v->into) mgi_cu_quote(K, mgi_cu_producer(K, v->sum));
     mgi_cu_acc_done(K, v->into ? v->into : t, v->into ? v->sum : t);
@@ -14871,10 +16310,14 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_quote(K, o);
     if (!group || v->chain) mgi_cu_line(K, "acc_%s.zero();", mgi_cu_tname(K->b, t));
   }
-  const int halves[2] = {o->code == MG_OP_MATMUL && mgi_cu_split_load(K, K->b->tensors[o->in[0].id].op), o->code == MG_OP_MATMUL && mgi_cu_split_load(K, K->b->tensors[o->in[1].id].op)};
-  const int splits = halves[0] + halves[1] + (halves[0] && halves[1]); /* products beside that of the first halves: of both operands' halves, every pair */
+  const int halves[2] = { o->code == MG_OP_MATMUL && mgi_cu_split_load(K, K->b->tensors[o->in[0].id].op),
+                          o->code == MG_OP_MATMUL && mgi_cu_split_load(K, K->b->tensors[o->in[1].id].op) };
+  /* products beside that of the first halves: of both operands' halves, every pair */
+  const int splits = halves[0] + halves[1] + (halves[0] && halves[1]);
   for (int k = 0; k < pairs + splits; k++) {
-    const int low = k >= pairs, of_low[2] = {low && halves[0] && k != pairs + 1, low && halves[1] && !(halves[0] && k == pairs)}; /* what a split operand has behind its first half */
+    /* what a split operand has behind its first half */
+    const int low = k >= pairs,
+              of_low[2] = { low && halves[0] && k != pairs + 1, low && halves[1] && !(halves[0] && k == pairs) };
     uint32_t a = o->in[low ? 0 : k].id, b = o->in[low ? 1 : k + pairs].id;
     const int tensors = mg_flat_by_tensors(&K->flat, mgi_cu_place(K, a), mgi_cu_place(K, b));
     const mg_dtype type = tensors ? K->b->tensors[a].dtype : MG_F32;
@@ -14888,7 +16331,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       mgi_cu_begin(K);
       mgi_cu_operand(K, &r, b, 0, type, end);
       if (v->in_place) mgi_cu_quote(K, o);
-      mgi_cu_line(K, "mg_%s%s_chain<%s>(%s, %s, %s);", group ? "group" : "contract", over, mg_type_row(type)->device, name, K->v[a].var, mgi_cu_str_text(&r));
+      mgi_cu_line(K, "mg_%s%s_chain<%s>(%s, %s, %s);", group ? "group" : "contract", over, mg_type_row(type)->device,
+                  name, K->v[a].var, mgi_cu_str_text(&r));
       free(r.s);
       continue;
     }
@@ -14902,7 +16346,9 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       const uint32_t from = K->b->tensors[j ? b : a].op;
       if (!low && !v->in_place) mgi_cu_powers_open(K, from);
       if (!low) mgi_cu_powers_level(K, from);
-      if (splits && mgi_cu_split_load(K, from)) snprintf(K->v[j ? b : a].var, sizeof v->var, "%s_%.70s", of_low[j] ? "low" : "t", mgi_cu_tname(K->b, j ? b : a));
+      if (splits && mgi_cu_split_load(K, from))
+        snprintf(K->v[j ? b : a].var, sizeof v->var, "%s_%.70s", of_low[j] ? "low" : "t",
+                 mgi_cu_tname(K->b, j ? b : a));
     }
     if (v->in_place && !k) mgi_cu_quote(K, o);
     if (mgi_cu_turned(K, t)) {
@@ -14911,22 +16357,44 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       mgi_cu_str_put(&l, across ? "mg_left(%s)" : "mg_left(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
       load = mgi_cu_scaled_load(K, a, &swapped, &row);
       mgi_cu_str_put(&r, swapped ? "mg_right(%s)" : "mg_right(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
-      if (row && mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s.turned(), steady_%s, %s, mg_right_times(%s, %s));", mg_type_row(type)->device, depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
-      else if (row) mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", over, mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
-      else mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, %s);", over, mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+      if (row && mgi_cu_steady(K, t))
+        mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s.turned(), steady_%s, %s, mg_right_times(%s, %s));",
+                    mg_type_row(type)->device, depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l),
+                    mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
+      else if (row)
+        mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", over,
+                    mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r),
+                    K->v[K->b->ops[row].out[0].id].var);
+      else
+        mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, %s);", over, mg_type_row(type)->device, depth, name,
+                    mgi_cu_str_text(&l), mgi_cu_str_text(&r));
       free(l.s);
       free(r.s);
       continue;
     }
     mgi_cu_operand(K, &l, a, 1, type, end);
     mgi_cu_operand(K, &r, b, 0, type, end);
-    if (!tensors) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else if (group && splits && mgi_cu_split_load(K, K->b->tensors[b].op) && !mgi_cu_split_load(K, K->b->tensors[a].op)) {
-      if (!low) mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mg_type_row(type)->device, depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), mgi_cu_tname(K->b, b));
-    } else if (group && mgi_cu_flies(K, op)) mgi_cu_line(K, "mg_group_add<%s, %d>(%s, %s, %s);", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mg_type_row(type)->device, depth, v->in_place || low ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else if (mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s, steady_%s, %s, %s);", mg_type_row(type)->device, depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, mgi_cu_own_ring(K, o->scope) ? "_own" : "", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    if (!tensors)
+      mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else if (group && splits && mgi_cu_split_load(K, K->b->tensors[b].op) &&
+             !mgi_cu_split_load(K, K->b->tensors[a].op)) {
+      if (!low)
+        mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mg_type_row(type)->device,
+                    depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r),
+                    mgi_cu_tname(K->b, b));
+    } else if (group && mgi_cu_flies(K, op))
+      mgi_cu_line(K, "mg_group_add<%s, %d>(%s, %s, %s);", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l),
+                  mgi_cu_str_text(&r));
+    else if (group)
+      mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract",
+                  mg_type_row(type)->device, depth, v->in_place || low ? "false" : "true", name, mgi_cu_str_text(&l),
+                  mgi_cu_str_text(&r));
+    else if (mgi_cu_steady(K, t))
+      mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s, steady_%s, %s, %s);", mg_type_row(type)->device, depth, name,
+                  mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else
+      mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, mgi_cu_own_ring(K, o->scope) ? "_own" : "",
+                  mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
     free(r.s);
   }
@@ -14946,7 +16414,8 @@ MGI_FN void mgi_cu_placed(const mgi_cu_kernel *K, uint8_t placed[MG_FLAT_OPS]) {
     placed[i] = v->copy || v->home != MGI_CU_AT_INLINE;
   }
 }
-/* A vector whose elements many elements of something larger take, and that is dear to compute; 2 where all divide by it. */
+/* A vector whose elements many elements of something larger take, and that is dear to compute; 2 where all divide by
+   it. */
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
   uint8_t placed[MG_FLAT_OPS];
@@ -14957,12 +16426,14 @@ MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_placed(K, placed);
   return mg_flat_vector(&K->flat, K->threads, mgi_cu_place(K, K->strip) + 1, mgi_cu_place(K, t), placed);
 }
-/* The vector of that kind that is all that x, a sum or maximum, is read for, so that it is stored in x's place; or 0. */
+/* The vector of that kind that is all that x, a sum or maximum, is read for, so that it is stored in x's place; or
+   0. */
 MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
   uint8_t placed[MG_FLAT_OPS];
   mgi_cu_placed(K, placed);
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
-    if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols) continue;
+    if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols)
+      continue;
     if (!mg_flat_only_of(&K->flat, mgi_cu_place(K, t), mgi_cu_place(K, x), placed)) continue;
     if (!mg_flat_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t), 0)) continue;
     const int found = mgi_cu_lives(K, t, MG_AT_VECTOR);
@@ -15005,7 +16476,8 @@ MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_valid_text(K, t, 1, cv, sizeof cv);
   mgi_cu_lambda(K, &f, t, 0, divides ? 0 : 1);
   snprintf(sink, sizeof sink, "mg_into(m_%.60s, 0, 0)", name);
-  mgi_cu_line(K, "mg_each_unit<%d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, rv, cv, mgi_cu_str_text(&f), sink);
+  mgi_cu_line(K, "mg_each_unit<%d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, rv, cv, mgi_cu_str_text(&f),
+              sink);
   free(f.s);
   mgi_cu_vector_is(K, t, obj, divides);
 }
@@ -15036,8 +16508,8 @@ MGI_FN int mgi_cu_look_across(const mg_flat *k, int i, void *what) {
 MGI_FN int mgi_cu_reduce_way(const mgi_cu_kernel *K, const mg_op_node *o) {
   return mgi_cu_reduced(K, o) ? 1 : mgi_cu_finds(K, o->in[0].id, mgi_cu_look_across, 0) ? 0 : -1;
 }
-/* The load whose squares SUM `op` adds up on tensor cores; 0: it does not.  The facts say so, but for what the operand is
-   here: a strip's, a tile of its own, or parts under several maxima.  *swapped: it is that tile transposed. */
+/* The load whose squares SUM `op` adds up on tensor cores; 0: it does not.  The facts say so, but for what the operand
+   is here: a strip's, a tile of its own, or parts under several maxima.  *swapped: it is that tile transposed. */
 MGI_FN uint32_t mgi_cu_squares(const mgi_cu_kernel *K, uint32_t op, int *swapped) {
   const mg_kernel_plan p = mgi_cu_plan(K);
   const uint32_t in = K->b->ops[op].in[0].id;
@@ -15051,18 +16523,30 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
   if (K->v[o->out[0].id].chain) {
     char type[100];
-    mgi_cu_str_put(&K->decl, "  mg_fragment_sum<%s> red_%s;\n", mgi_cu_acc_type(K, in->rows, in->cols, 0, type, sizeof type), name);
+    mgi_cu_str_put(&K->decl, "  mg_fragment_sum<%s> red_%s;\n",
+                   mgi_cu_acc_type(K, in->rows, in->cols, 0, type, sizeof type), name);
     return;
   }
   const char *what = o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum";
   const int way = mgi_cu_reduce_way(K, o);
   int swapped;
   const uint32_t squared = mgi_cu_squares(K, op, &swapped);
-  if (K->strip) mgi_cu_str_put(&K->decl, "  typedef mg_strip_reduce<%s, A_%s> R_%s;\n  R_%s red_%s;\n", what, mgi_cu_tname(K->b, K->strip), name, name, name);
-  else if (squared) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_squares<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", mg_type_row(K->b->tensors[K->b->ops[squared].out[0].id].dtype)->device, in->rows, K->wk, name, name, name);
-  else if (mgi_cu_own_ring(K, o->scope)) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
-  else if (way) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, way > 0 ? in->rows : in->cols, K->threads, name, name, name);
-  else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
+  if (K->strip)
+    mgi_cu_str_put(&K->decl, "  typedef mg_strip_reduce<%s, A_%s> R_%s;\n  R_%s red_%s;\n", what,
+                   mgi_cu_tname(K->b, K->strip), name, name, name);
+  else if (squared)
+    mgi_cu_str_put(&K->decl, "  typedef mg_own_row_squares<%s, %d, %d> R_%s;\n  R_%s red_%s;\n",
+                   mg_type_row(K->b->tensors[K->b->ops[squared].out[0].id].dtype)->device, in->rows, K->wk, name, name,
+                   name);
+  else if (mgi_cu_own_ring(K, o->scope))
+    mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk,
+                   name, name, name);
+  else if (way)
+    mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what,
+                   way > 0 ? in->rows : in->cols, K->threads, name, name, name);
+  else
+    mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads,
+                   name, name, name);
 }
 MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   const mg_op_node *o = &K->b->ops[op];
@@ -15074,7 +16558,8 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   int swapped = 0;
   const uint32_t load = mgi_cu_own_ring(K, o->scope) ? 0 : mgi_cu_squares(K, op, &swapped); /* joined in one go */
   mgi_cu_str f = {NULL, 0, 0, 0};
-  if (mgi_cu_own_ring(K, o->scope) && mgi_cu_merges(K, mgi_cu_producer(K, t))) { /* read once, where the block's part is handed over */
+  /* read once, where the block's part is handed over */
+  if (mgi_cu_own_ring(K, o->scope) && mgi_cu_merges(K, mgi_cu_producer(K, t))) {
     mgi_cu_begin(K);
     v->obj = mgi_cu_piece_new(K, (int64_t)n * K->wk * 4, "t_%s", name);
     mgi_cu_str_put(&K->decl, "  const R_%s::PARTS t_%s(mg_shared() + %s);\n", name, name, K->place[v->obj]);
@@ -15101,7 +16586,8 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   else if (!load) scratch = mg_reduce_scratch(n, K->threads, way != 0);
   if (scratch) mgi_cu_meet_all(K, name);
   int divides = 0;
-  const int plain = K->v[o->out[0].id].chain || mgi_cu_own_ring(K, o->scope) || (t != o->out[0].id && mgi_cu_merges(K, mgi_cu_producer(K, t)));
+  const int plain = K->v[o->out[0].id].chain || mgi_cu_own_ring(K, o->scope) ||
+                    (t != o->out[0].id && mgi_cu_merges(K, mgi_cu_producer(K, t)));
   const uint32_t of = plain ? 0 : mgi_cu_vector_from(K, t, &divides);
   mgi_cu_begin(K);
   char to[200];
@@ -15124,9 +16610,14 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   }
   if (load) {
     const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
-    mgi_cu_line(K, row ^ swapped ? "mg_row_squares<%d, %d, %d%s>(%s, %s%s%s%s);" : "mg_row_squares<%d, %d, %d%s>(mg_transposed(%s), %s%s%s%s);", n, row ? in->cols : in->rows, K->threads / 32,
-                K->parts[o->scope] == MGI_CU_GROUP ? ", true" : "", l->var, row ? "" : "mg_transposed(", to, row ? "" : ")", mgi_cu_str_text(&f));
-  } else mgi_cu_line(K, way < 0 ? "red_%s.finish(mg_transposed(%s)%s);" : "red_%s.finish(%s%s);", name, to, mgi_cu_str_text(&f));
+    mgi_cu_line(K,
+                row ^ swapped ? "mg_row_squares<%d, %d, %d%s>(%s, %s%s%s%s);"
+                              : "mg_row_squares<%d, %d, %d%s>(mg_transposed(%s), %s%s%s%s);",
+                n, row ? in->cols : in->rows, K->threads / 32, K->parts[o->scope] == MGI_CU_GROUP ? ", true" : "",
+                l->var, row ? "" : "mg_transposed(", to, row ? "" : ")", mgi_cu_str_text(&f));
+  } else
+    mgi_cu_line(K, way < 0 ? "red_%s.finish(mg_transposed(%s)%s);" : "red_%s.finish(%s%s);", name, to,
+                mgi_cu_str_text(&f));
   free(f.s);
   v->home = MGI_CU_AT_TILE;
   v->obj = obj;
@@ -15142,7 +16633,9 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
   if (!K->v[t].chain) mgi_cu_prepare(K, in, K->strip != 0);
   mgi_cu_quote(K, o);
   const uint32_t squared = mgi_cu_squares(K, op, &swapped);
-  if (squared && mgi_cu_own_ring(K, o->scope)) mgi_cu_line(K, "red_%s.add<%d>(mg_left(%s));", mgi_cu_tname(K->b, t), K->v[in].cols, K->v[K->b->ops[squared].out[0].id].var);
+  if (squared && mgi_cu_own_ring(K, o->scope))
+    mgi_cu_line(K, "red_%s.add<%d>(mg_left(%s));", mgi_cu_tname(K->b, t), K->v[in].cols,
+                K->v[K->b->ops[squared].out[0].id].var);
   else if (squared) mgi_cu_reduce_done(K, op, t);
   if (squared) return;
   if (!K->v[t].in_place) {
@@ -15166,7 +16659,8 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
   if (mgi_cu_own_ring(K, o->scope)) snprintf(own, sizeof own, "add<%d>", K->v[in].cols);
   mgi_cu_valid_text(K, in, 0, rv, sizeof rv);
   mgi_cu_valid_text(K, in, 1, cv, sizeof cv);
-  mgi_cu_line(K, "red_%s.%s(%s, %s, %s);", mgi_cu_tname(K->b, t), own, way < 0 ? cv : rv, way < 0 ? rv : cv, mgi_cu_str_text(&f));
+  mgi_cu_line(K, "red_%s.%s(%s, %s, %s);", mgi_cu_tname(K->b, t), own, way < 0 ? cv : rv, way < 0 ? rv : cv,
+              mgi_cu_str_text(&f));
   free(f.s);
   if (!K->v[t].in_place) mgi_cu_reduce_done(K, op, t);
 }
@@ -15197,7 +16691,8 @@ MGI_FN void mgi_cu_power_store(mgi_cu_kernel *K, uint32_t t, uint32_t acc, uint3
   for (int a = 1; a <= 3; a++) {
     if (dim[a] < 0) continue;
     mgi_cu_str_put(&place, " + b_%s%s%s", K->b->axes[a].name, stride.n ? " * " : "", mgi_cu_str_text(&stride));
-    mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", mgi_cu_count_text(K->em, K->em->g->tensors[above].op, a, count, sizeof count));
+    mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "",
+                   mgi_cu_count_text(K->em, K->em->g->tensors[above].op, a, count, sizeof count));
   }
   mgi_cu_line(K, "uint32_t size_%s = 0; // the block's largest element says by which power of two it is stored", name);
   mgi_cu_str_put(&to, "mg_to_size{&size_%s}", name);
@@ -15205,7 +16700,8 @@ MGI_FN void mgi_cu_power_store(mgi_cu_kernel *K, uint32_t t, uint32_t acc, uint3
   mgi_cu_line(K, "const int power_%s = mg_block_power(size_%s);", name, name);
   mgi_cu_line(K, "if (mg_tid() == 0) mg_stg(%s, (uint32_t)power_%s);", mgi_cu_str_text(&place), name);
   to.n = 0;
-  mgi_cu_str_put(&to, "mg_to_split(%s, %s, power_%s)", sink->s, mgi_cu_elements_text(K->em, above, elements, sizeof elements), name);
+  mgi_cu_str_put(&to, "mg_to_split(%s, %s, power_%s)", sink->s,
+                 mgi_cu_elements_text(K->em, above, elements, sizeof elements), name);
   mgi_cu_site(K, t, acc, mgi_cu_str_text(&to));
   free(place.s);
   free(stride.s);
@@ -15236,14 +16732,17 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   }
   mgi_cu_quote(K, o);
   for (uint32_t a = 1; a <= 3; a++)
-    if (b->axes[a].extent > 1 && o->map.to[a] < 0 && !(K->late[op] && (K->merged >> a & 1))) mgi_cu_str_put(&cond, "%sb_%s == 0", ifs++ ? " && " : "", b->axes[a].name);
+    if (b->axes[a].extent > 1 && o->map.to[a] < 0 && !(K->late[op] && (K->merged >> a & 1)))
+      mgi_cu_str_put(&cond, "%sb_%s == 0", ifs++ ? " && " : "", b->axes[a].name);
   if (ifs) {
     mgi_cu_line(K, "if (%s) { // other blocks along it hold the same values", mgi_cu_str_text(&cond));
     mgi_cu_indent(K, 1);
   }
   if (K->undo[op]) mgi_cu_str_put(&sink, "mg_undone<%s>(", K->undo[op] == MG_UNDO_LOG ? "true" : "false");
-  mgi_cu_str_put(&sink, "mg_to_global<%s, %s>(%s, ", mg_type_row(up->dtype)->device, mgi_cu_aligned_text(K->em, above, most, run, sizeof run), mgi_cu_str_text(&base));
-  mgi_cu_str_put(&sink, "%s, ", rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
+  mgi_cu_str_put(&sink, "mg_to_global<%s, %s>(%s, ", mg_type_row(up->dtype)->device,
+                 mgi_cu_aligned_text(K->em, above, most, run, sizeof run), mgi_cu_str_text(&base));
+  mgi_cu_str_put(&sink, "%s, ",
+                 rank > 1 ? mgi_cu_stride_text(K->em, above, mgi_cu_rows_in(K, t), stride, sizeof stride) : "0");
   mgi_cu_str_put(&sink, "%s)", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
   if (K->undo[op]) mgi_cu_str_put(&sink, ", u_%s)", mgi_cu_tname(b, K->shift));
   if (mg_split(K->em->g, mgi_cu_handle(above))) mgi_cu_power_store(K, t, acc, above, &sink);
@@ -15288,8 +16787,10 @@ MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int 
                    K->group_size,
                    (long long)bytes, name, K->place[obj]);
   } else {
-    snprintf(sink, n, "mg_to_global<mg_f32, %d>((mg_f32 *)(parts + (int64_t)(%.390s) * MERGE + %lld), %d, 1)", pitch > 1 ? 4 : 1, K->group_rank, (long long)K->merge_bytes, pitch);
-    mgi_cu_line(K, "const mg_merge_global<%s, P_%s, %s, MERGE> g_%s(parts + %lld);", by, name, K->group_size, name, (long long)K->merge_bytes);
+    snprintf(sink, n, "mg_to_global<mg_f32, %d>((mg_f32 *)(parts + (int64_t)(%.390s) * MERGE + %lld), %d, 1)",
+             pitch > 1 ? 4 : 1, K->group_rank, (long long)K->merge_bytes, pitch);
+    mgi_cu_line(K, "const mg_merge_global<%s, P_%s, %s, MERGE> g_%s(parts + %lld);", by, name, K->group_size, name,
+                (long long)K->merge_bytes);
     K->merge_bytes += bytes;
   }
   return obj;
@@ -15343,7 +16844,8 @@ MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
     if (K->merged >> a & 1) z *= K->b->axes[a].extent;
   mgi_cu_begin(K);
   const int obj = mgi_cu_piece_new(K, rows * z * 4, "w_%s", name);
-  mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %s, %s, false> W_%s;\n", rows, K->group_size, K->group_size, name);
+  mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %s, %s, false> W_%s;\n", rows, K->group_size, K->group_size,
+                 name);
   mgi_cu_touch(K, obj, 1);
   mgi_cu_line(K, "const W_%s w_%s(mg_shared() + %s);", name, name, K->place[obj]);
   mgi_cu_line(K, "mg_merge_weights<%d, %d>(g_shift_%s, w_%s);", rows, K->threads, name, name);
@@ -15352,7 +16854,8 @@ MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
   mgi_cu_note(K, MG_STEP_ONWARD, obj, 0); /* it is read wherever such a value is */
   for (uint32_t t = 1; t < K->b->n_tensors; t++)
     if (K->v[t].shifted && K->v[t].home == MGI_CU_AT_PARTIAL && K->v[t].var[0] == 'h' && K->v[t].var[1] == '_')
-      mgi_cu_line(K, "const mg_merge_weighted<decltype(g_%s), W_%s> %s(g_%s, w_%s);", mgi_cu_tname(K->b, t), name, K->v[t].var, mgi_cu_tname(K->b, t), name);
+      mgi_cu_line(K, "const mg_merge_weighted<decltype(g_%s), W_%s> %s(g_%s, w_%s);", mgi_cu_tname(K->b, t), name,
+                  K->v[t].var, mgi_cu_tname(K->b, t), name);
 }
 /* The block's number among those that differ along the grid axes of `axes`, as bits: x fastest, as in a cluster. */
 MGI_FN void mgi_cu_rank_text(const mgi_cu_kernel *K, uint32_t axes, char *out, size_t n) {
@@ -15363,7 +16866,8 @@ MGI_FN void mgi_cu_rank_text(const mgi_cu_kernel *K, uint32_t axes, char *out, s
     if (b->axes[a].extent == 1 || !(axes >> a & 1)) continue;
     at += (size_t)snprintf(out + at, at < n ? n - at : 0, "%sb_%s", at ? " + " : "", b->axes[a].name);
     for (uint32_t c = 1; c < a; c++)
-      if (b->axes[c].extent > 1 && (axes >> c & 1)) at += (size_t)snprintf(out + at, at < n ? n - at : 0, " * %s", K->count[c]);
+      if (b->axes[c].extent > 1 && (axes >> c & 1))
+        at += (size_t)snprintf(out + at, at < n ? n - at : 0, " * %s", K->count[c]);
   }
 }
 /* Which axes merge, how, and what stands behind the merge. */
@@ -15383,14 +16887,16 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   if (!K->merged) return;
   for (uint32_t a = 1; a <= 3; a++) {
     if (!(K->merged >> a & 1)) continue;
-    at += (size_t)snprintf(K->group_size + at, at < sizeof K->group_size ? sizeof K->group_size - at : 0, "%s%s", at ? " * " : "", K->count[a]);
+    at += (size_t)snprintf(K->group_size + at, at < sizeof K->group_size ? sizeof K->group_size - at : 0, "%s%s",
+                           at ? " * " : "", K->count[a]);
   }
   mgi_cu_rank_text(K, K->merged, K->group_rank, sizeof K->group_rank);
   mgi_cu_rank_text(K, ~K->merged, K->group, sizeof K->group);
   const int how = mg_plan_says(b, MG_PLAN_MERGE, NULL);
   K->cluster = mg_machine_clusters(&K->em->machine, z);
   if (how == MG_MERGE_WORKSPACE) K->cluster = 0;
-  else if (how == MG_MERGE_CLUSTER && !mg_machine_can(&K->em->machine, MG_CAN_CLUSTER)) mgi_cu_lacks(K, MG_PLAN_MERGE, how, MG_CAN_CLUSTER);
+  else if (how == MG_MERGE_CLUSTER && !mg_machine_can(&K->em->machine, MG_CAN_CLUSTER))
+    mgi_cu_lacks(K, MG_PLAN_MERGE, how, MG_CAN_CLUSTER);
   else if (how == MG_MERGE_CLUSTER && !K->cluster)
     mgi_cu_refuse(K, MG_PLAN_MERGE, NULL, how, "a cluster has at most %d blocks, these are %lld: want workspace",
                      (int)MG_CLUSTER_BLOCKS, (long long)z);
@@ -15398,12 +16904,15 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   memcpy(K->late + 1, late, b->n_ops - 1);
   for (uint32_t k = 1; k < b->n_ops; k++)
     if (K->late[k] && mgi_cu_merges(K, &b->ops[k]))
-      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum",
-                       "'%.60s' accumulates over the grid what stands in a loop with, or comes from, values that were merged over it",
-                       mgi_cu_tname(b, b->ops[k].out[0].id));
+      mgi_cu_emit_fail(
+          K->em, MG_UNSUPPORTED, "accum",
+          "'%.60s' accumulates over the grid what stands in a loop with, or comes from, values that were merged over it",
+          mgi_cu_tname(b, b->ops[k].out[0].id));
   K->owners = K->cluster && mg_flat_shares(&K->flat, &rows, &cols);
   if (K->owners) K->own_rows = (int)rows, K->own_cols = (int)cols;
-  for (int k = 0; k < K->em->g->ops[K->b->up_op].n_out && K->number >= 0; k++) K->owners &= !mg_split(K->em->g, K->em->g->ops[K->b->up_op].out[k]); /* one power a block */
+  /* one power a block */
+  for (int k = 0; k < K->em->g->ops[K->b->up_op].n_out && K->number >= 0; k++)
+    K->owners &= !mg_split(K->em->g, K->em->g->ops[K->b->up_op].out[k]);
 }
 
 /* ---- loops */
@@ -15431,28 +16940,30 @@ MGI_FN uint32_t mgi_cu_lifted(const mgi_cu_kernel *K, const mg_op_node *o) {
   return a;
 }
 
-/* The grid axes by which blocks begin elsewhere: those that count no symbol.  A row's sums would else have another order, and
-   other bits, at another size, or elsewhere among the rows. */
+/* The grid axes by which blocks begin elsewhere: those that count no symbol.  A row's sums would else have another
+   order, and other bits, at another size, or elsewhere among the rows. */
 MGI_FN uint32_t mgi_cu_turning(const mgi_cu_kernel *K) {
   uint32_t axes = 0;
   for (uint32_t a = 1; a <= 3; a++)
     if (!K->b->axes[a].symbol) axes |= 1u << a;
   return axes;
 }
-/* A ring of warps that holds the whole of a loop: every block begins elsewhere in it, so that they do not all ask for the
-   same lines of what they share at once (measured on an H200: LoRA of depth 256 3.15 us to 2.85, under PDL 2.56 to 2.26;
-   a loop of two steps, or one that goes on loading, is slower so). */
+/* A ring of warps that holds the whole of a loop: every block begins elsewhere in it, so that they do not all ask for
+   the same lines of what they share at once (measured on an H200: LoRA of depth 256 3.15 us to 2.85, under PDL 2.56 to
+   2.26; a loop of two steps, or one that goes on loading, is slower so). */
 MGI_FN int mgi_cu_begins_elsewhere(const mgi_cu_kernel *K, uint32_t loop) {
   const mg_axis_info *a = K->b->axes;
   const uint32_t turning = mgi_cu_turning(K);
   int64_t blocks = 1;
   for (uint32_t k = 1; k <= 3; k++)
     if (turning >> k & 1) blocks *= a[k].extent;
-  return mgi_cu_own_ring(K, loop) && a[loop].extent > 2 && a[loop].extent <= K->stages && blocks > 1 && blocks < 1 << 30;
+  return mgi_cu_own_ring(K, loop) && a[loop].extent > 2 && a[loop].extent <= K->stages && blocks > 1 &&
+         blocks < 1 << 30;
 }
 /* ---- rings that tensor copies fill
-   A loop whose plan says copy=tma: one thread asks for whole tiles, and barriers of phases (mg_ring) stand where else all threads
-   wait for their copies and meet.  If nothing but the ring is written in it, no barrier of the block stands in it. */
+   A loop whose plan says copy=tma: one thread asks for whole tiles, and barriers of phases (mg_ring) stand where else
+   all threads wait for their copies and meet.  If nothing but the ring is written in it, no barrier of the block stands
+   in it. */
 
 /* How the tile of load `op` is copied: the elements and lines of a box; 0 lines: it cannot be, *why has the reason. */
 typedef struct mgi_cu_box { int wide, lines; } mgi_cu_box;
@@ -15469,10 +16980,12 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
   *why = NULL;
   if (mg_dtype_bytes(mgi_cu_load_type(K, op)) != 2) *why = "it is not of a 16-bit type";
   else if (rank < 2) *why = "it has one dimension";
-  else if (!mgi_cu_stride_is_one(K->em, above, near) || up->shape.dim[near] % 8 || mgi_cu_is_symbol(K->em, above, near)) *why = "its rows are no multiples of 16 bytes";
+  else if (!mgi_cu_stride_is_one(K->em, above, near) || up->shape.dim[near] % 8 || mgi_cu_is_symbol(K->em, above, near))
+    *why = "its rows are no multiples of 16 bytes";
   else if (stride[far] % 8) *why = "it is one column, whose elements are neighbours";
   else if (T.lines == 1 && across > 256) *why = "it is a row of more than 256 elements";
-  else if (T.lines > 1 && T.pieces % 8 && T.pieces != 2 && T.pieces != 4) *why = "its tile has rows of other than 32, 64 or a multiple of 128 bytes";
+  else if (T.lines > 1 && T.pieces % 8 && T.pieces != 2 && T.pieces != 4)
+    *why = "its tile has rows of other than 32, 64 or a multiple of 128 bytes";
   else if (T.lines > 1 && T.pieces > 8 && T.lines % 8) *why = "its lines are no multiple of 8";
   else if (K->v[t].weighted) *why = "it is weighted by another kernel's maxima";
   for (int d = 0; d < rank && !*why; d++) { /* what a box has beyond the chunk has to lie beyond the tensor */
@@ -15485,7 +16998,8 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
       if (cuts++ && chunk % n) *why = "a chunk within a chunk is ragged";
       chunk = mg_ceil_div(chunk, n);
     }
-    if (!*why && cuts && (d == rows || d == rank - 1) && (d == rows ? T.rows : T.cols) != chunk) *why = "its chunks are padded";
+    if (!*why && cuts && (d == rows || d == rank - 1) && (d == rows ? T.rows : T.cols) != chunk)
+      *why = "its chunks are padded";
   }
   if (*why) return x;
   int boxes = (int)mg_ceil_div(T.lines, 256);
@@ -15495,7 +17009,8 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
   else *why = "its lines cannot be cut into boxes";
   return x;
 }
-/* 1 if load `op` brings all blocks of a cluster the same, and its boxes, which may be made smaller, can be dealt out to them. */
+/* 1 if load `op` brings all blocks of a cluster the same, and its boxes, which may be made smaller, can be dealt out to
+   them. */
 MGI_FN int mgi_cu_shared_box(const mgi_cu_kernel *K, uint32_t op, uint32_t axis, int blocks, mgi_cu_box *x) {
   const mg_tile_form T = mgi_cu_tile_of(K, op);
   const int across = mgi_cu_load_trans(K, op) ? T.rows : T.cols, panels = across / x->wide;
@@ -15513,7 +17028,8 @@ MGI_FN mgi_cu_box mgi_cu_box_as(const mgi_cu_kernel *K, uint32_t op, int *share)
   *share = K->share > 1 && mgi_cu_shared_box(K, op, K->share_axis, K->share, &x);
   return x;
 }
-/* The dimensions of kernel-level tensor t as its map has them: the contiguous one, lines, then the others of more than one element. */
+/* The dimensions of kernel-level tensor t as its map has them: the contiguous one, lines, then the others of more than
+   one element. */
 MGI_FN int mgi_cu_map_dims(const mgi_cu_kernel *K, uint32_t op, int dim[MG_MAX_RANK]) {
   const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])];
   const int rank = up->shape.rank, trans = mgi_cu_load_trans(K, op), rows = mgi_cu_rows_in(K, K->b->ops[op].out[0].id);
@@ -15542,11 +17058,14 @@ MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
     loops += !K->copies[o->scope];
     K->copies[o->scope] = 1;
     if (K->number < 0) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "a library operator");
-    else if (b->axes[o->scope].parent) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "'%.60s' is loaded in a loop within a loop", name);
-    else if (mgi_cu_own_ring(K, o->scope) || K->parts[o->scope]) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "it does not go with rings of warps or warpgroups");
+    else if (b->axes[o->scope].parent)
+      mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "'%.60s' is loaded in a loop within a loop", name);
+    else if (mgi_cu_own_ring(K, o->scope) || K->parts[o->scope])
+      mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "it does not go with rings of warps or warpgroups");
     else if (!mgi_cu_box_of(K, k, &why).lines) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "'%.60s': %s", name, why);
   }
-  if (K->em->st == MG_OK && K->apart && loops > 1) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "%d loops have loads", loops);
+  if (K->em->st == MG_OK && K->apart && loops > 1)
+    mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "%d loops have loads", loops);
   if (K->em->st == MG_OK && K->apart && K->merged) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "its blocks merge");
   if (K->em->st == MG_OK && !loads) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, copy, "there is no load in a loop");
 }
@@ -15561,11 +17080,12 @@ MGI_FN void mgi_cu_trails_analyse(mgi_cu_kernel *K) {
     if (first) K->trails = k, K->leads = (uint32_t)first;
   }
   if (!K->trails)
-    mgi_cu_refuse(K, MG_PLAN_CHAIN, NULL, chain,
-                  "want warpgroups, warps_n=1, tensor copies in three stages, a loop of two products, one of the other's fragments");
+    mgi_cu_refuse(
+        K, MG_PLAN_CHAIN, NULL, chain,
+        "want warpgroups, warps_n=1, tensor copies in three stages, a loop of two products, one of the other's fragments");
 }
-/* The plan's share: blocks that are neighbours along the axis along which most bytes are the same copy for one another; or it is
-   refused with the reason. */
+/* The plan's share: blocks that are neighbours along the axis along which most bytes are the same copy for one another;
+   or it is refused with the reason. */
 MGI_FN void mgi_cu_share_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   const int n = mg_plan_says(b, MG_PLAN_SHARE, NULL);
@@ -15587,7 +17107,8 @@ MGI_FN void mgi_cu_share_analyse(mgi_cu_kernel *K) {
     }
     if (bytes > most) most = bytes, K->share_axis = a;
   }
-  if (K->em->st == MG_OK && !most) mgi_cu_refuse(K, MG_PLAN_SHARE, NULL, n, "no axis of so many blocks, or a multiple, reads the same tiles");
+  if (K->em->st == MG_OK && !most)
+    mgi_cu_refuse(K, MG_PLAN_SHARE, NULL, n, "no axis of so many blocks, or a multiple, reads the same tiles");
   if (K->em->st == MG_OK) K->share = n;
 }
 /* The plan's NAME.store=split: obeyed, or refused with the reason. */
@@ -15605,7 +17126,9 @@ MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
     for (uint32_t j = 1; j < g->n_ops && !*why && stores && split; j++)
       for (int i = 0; i < g->ops[j].n_in; i++)
         if (g->ops[j].in[i].id == t && g->ops[j].code != MG_OP_GRAPH) why = "a library operator reads it";
-    if (*why) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "'%.60s' cannot be stored as split: %s", g->tensors[t].name, why);
+    if (*why)
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "'%.60s' cannot be stored as split: %s", g->tensors[t].name,
+                       why);
   }
 }
 /* The barriers of the ring, its loads, and all of its stages on their way. */
@@ -15619,7 +17142,9 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
     const mg_tile_form T = mgi_cu_tile_of(K, ring->load[k]);
     bytes += (int64_t)T.lines * T.pieces * (mgi_cu_split_load(K, ring->load[k]) ? 32 : 16);
   }
-  if (bytes >= 1 << 20) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "a stage of %lld bytes, phases count below 2^20", (long long)bytes);
+  if (bytes >= 1 << 20)
+    mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "a stage of %lld bytes, phases count below 2^20",
+                  (long long)bytes);
   const int phases = mgi_cu_piece_new(K, (int64_t)16 * K->stages, "phases_%s", L);
   mgi_cu_touch(K, phases, 1);
   mgi_cu_note(K, MG_STEP_UNTOUCHED, phases, 0); /* the barrier below is the one that they need */
@@ -15654,7 +17179,8 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
     const mgi_cu_box x = mgi_cu_box_as(K, ring->load[k], &share);
     const int rank = mgi_cu_map_dims(K, ring->load[k], dim);
     char call[160];
-    if (share) snprintf(call, sizeof call, "mg_copy_tile_part<T_%.100s, %d, %d>", mgi_cu_tname(b, t), x.lines, K->share);
+    if (share)
+      snprintf(call, sizeof call, "mg_copy_tile_part<T_%.100s, %d, %d>", mgi_cu_tname(b, t), x.lines, K->share);
     else snprintf(call, sizeof call, "mg_copy_tile<T_%.100s, %d>", mgi_cu_tname(b, t), x.lines);
     mgi_cu_str at = {NULL, 0, 0, 0};
     for (int d = 0; d < rank; d++) {
@@ -15665,13 +17191,14 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
     mgi_cu_quote(K, o);
     if (mgi_cu_split_load(K, ring->load[k])) {
       mgi_cu_line(K, "const int low_at_%s[] = {%s, 1};", mgi_cu_tname(b, t), mgi_cu_str_text(&at));
-      mgi_cu_line(K, "%s(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, low_at_%s);", call, mgi_cu_tname(b, t), L, (long long)ring->stage,
-                  (long long)(ring->at[k] + ring->half[k]), mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
+      mgi_cu_line(K, "%s(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, low_at_%s);", call,
+                  mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)(ring->at[k] + ring->half[k]),
+                  mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
       mgi_cu_str_put(&at, ", 0");
     }
     mgi_cu_line(K, "const int at_%s[] = {%s};", mgi_cu_tname(b, t), mgi_cu_str_text(&at));
-    mgi_cu_line(K, "%s(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, at_%s);", call, mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k],
-                mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
+    mgi_cu_line(K, "%s(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, at_%s);", call, mgi_cu_tname(b, t),
+                L, (long long)ring->stage, (long long)ring->at[k], mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
     free(at.s);
   }
   mgi_cu_indent(K, -1);
@@ -15722,8 +17249,8 @@ MGI_FN void mgi_cu_copies_refill(mgi_cu_kernel *K, const char *L, const char *pa
   mgi_cu_line(K, "%s  mg_sync_warp();", pad);
   mgi_cu_line(K, "%s}", pad);
 }
-/* Where an iteration begins: this one's stage has come.  The one before's has been read by then, or, with products under way, once
-   this one's have been issued. */
+/* Where an iteration begins: this one's stage has come.  The one before's has been read by then, or, with products
+   under way, once this one's have been issued. */
 MGI_FN void mgi_cu_copies_next(mgi_cu_kernel *K, uint32_t loop) {
   const char *L = K->b->axes[loop].name;
   if (!mgi_cu_flying(K, loop) && !K->apart && !K->trails) {
@@ -15784,7 +17311,8 @@ MGI_FN int mgi_cu_mentions(const char *text, const char *name) {
 MGI_FN uint32_t mgi_cu_made_of(const mg_graph *g, uint32_t k) {
   uint32_t of = 0;
   if (k < g->n_symbols) return 1u << k;
-  for (uint32_t j = 0; j < g->n_symbols; j++) of |= (uint32_t)mgi_cu_mentions(g->symbol[k].name, g->symbol[j].name) << j;
+  for (uint32_t j = 0; j < g->n_symbols; j++)
+    of |= (uint32_t)mgi_cu_mentions(g->symbol[k].name, g->symbol[j].name) << j;
   return of;
 }
 /* The output that kernel-level tensor t has its elements in, or -1. */
@@ -15820,16 +17348,21 @@ MGI_FN void mgi_cu_copies_launch(mgi_cu_kernel *K, mgi_cu_str *params, mgi_cu_st
     mgi_cu_host_takes(K->em, above);
     mgi_cu_str_put(params, "MG_MAP map_%s, ", name);
     mgi_cu_str_put(args, ", map_%d_%s.map", K->number, name);
-    mgi_cu_str_put(before, "  static thread_local mg_mapped map_%d_%s;\n  const int64_t dim_%d_%s[] = {", K->number, name, K->number, name);
+    mgi_cu_str_put(before, "  static thread_local mg_mapped map_%d_%s;\n  const int64_t dim_%d_%s[] = {", K->number,
+                   name, K->number, name);
     const int split = mgi_cu_split_load(K, k);
-    for (int d = 0; d < rank; d++) mgi_cu_str_put(before, "%s%s", d ? ", " : "", mgi_cu_dim_text(K->em, above, dim[d], text, sizeof text));
+    for (int d = 0; d < rank; d++)
+      mgi_cu_str_put(before, "%s%s", d ? ", " : "", mgi_cu_dim_text(K->em, above, dim[d], text, sizeof text));
     mgi_cu_str_put(before, "%s}, stride_%d_%s[] = {", split ? ", 2" : "", K->number, name);
-    for (int d = 0; d < rank; d++) mgi_cu_str_put(before, "%s%s", d ? ", " : "", mgi_cu_stride_text(K->em, above, dim[d], text, sizeof text));
+    for (int d = 0; d < rank; d++)
+      mgi_cu_str_put(before, "%s%s", d ? ", " : "", mgi_cu_stride_text(K->em, above, dim[d], text, sizeof text));
     if (split) mgi_cu_str_put(before, ", %s", mgi_cu_elements_text(K->em, above, text, sizeof text));
-    mgi_cu_str_put(before, "};\n  rc = mg_map_tensor(&map_%d_%s, %s", K->number, name, mgi_cu_pointer_text(K->em, above, text, sizeof text));
+    mgi_cu_str_put(before, "};\n  rc = mg_map_tensor(&map_%d_%s, %s", K->number, name,
+                   mgi_cu_pointer_text(K->em, above, text, sizeof text));
     mgi_cu_slice_at(K->em, before, above);
     mgi_cu_str_put(before, ", %d, %d, ", mg_dtype_bytes(K->em->g->tensors[above].dtype), rank + split);
-    mgi_cu_str_put(before, "dim_%d_%s, stride_%d_%s, %d, %d);\n  if (rc) return rc;\n", K->number, name, K->number, name, x.wide, x.lines);
+    mgi_cu_str_put(before, "dim_%d_%s, stride_%d_%s, %d, %d);\n  if (rc) return rc;\n", K->number, name, K->number,
+                   name, x.wide, x.lines);
   }
 }
 /* The loads of a loop, and its first stages on their way. */
@@ -15848,7 +17381,8 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
       return;
     }
     ring->load[ring->n] = k;
-    const int64_t unit = K->by_group || K->tensor_copies ? 1024 : 128, size = mg_round_up(mgi_cu_load_tile_shape(K, k), unit);
+    const int64_t unit = K->by_group || K->tensor_copies ? 1024 : 128,
+                  size = mg_round_up(mgi_cu_load_tile_shape(K, k), unit);
     ring->half[ring->n] = size;
     ring->at[ring->n++] = ring->stage;
     ring->stage += mgi_cu_split_load(K, k) ? 2 * size : size;
@@ -15864,9 +17398,10 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   mgi_cu_touch(K, ring->obj, 1);
   mgi_cu_note(K, MG_STEP_UNTOUCHED, ring->obj, 0);
   if (own)
-    mgi_cu_line(K,
-                "unsigned char *const ring_%s = mg_shared() + %s + mg_warp() * %lld; // the warp's own: %d stages of %lld bytes", L,
-                K->place[ring->obj], (long long)(K->stages * ring->stage), K->stages, (long long)ring->stage);
+    mgi_cu_line(
+        K,
+        "unsigned char *const ring_%s = mg_shared() + %s + mg_warp() * %lld; // the warp's own: %d stages of %lld bytes",
+        L, K->place[ring->obj], (long long)(K->stages * ring->stage), K->stages, (long long)ring->stage);
   else
     mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %s; // %d stages of %lld bytes", L,
                 K->place[ring->obj], K->stages,
@@ -15881,9 +17416,11 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   if (turned) {
     char block[1200];
     mgi_cu_rank_text(K, mgi_cu_turning(K), block, sizeof block);
-    mgi_cu_line(K, "const auto turn_%s = [&](int step) { return (step + %s) %% %s; }; // each block begins elsewhere", L, block, K->count[loop]);
+    mgi_cu_line(K, "const auto turn_%s = [&](int step) { return (step + %s) %% %s; }; // each block begins elsewhere",
+                L, block, K->count[loop]);
   }
-  mgi_cu_line(K, "const auto load_%s = [&](int %s_%s, int at%s) {", L, turned ? "step" : "i", L, ahead ? ", bool streams, bool others" : "");
+  mgi_cu_line(K, "const auto load_%s = [&](int %s_%s, int at%s) {", L, turned ? "step" : "i", L,
+              ahead ? ", bool streams, bool others" : "");
   mgi_cu_indent(K, 1);
   if (turned) mgi_cu_line(K, "const int i_%s = turn_%s(step_%s);", L, L, L);
   for (int k = 0; k < ring->n; k++) {
@@ -15892,23 +17429,35 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
     const mgi_cu_val_info *v = &K->v[t];
     const int outer = v->part[!v->trans ? 0 : 1], inner = v->part[v->trans ? 0 : 1]; /* of the tile's memory */
     const int panels = K->way[t] == MG_IN_PANELS;
-    const int64_t step = outer ? (int64_t)outer * (panels ? 128 : v->pitch) : panels ? (int64_t)inner / 64 * 128 * mgi_cu_tile_of(K, ring->load[k]).lines : (int64_t)inner * mg_dtype_bytes(v->type);
-    int n = snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k]);
-    if (outer || inner) n += snprintf(to + n, sizeof to - (size_t)n, " + %s * %lld", mgi_cu_unit(K, loop), (long long)step);
+    const int64_t step = outer    ? (int64_t)outer * (panels ? 128 : v->pitch)
+                         : panels ? (int64_t)inner / 64 * 128 * mgi_cu_tile_of(K, ring->load[k]).lines
+                                  : (int64_t)inner * mg_dtype_bytes(v->type);
+    int n = snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld", mgi_cu_tname(b, t), L,
+                     (long long)ring->stage, (long long)ring->at[k]);
+    if (outer || inner)
+      n += snprintf(to + n, sizeof to - (size_t)n, " + %s * %lld", mgi_cu_unit(K, loop), (long long)step);
     snprintf(to + n, sizeof to - (size_t)n, ")");
-    mgi_cu_load_call(K, ring->load[k], to, !ahead ? "" : mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0 ? "if (streams) " : "if (others) ", 0);
+    mgi_cu_load_call(K, ring->load[k], to,
+                     !ahead                                         ? ""
+                     : mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0 ? "if (streams) "
+                                                                    : "if (others) ",
+                     0);
     if (!mgi_cu_split_load(K, ring->load[k])) continue;
-    snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld)", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)(ring->at[k] + ring->half[k]));
+    snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld)", mgi_cu_tname(b, t), L, (long long)ring->stage,
+             (long long)(ring->at[k] + ring->half[k]));
     mgi_cu_load_call(K, ring->load[k], to, ahead ? "if (others) " : "", 1);
   }
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "};");
   if (K->stages > 1) {
     const int first = own ? K->stages : K->stages - 1;
-    if (ahead) mgi_cu_line(K, "for (int s = 0; early && s < %d && s < %s; s++) load_%s(s, s, true, false);", first, K->count[loop], L);
+    if (ahead)
+      mgi_cu_line(K, "for (int s = 0; early && s < %d && s < %s; s++) load_%s(s, s, true, false);", first,
+                  K->count[loop], L);
     mgi_cu_wait(K);
     mgi_cu_line(K, "for (int s = 0; s < %d; s++) {", first);
-    mgi_cu_line(K, ahead ? "  if (s < %s) load_%s(s, s, !early, true);" : "  if (s < %s) load_%s(s, s);", K->count[loop], L);
+    mgi_cu_line(K, ahead ? "  if (s < %s) load_%s(s, s, !early, true);" : "  if (s < %s) load_%s(s, s);",
+                K->count[loop], L);
     mgi_cu_line(K, "  mg_cp_async_commit();");
     mgi_cu_line(K, "}");
     mgi_cu_note(K, MG_STEP_ASK_RING, -1, first);
@@ -15934,16 +17483,19 @@ MGI_FN void mgi_cu_start_loads(mgi_cu_kernel *K, mgi_cu_ring *ring) {
       return;
     }
 }
-/* Where an iteration begins: its stage has come, and one that is free is filled again.  inner: as in mgi_cu_loop_begin. */
+/* Where an iteration begins: its stage has come, and one that is free is filled again.  inner: as in
+   mgi_cu_loop_begin. */
 MGI_FN void mgi_cu_ring_next(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring *ring, const char *inner) {
   const char *L = K->b->axes[loop].name;
   const int warp = mgi_cu_own_ring(K, loop) || K->parts[loop] == MGI_CU_WARP;
-  if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", mgi_cu_own_ring(K, loop) ? K->stages - 1 : K->stages - 2);
+  if (ring->n && K->stages > 1)
+    mgi_cu_line(K, "mg_cp_async_wait<%d>();", mgi_cu_own_ring(K, loop) ? K->stages - 1 : K->stages - 2);
   if (ring->n && K->stages > 1 && K->by_group) mgi_cu_line(K, "mg_group_publish();");
   if (warp) mgi_cu_line(K, "mg_sync_warp();");
   else mgi_cu_barrier(K);
   if (ring->n && K->stages > 1 && !mgi_cu_own_ring(K, loop)) {
-    mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next%s%s);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
+    mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next%s%s);", L, K->stages - 1, K->count[loop], L, L,
+                K->stages - 1, inner, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
   } else if (ring->n && K->stages == 1) {
     mgi_cu_line(K, "load_%s(i_%s, 0);", L, L);
@@ -15965,17 +17517,18 @@ MGI_FN void mgi_cu_ring_tile(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring 
   const long long stage = ring->stage, at = ring->at[k], half = ring->half[k];
   if (K->stages > 1) mgi_cu_line(K, "const T_%s t_%s(ring_%s + now%s * %lld + %lld);", name, name, L, inner, stage, at);
   else mgi_cu_line(K, "const T_%s t_%s(ring_%s + %lld);", name, name, L, at);
-  if (mgi_cu_split_load(K, load)) mgi_cu_line(K, "const T_%s low_%s((unsigned char *)t_%s.p + %lld);", name, name, name, half);
+  if (mgi_cu_split_load(K, load))
+    mgi_cu_line(K, "const T_%s low_%s((unsigned char *)t_%s.p + %lld);", name, name, name, half);
   mgi_cu_reweigh(K, load);
 }
 
 /* ---- products that are late
-   With chain=late a step's product of fragments, `trails`, is issued behind the first product of the next step, `leads`, and is under
-   way while that step's exponentials are computed:
+   With chain=late a step's product of fragments, `trails`, is issued behind the first product of the next step,
+   `leads`, and is under way while that step's exponentials are computed:
 
        first of step 0
-       for i     exponentials of step i; wait for `trails` of step i - 1, whose stage is free then; multiply its sum by what
-                 the maximum has risen; narrow the exponentials
+       for i     exponentials of step i; wait for `trails` of step i - 1, whose stage is free then; multiply its sum by
+                 what the maximum has risen; narrow the exponentials
                  but for the last step: first of step i + 1, `trails` of step i; wait for the former
        `trails` of the last step                                                                                     */
 
@@ -16019,8 +17572,8 @@ MGI_FN void mgi_cu_trails_begin(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ri
   while (ring->load[k] != load) k++;
   v->home = MGI_CU_AT_TILE;
   v->obj = -1;
-  snprintf(v->var, sizeof v->var, "T_%.60s(ring_%.60s + was * %lld + %lld)", mgi_cu_tname(K->b, t), K->b->axes[loop].name,
-           (long long)ring->stage, (long long)ring->at[k]);
+  snprintf(v->var, sizeof v->var, "T_%.60s(ring_%.60s + was * %lld + %lld)", mgi_cu_tname(K->b, t),
+           K->b->axes[loop].name, (long long)ring->stage, (long long)ring->at[k]);
   mgi_cu_operand(K, &r, b, 0, K->b->tensors[a].dtype, "");
   mgi_cu_line(K, "mg_group_chain_begin(acc_%s, n_%s, %s);", mgi_cu_tname(K->b, o->out[0].id), mgi_cu_tname(K->b, a),
               mgi_cu_str_text(&r));
@@ -16075,10 +17628,13 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
       v->type = MG_F32;
       snprintf(v->var, sizeof v->var, "t_%.70s", mgi_cu_tname(b, t));
       mgi_cu_str_put(&K->decl,
-                     "  typedef mg_tile<mg_f32, %d, %d, %d, false> T_%s;\n  const T_%s t_%s(mg_shared() + %s);\n", v->rows, v->cols, pitch, mgi_cu_tname(b, t), mgi_cu_tname(b, t), mgi_cu_tname(b, t),
-                  K->place[v->obj]);
+                     "  typedef mg_tile<mg_f32, %d, %d, %d, false> T_%s;\n  const T_%s t_%s(mg_shared() + %s);\n",
+                     v->rows, v->cols, pitch, mgi_cu_tname(b, t), mgi_cu_tname(b, t), mgi_cu_tname(b, t),
+                     K->place[v->obj]);
       mgi_cu_touch(K, v->obj, 1);
-      if (mgi_cu_is_joined(K, o)) mgi_cu_line(K, "mg_fill<T_%s, %d>(t_%s, %s);", mgi_cu_tname(b, t), K->threads, mgi_cu_tname(b, t), mgi_cu_is_max(K, o) ? "mg_neg_inf()" : "mg_zero()");
+      if (mgi_cu_is_joined(K, o))
+        mgi_cu_line(K, "mg_fill<T_%s, %d>(t_%s, %s);", mgi_cu_tname(b, t), K->threads, mgi_cu_tname(b, t),
+                    mgi_cu_is_max(K, o) ? "mg_neg_inf()" : "mg_zero()");
     }
   }
   const int open = ring->open, older = K->mem.n;
@@ -16088,7 +17644,8 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   ring->open = 0;
   for (uint32_t k = 1; k < b->n_ops; k++) { /* behind what is asked for ahead: powers are of kernels before */
     const mg_op_node *o = &b->ops[k];
-    if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || mgi_cu_lifted(K, o) != loop || !K->v[o->in[0].id].in_place) continue;
+    if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || mgi_cu_lifted(K, o) != loop || !K->v[o->in[0].id].in_place)
+      continue;
     const mg_op_node *p = mgi_cu_producer(K, o->in[0].id);
     for (int j = 0; j < p->n_in && p->code == MG_OP_MATMUL; j++) mgi_cu_powers_open(K, b->tensors[p->in[j].id].op);
   }
@@ -16117,12 +17674,15 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
         mgi_cu_line(K, "for (int now = 0; now < %d; now++) {", K->stages);
         const char *step = mgi_cu_begins_elsewhere(K, loop) ? "step" : "i";
         mgi_cu_line(K, "  const int %s_%s = from_%s + now;", step, L, L);
-        mgi_cu_line(K, "  if (%s %% %d != 0 && %s_%s >= %s) break;", K->count[loop], K->stages, step, L, K->count[loop]);
+        mgi_cu_line(K, "  if (%s %% %d != 0 && %s_%s >= %s) break;", K->count[loop], K->stages, step, L,
+                    K->count[loop]);
         if (mgi_cu_begins_elsewhere(K, loop))
           mgi_cu_line(K, "  [[maybe_unused]] const int i_%s = turn_%s(step_%s);", L, L, L);
       } else {
-        if (K->number < 0) mgi_cu_line(K, "MG_UNROLL_BY(1)"); /* unrolled whole, its 64 x 64 tiles do not fit in 255 registers */
-        mgi_cu_line(K, "for (int i_%s = 0, now%s = 0, next%s = %d; i_%s < %s; i_%s++) {", L, inner, inner, K->stages - 1, L, K->count[loop], L);
+        /* unrolled whole, its 64 x 64 tiles do not fit in 255 registers */
+        if (K->number < 0) mgi_cu_line(K, "MG_UNROLL_BY(1)");
+        mgi_cu_line(K, "for (int i_%s = 0, now%s = 0, next%s = %d; i_%s < %s; i_%s++) {", L, inner, inner,
+                    K->stages - 1, L, K->count[loop], L);
       }
     } else mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else {
@@ -16137,7 +17697,9 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   if (K->copies[loop]) {
     if (K->trails) mgi_cu_leads_open(K, loop, ring);
     if (K->trails) mgi_cu_line(K, "for (int i_%s = 0, now = 0, turn = 0;; i_%s++) {", L, L);
-    else mgi_cu_line(K, "for (int i_%s = 0, now = 0, %sturn = 0; i_%s < %s; i_%s++) {", L, mgi_cu_remembers(K, loop) ? "was = 0, " : "", L, K->count[loop], L);
+    else
+      mgi_cu_line(K, "for (int i_%s = 0, now = 0, %sturn = 0; i_%s < %s; i_%s++) {", L,
+                  mgi_cu_remembers(K, loop) ? "was = 0, " : "", L, K->count[loop], L);
     mgi_cu_indent(K, 1);
     mgi_cu_copies_next(K, loop);
   }
@@ -16150,7 +17712,9 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   uint32_t loop = K->loop;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
-    if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || b->tensors[o->in[0].id].scope != loop || K->v[o->in[0].id].in_place) continue;
+    if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || b->tensors[o->in[0].id].scope != loop ||
+        K->v[o->in[0].id].in_place)
+      continue;
     uint32_t in = o->in[0].id, t = o->out[0].id, acc = mgi_cu_prepare(K, in, 1);
     char sink[500];
     if (mgi_cu_is_concat(K, o)) {
@@ -16162,21 +17726,31 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
         const int d = o->map.to[a] == rank - 1 ? 1 : o->map.to[a] == mgi_cu_rows_in(K, t) ? 0 : -1;
         if (o->map.to[a] == MG_MAP_NONE || o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) continue;
         if (d < 0) {
-          mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' is concatenated along a leading dimension", mgi_cu_tname(b, t));
+          mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' is concatenated along a leading dimension",
+                           mgi_cu_tname(b, t));
           break;
         }
         chunk[d] = mg_ceil_div(chunk[d], b->axes[a].extent);
         n[d] += snprintf(at[d] + n[d], sizeof at[d] - (size_t)n[d], "%si_%.60s", n[d] ? " + " : "", b->axes[a].name);
         if (chunk[d] != 1) n[d] += snprintf(at[d] + n[d], sizeof at[d] - (size_t)n[d], " * %lld", (long long)chunk[d]);
-        if (n[d] > (int)sizeof at[d] - 90) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s': names of loops are too long", mgi_cu_tname(b, t));
+        if (n[d] > (int)sizeof at[d] - 90)
+          mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s': names of loops are too long", mgi_cu_tname(b, t));
         if (K->em->st != MG_OK) break;
       }
-      for (uint32_t p = 1; p < b->n_tensors && mgi_cu_is_joined(K, o); p++) /* the factors would have to follow the part that is joined */
+      /* the factors would have to follow the part that is joined */
+      for (uint32_t p = 1; p < b->n_tensors && mgi_cu_is_joined(K, o); p++)
         if (mgi_cu_producer(K, p)->code == MG_OP_EXP && b->tensors[p].scope)
-          mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' is joined over one loop and concatenated over another: exponentials in it would have no running maximum", mgi_cu_tname(b, t));
-      if (mgi_cu_is_joined(K, o)) snprintf(sink, sizeof sink, "mg_join<%s>(t_%.60s, %s, %s)", mgi_cu_is_max(K, o) ? "mg_by_max" : "mg_by_sum", mgi_cu_tname(b, t), at[0], at[1]);
+          mgi_cu_emit_fail(
+              K->em, MG_UNSUPPORTED, "accum",
+              "'%.60s' is joined over one loop and concatenated over another: exponentials in it would have no running maximum",
+              mgi_cu_tname(b, t));
+      if (mgi_cu_is_joined(K, o))
+        snprintf(sink, sizeof sink, "mg_join<%s>(t_%.60s, %s, %s)", mgi_cu_is_max(K, o) ? "mg_by_max" : "mg_by_sum",
+                 mgi_cu_tname(b, t), at[0], at[1]);
       else snprintf(sink, sizeof sink, "mg_into(t_%.60s, %s, %s)", mgi_cu_tname(b, t), at[0], at[1]);
-    } else snprintf(sink, sizeof sink, "mg_join<%s>(t_%.60s)", mgi_cu_is_max(K, o) ? "mg_by_max" : "mg_by_sum", mgi_cu_tname(b, t));
+    } else
+      snprintf(sink, sizeof sink, "mg_join<%s>(t_%.60s)", mgi_cu_is_max(K, o) ? "mg_by_max" : "mg_by_sum",
+               mgi_cu_tname(b, t));
     mgi_cu_quote(K, o);
     mgi_cu_note(K, MG_STEP_JOIN, K->v[t].obj, 0);
     mgi_cu_site(K, in, acc, sink);
@@ -16185,10 +17759,12 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   if (K->copies[loop]) {
     mgi_cu_copies_last(K, loop);
     if (K->trails) mgi_cu_leads_next(K, loop, ring);
-  } else if (ring->n && K->stages > 1 && mgi_cu_own_ring(K, loop)) { /* the stage is free as soon as the warp has read it */
+  } else if (ring->n && K->stages > 1 && mgi_cu_own_ring(K, loop)) { /* the stage is free as soon as the warp has read
+                                                                        it */
     mgi_cu_line(K, "mg_sync_warp();");
     const char *L = b->axes[loop].name, *step = mgi_cu_begins_elsewhere(K, loop) ? "step" : "i";
-    mgi_cu_line(K, "if (%s_%s + %d < %s) load_%s(%s_%s + %d, now%s);", step, L, K->stages, K->count[loop], L, step, L, K->stages, ring->ahead ? ", true, true" : "");
+    mgi_cu_line(K, "if (%s_%s + %d < %s) load_%s(%s_%s + %d, now%s);", step, L, K->stages, K->count[loop], L, step, L,
+                K->stages, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_indent(K, -1);
     mgi_cu_line(K, "}");
@@ -16205,7 +17781,8 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     mgi_cu_line(K, "mg_group_wait(acc_%s.c);", mgi_cu_tname(b, b->ops[K->trails].out[0].id));
   }
   if (K->copies[loop]) mgi_cu_fly_wait(K, loop, 0), K->copying = 0;
-  mgi_cu_note(K, MG_STEP_LOOP_END, ring->n ? ring->obj : -1, mgi_cu_own_ring(K, loop) || K->parts[loop] || K->copies[loop]);
+  mgi_cu_note(K, MG_STEP_LOOP_END, ring->n ? ring->obj : -1,
+              mgi_cu_own_ring(K, loop) || K->parts[loop] || K->copies[loop]);
   K->loop = b->axes[loop].parent;
 }
 /* Closes and opens loops until `scope` is the innermost one. */
@@ -16224,7 +17801,8 @@ MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
   while (n && K->em->st == MG_OK) {
     n--;
     mgi_cu_loop_begin(K, path[n], &ring[path[n]]);
-    for (uint32_t k = 1; k < b->n_ops && mgi_cu_own_ring(K, path[n]); k++) /* first: what they read, a computed operand reads again */
+    /* first: what they read, a computed operand reads again */
+    for (uint32_t k = 1; k < b->n_ops && mgi_cu_own_ring(K, path[n]); k++)
       if (b->ops[k].scope == path[n] && mgi_cu_is_op(&b->ops[k], MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_step(K, k);
   }
 }
@@ -16237,13 +17815,15 @@ MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
        block    wait; mg_sync;      load for all; contract steps warp, warp + warps_k ..       one tile
        warp     wait; mg_sync_warp; contract all of own part; mg_sync_warp; load the next      warps_k tiles
 
-   There a left operand that is a load times a row is multiplied in its fragments, two elements at a time (mg_left_times);
-   a product of at most 8 rows is that of its operands exchanged (mg_acc_turned); a sum of squares of a load is the diagonal
-   of a product (mg_own_row_squares); and a product behind the loop may take the warps' parts (mg_rings).
+   There a left operand that is a load times a row is multiplied in its fragments, two elements at a time
+   (mg_left_times); a product of at most 8 rows is that of its operands exchanged (mg_acc_turned); a sum of squares of a
+   load is the diagonal of a product (mg_own_row_squares); and a product behind the loop may take the warps' parts
+   (mg_rings).
 
    Which loops have such rings, and which have a ring of parts, is said by mg_flat_rings. */
 
-/* The sum of product t, whose parts are added to those of product `into`, and of what that one is joined in; these stay parts. */
+/* The sum of product t, whose parts are added to those of product `into`, and of what that one is joined in; these stay
+   parts. */
 MGI_FN uint32_t mgi_cu_keep_sum(mgi_cu_kernel *K, uint32_t t, uint32_t into) {
   const mg_graph *b = K->b;
   const uint32_t joined = b->ops[K->v[into].in_place].out[0].id;
@@ -16256,7 +17836,8 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   const int ring = mg_plan_says(K->b, MG_PLAN_RING, NULL), group = ring == MG_RING_GROUP;
   if ((!group && ring != MG_RING_WARP) || K->em->st != MG_OK) return;
   if (group && !K->by_group) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "want mma=warpgroup");
-  else if (group && (K->wm != 4 || K->wn < 2)) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "want warps_m=4 and warps_n from 2 on, not %d and %d", K->wm, K->wn);
+  else if (group && (K->wm != 4 || K->wn < 2))
+    mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "want warps_m=4 and warps_n from 2 on, not %d and %d", K->wm, K->wn);
   if (K->em->st != MG_OK || K->sender || (!group && (K->wm != 1 || (K->wn != 1 && K->wk != 1)))) return;
   mg_kernel_plan p = mgi_cu_plan(K);
   p.group = group;
@@ -16264,7 +17845,9 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   for (uint32_t a = 4; a < K->b->n_axes; a++) {
     if (K->rings.parts >> a & 1) K->parts[a] = group ? MGI_CU_GROUP : MGI_CU_WARP;
   }
-  if (group && !K->rings.parts) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "there is no loop of chained products whose loads are all read by one warpgroup each");
+  if (group && !K->rings.parts)
+    mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring,
+                  "there is no loop of chained products whose loads are all read by one warpgroup each");
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
     const int place = mgi_cu_place(K, t), how = K->rings.cut[place], of = how == MG_CUT_COLS;
     mgi_cu_val_info *v = &K->v[t];
@@ -16278,15 +17861,18 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   }
 }
 
-/* Only rows and columns of what is loaded or stored are masked at an edge: 0 if another dimension has parts beyond it. */
+/* Only rows and columns of what is loaded or stored are masked at an edge: 0 if another dimension has parts beyond
+   it. */
 MGI_FN int mgi_cu_batches_whole(mgi_cu_kernel *K, const mg_op_node *o) {
   const int load = o->code == MG_OP_LOAD;
-  const uint32_t above = load ? mgi_cu_above(K, o->in[0]) : mgi_cu_above(K, o->out[0]), t = (load ? o->out[0] : o->in[0]).id;
+  const uint32_t above = load ? mgi_cu_above(K, o->in[0]) : mgi_cu_above(K, o->out[0]),
+                 t = (load ? o->out[0] : o->in[0]).id;
   const mg_tensor_info *up = &K->em->g->tensors[above];
   const int rows = mgi_cu_rows_in(K, t);
   for (int d = 0; d < up->shape.rank - 1; d++) {
     if (d == rows || !mgi_cu_uneven(K, &o->map, above, d, MG_MAX_AXES)) continue;
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(K->b, o), "dimension %d of '%.60s', neither rows nor columns of the block, is cut unevenly", d, up->name);
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(K->b, o),
+                     "dimension %d of '%.60s', neither rows nor columns of the block, is cut unevenly", d, up->name);
     return 0;
   }
   return 1;
@@ -16304,8 +17890,8 @@ MGI_FN int mgi_cu_ref_alike(const mgi_cu_kernel *K, const mgi_cu_dim_ref *x, con
   }
   return 1;
 }
-/* Of dimensions that operand z and its result t share, counted from the last, t has the one that may be short, else the longest
-   that was cut.  Single rows of two dimensions of their own may both be missing: that has no mask. */
+/* Of dimensions that operand z and its result t share, counted from the last, t has the one that may be short, else the
+   longest that was cut.  Single rows of two dimensions of their own may both be missing: that has no mask. */
 MGI_FN void mgi_cu_longest(mgi_cu_kernel *K, uint32_t z, uint32_t t) {
   const mg_shape *from = &K->b->tensors[z].shape, *to = &K->b->tensors[t].shape;
   for (int d = to->rank - 1, e = from->rank - 1; d >= 0 && e >= 0; d--, e--) {
@@ -16314,7 +17900,9 @@ MGI_FN void mgi_cu_longest(mgi_cu_kernel *K, uint32_t z, uint32_t t) {
     if (from->dim[e] != to->dim[d]) continue;
     const int is = mgi_cu_ref_uneven(K, of), was = mgi_cu_ref_uneven(K, now);
     if (is && was && to->dim[d] == 1 && !mgi_cu_ref_alike(K, of, now))
-      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "'%.60s' has single elements of two dimensions that are both cut unevenly", mgi_cu_tname(K->b, t));
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name,
+                       "'%.60s' has single elements of two dimensions that are both cut unevenly",
+                       mgi_cu_tname(K->b, t));
     if (is != was ? is : mgi_cu_ref_extent(K, of) > mgi_cu_ref_extent(K, now)) *now = *of;
   }
 }
@@ -16328,8 +17916,8 @@ MGI_FN mgi_cu_dim_ref mgi_cu_iterations(const mgi_cu_kernel *K, uint32_t a) {
   }
   return of;
 }
-/* What dimension `to` of x's accumulator is put together of along loop a: of what x has there, or, of one element each, which may
-   have lost its dimension in a reshape or a transposition, of iterations. */
+/* What dimension `to` of x's accumulator is put together of along loop a: of what x has there, or, of one element each,
+   which may have lost its dimension in a reshape or a transposition, of iterations. */
 MGI_FN void mgi_cu_put_together(const mgi_cu_kernel *K, uint32_t x, int to, uint32_t a, mgi_cu_dim_ref *of) {
   const int known = of->op && K->b->ops[of->op].map.to[a] == of->d;
   if (!known && K->b->tensors[x].shape.dim[to] == 1) *of = mgi_cu_iterations(K, a);
@@ -16340,7 +17928,8 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   for (uint32_t a = 1; a <= 3; a++)
     if (b->axes[a].extent > (a == 1 ? 0x7FFFFFFF : 65535))
-      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "%lld blocks along %s: a grid has at most %d there", (long long)b->axes[a].extent, b->axes[a].name, a == 1 ? 0x7FFFFFFF : 65535);
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "%lld blocks along %s: a grid has at most %d there",
+                       (long long)b->axes[a].extent, b->axes[a].name, a == 1 ? 0x7FFFFFFF : 65535);
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
     const mg_op_info *row = mg_op_row(o->code);
@@ -16358,13 +17947,16 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
     const int rows = mg_rows_in(rank, i->shape.dim);
     for (int d = 0; d < rank - 1; d++) {
       if (d != rows && i->shape.dim[d] != 1) {
-        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "'%.60s' has %lld elements a block along dimension %d of %d: only the last and one other may have more than 1", mgi_cu_tname(b, t),
-                      (long long)i->shape.dim[d], d, rank);
+        mgi_cu_emit_fail(
+            K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o),
+            "'%.60s' has %lld elements a block along dimension %d of %d: only the last and one other may have more than 1",
+            mgi_cu_tname(b, t), (long long)i->shape.dim[d], d, rank);
         return 0;
       }
     }
     if (mg_shape_elements(&i->shape) < 0 || mg_shape_elements(&i->shape) > 1 << 28) {
-      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "'%.60s' has more than 2^28 elements a block", mgi_cu_tname(b, t));
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "'%.60s' has more than 2^28 elements a block",
+                       mgi_cu_tname(b, t));
       return 0;
     }
     v->cols = rank > 0 ? (int)i->shape.dim[rank - 1] : 1;
@@ -16385,7 +17977,8 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
       for (int j = 0; j < o->n_in; j++) {
         const mg_shape *of = &b->tensors[o->in[j].id].shape;
         if (mg_rows_in(of->rank, of->dim) == of->rank - 2) continue;
-        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "its operand '%.60s' has several matrices a block", mgi_cu_tname(b, o->in[j].id));
+        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o),
+                         "its operand '%.60s' has several matrices a block", mgi_cu_tname(b, o->in[j].id));
         return 0;
       }
       mgi_cu_longest(K, o->in[0].id, t);
@@ -16408,7 +18001,9 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
       const mg_shape *of = &b->tensors[o->in[0].id].shape;
       v->home = MGI_CU_AT_INLINE;
       for (int d = 0; d < rank; d++) {
-        const int same = mg_op_along(o->code) && d != o->attr.dim ? d : o->code == MG_OP_TRANSPOSE ? o->attr.perm[d] : -1;
+        const int same = mg_op_along(o->code) && d != o->attr.dim ? d
+                         : o->code == MG_OP_TRANSPOSE             ? o->attr.perm[d]
+                                                                  : -1;
         if (same >= 0) v->of[d] = x->of[same];
       }
       if (o->code == MG_OP_RESHAPE && mg_moves_how(o, of, &i->shape) == MG_MOVES_NOTHING) {
@@ -16416,7 +18011,8 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
         if (rank > 0) v->of[rank - 1] = x->cr;
       }
     } else {
-      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "the operator neither moves elements nor is one that the emitter computes");
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o),
+                       "the operator neither moves elements nor is one that the emitter computes");
       return 0;
     }
     if (rank > 1) v->rr = v->of[rows];
@@ -16429,7 +18025,8 @@ MGI_FN int mgi_cu_warps(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   mg_kernel_plan p = mgi_cu_plan(K);
   if (b->threads < 32 || b->threads > 1024 || b->threads % 32) {
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "threads=%d: want a multiple of 32 between 32 and 1024", b->threads);
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "threads=%d: want a multiple of 32 between 32 and 1024",
+                     b->threads);
     return 0;
   }
   K->threads = b->threads;
@@ -16467,20 +18064,20 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
 }
 
 /* ------------------------------------------------------------------------------------------------- >>schedule
-   The steps of a scope, as a graph without cycles: i after j, and, where i reads in shared memory what j writes there, a
-   barrier between them.  A loop begins with a barrier of its own, so it is one for what stands before it too.
+   The steps of a scope, as a graph without cycles: i after j, and, where i reads in shared memory what j writes there,
+   a barrier between them.  A loop begins with a barrier of its own, so it is one for what stands before it too.
 
    The fewest barriers: between two of them everything runs that can; with nothing left to run, a loop comes next if one
-   can, else a barrier.  Running a step that needs nothing never hurts, as it only adds to what is done; a loop first costs
-   nothing, as it has to come, and whatever it would have separated later a barrier separates for the same price.  Which of
-   several loops comes first, or whether a load is waited for first, is tried out.  Loads under way arrive in their order: a
-   node that reads one waits for it and for those before it, with a barrier after; of the ready ones the node that waits for
-   the latest goes first.
+   can, else a barrier.  Running a step that needs nothing never hurts, as it only adds to what is done; a loop first
+   costs nothing, as it has to come, and whatever it would have separated later a barrier separates for the same price.
+   Which of several loops comes first, or whether a load is waited for first, is tried out.  Loads under way arrive in
+   their order: a node that reads one waits for it and for those before it, with a barrier after; of the ready ones the
+   node that waits for the latest goes first.
 
-   Loads are no steps where they go out ahead; else each comes no earlier than what is written before it.  Three schedules
-   are compared: `written`, in the order of the text; `depth`, with the fewest barriers; and `room`, the same where pieces
-   share addresses only if more blocks of the grid fit an SM by it.  The plan names one; else the first with the fewest
-   barriers counts that takes no more shared memory than `written`. */
+   Loads are no steps where they go out ahead; else each comes no earlier than what is written before it.  Three
+   schedules are compared: `written`, in the order of the text; `depth`, with the fewest barriers; and `room`, the same
+   where pieces share addresses only if more blocks of the grid fit an SM by it.  The plan names one; else the first
+   with the fewest barriers counts that takes no more shared memory than `written`. */
 enum { MGI_CU_NODES = 64 };
 typedef struct mgi_cu_dag {
   int n, loops;
@@ -16490,13 +18087,16 @@ typedef struct mgi_cu_dag {
   int brings[MGI_CU_NODES];  /* LOOP: what has arrived when it begins */
 } mgi_cu_dag;
 
-MGI_FN int mgi_cu_dag_run(const mgi_cu_dag *d, uint64_t done, uint64_t fresh, int arrived, int n, int barriers, int best, int *order, int *out) {
+MGI_FN int mgi_cu_dag_run(const mgi_cu_dag *d, uint64_t done, uint64_t fresh, int arrived, int n, int barriers,
+                          int best, int *order, int *out) {
   const uint64_t all = d->n == 64 ? ~(uint64_t)0 : ((uint64_t)1 << d->n) - 1;
   while (barriers < best) {
     for (int pass = 0; pass < 2; pass++) /* loads first */
       for (int k = 0; k < d->n; k++) {
         const uint64_t bit = (uint64_t)1 << k;
-        if ((done & bit) || (d->loop & bit) || (!pass && !(d->load & bit)) || (d->after[k] & ~done) || (d->apart[k] & fresh) || d->need[k] > arrived) continue;
+        if ((done & bit) || (d->loop & bit) || (!pass && !(d->load & bit)) || (d->after[k] & ~done) ||
+            (d->apart[k] & fresh) || d->need[k] > arrived)
+          continue;
         done |= bit, fresh |= bit;
         order[n++] = k;
         pass = 0, k = -1;
@@ -16544,7 +18144,8 @@ MGI_FN uint32_t mgi_cu_loop_before(const mg_graph *b, uint32_t k) {
   while (loop && b->axes[loop].parent) loop = b->axes[loop].parent;
   return loop;
 }
-/* Whether load k, which stands in no loop, goes out ahead: before the first loop, or with the first stages of the loop before it. */
+/* Whether load k, which stands in no loop, goes out ahead: before the first loop, or with the first stages of the loop
+   before it. */
 MGI_FN int mgi_cu_goes_ahead(const mgi_cu_kernel *K, uint32_t k) {
   const mg_graph *b = K->b;
   int ring = 0;
@@ -16557,16 +18158,19 @@ MGI_FN int mgi_cu_goes_ahead(const mgi_cu_kernel *K, uint32_t k) {
 MGI_FN int mgi_cu_is_step(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   if (o->code == MG_OP_LOAD) return !o->scope && !mgi_cu_made(K, o) && !mgi_cu_goes_ahead(K, k) && !mgi_cu_unread(K, k);
-  if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) return fresh[o->out[0].id].home != MGI_CU_AT_INLINE && !mgi_cu_own_ring(K, o->scope);
+  if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX))
+    return fresh[o->out[0].id].home != MGI_CU_AT_INLINE && !mgi_cu_own_ring(K, o->scope);
   if (o->code == MG_OP_ACCUM) return (mgi_cu_lifts(K, o) && fresh[o->in[0].id].in_place) || mgi_cu_merges(K, o);
-  return o->code == MG_OP_STORE || mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || fresh[o->out[0].id].settles != 0 || K->tiled[k];
+  return o->code == MG_OP_STORE || mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) ||
+         fresh[o->out[0].id].settles != 0 || K->tiled[k];
 }
 /* What operator k leaves behind is read in shared memory. */
 MGI_FN int mgi_cu_leaves_shared(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   const mgi_cu_val_info *v = &fresh[o->out[0].id];
   if (o->code == MG_OP_LOAD) return !mgi_cu_made(K, o) && !mgi_cu_may_live(K, o->out[0].id, MG_AT_DIRECT);
-  if (o->code == MG_OP_ACCUM && fresh[o->in[0].id].in_place) return mgi_cu_leaves_shared(K, fresh, K->b->tensors[o->in[0].id].op);
+  if (o->code == MG_OP_ACCUM && fresh[o->in[0].id].in_place)
+    return mgi_cu_leaves_shared(K, fresh, K->b->tensors[o->in[0].id].op);
   if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) return (v->chain ? K->wn : K->wk) > 1;
   if (K->strip && K->tiled[k]) return 0; /* a strip's registers */
   return !v->settles;
@@ -16604,7 +18208,9 @@ MGI_FN int mgi_cu_look_read(const mg_flat *k, int place, void *what) {
   for (int j = 0; j < S->dag.n; j++) {
     const mgi_cu_entry *n = &S->node[j];
     const int loop = !n->op && !n->tensor;
-    if (j == i || n->tensor || (loop ? o->scope == S->scope || mgi_cu_child(K->b, o->scope, S->scope) != n->scope : n->op != p)) continue;
+    if (j == i || n->tensor ||
+        (loop ? o->scope == S->scope || mgi_cu_child(K->b, o->scope, S->scope) != n->scope : n->op != p))
+      continue;
     S->dag.after[i] |= (uint64_t)1 << j;
     if (!loop && mgi_cu_leaves_shared(K, S->fresh, p)) S->dag.apart[i] |= (uint64_t)1 << j;
   }
@@ -16620,7 +18226,8 @@ MGI_FN int mgi_cu_look_read(const mg_flat *k, int place, void *what) {
   if (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o)) { /* a loop joins it, in a tile */
     const uint32_t child = mgi_cu_child(K->b, K->b->tensors[o->in[0].id].scope, S->scope);
     for (int j = 0; j < S->dag.n; j++)
-      if (j != i && child && !S->node[j].op && !S->node[j].tensor && S->node[j].scope == child) S->dag.after[i] |= (uint64_t)1 << j, S->dag.apart[i] |= (uint64_t)1 << j;
+      if (j != i && child && !S->node[j].op && !S->node[j].tensor && S->node[j].scope == child)
+        S->dag.after[i] |= (uint64_t)1 << j, S->dag.apart[i] |= (uint64_t)1 << j;
     return 0;
   }
   return -1;
@@ -16667,7 +18274,8 @@ MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
   for (int i = 0; i < S->dag.n && ok; i++) {
     const mgi_cu_entry *n = &S->node[i];
     if (n->op) {
-      for (int j = 0; j < b->ops[n->op].n_in && b->ops[n->op].code != MG_OP_LOAD; j++) mgi_cu_node_reads(K, S, i, b->ops[n->op].in[j].id);
+      for (int j = 0; j < b->ops[n->op].n_in && b->ops[n->op].code != MG_OP_LOAD; j++)
+        mgi_cu_node_reads(K, S, i, b->ops[n->op].in[j].id);
       if (b->ops[n->op].code == MG_OP_LOAD) /* not before what is written before it, other loads apart */
         S->dag.after[i] |= (((uint64_t)1 << i) - 1) & ~S->dag.load;
     } else if (n->tensor) mgi_cu_node_reads(K, S, i, n->tensor);
@@ -16676,20 +18284,24 @@ MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
         for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++)
           if (b->ops[k].scope && K->late[k] == late && mgi_cu_child(b, b->ops[k].scope, scope) == n->scope) {
             const uint32_t t = b->ops[k].in[j].id;
-            if (b->tensors[t].scope == scope || !mgi_cu_child(b, b->tensors[t].scope, n->scope)) mgi_cu_node_reads(K, S, i, t);
+            if (b->tensors[t].scope == scope || !mgi_cu_child(b, b->tensors[t].scope, n->scope))
+              mgi_cu_node_reads(K, S, i, t);
           }
       S->dag.after[i] &= ~((uint64_t)1 << i);
-      if (!mgi_cu_own_ring(K, n->scope)) { /* it begins with a barrier, when all that was asked for before it is there */
+      /* it begins with a barrier, when all that was asked for before it is there */
+      if (!mgi_cu_own_ring(K, n->scope)) {
         S->dag.apart[i] = 0;
         S->dag.need[i] = 0;
-        for (uint32_t k = 1; k < b->n_ops && (!b->ops[k].scope || mgi_cu_child(b, b->ops[k].scope, scope) != n->scope) && !scope; k++)
+        for (uint32_t k = 1;
+             k < b->n_ops && (!b->ops[k].scope || mgi_cu_child(b, b->ops[k].scope, scope) != n->scope) && !scope; k++)
           S->dag.brings[i] += mgi_cu_goes_ahead(K, k);
       }
     }
   }
   for (int i = 0; i < S->dag.n && ok; i++)
     for (int j = 0; j < S->dag.n; j++)
-      if (S->node[i].op && K->sooner[S->node[i].op] && K->sooner[S->node[i].op] == S->node[j].op) S->dag.after[j] |= (uint64_t)1 << i;
+      if (S->node[i].op && K->sooner[S->node[i].op] && K->sooner[S->node[i].op] == S->node[j].op)
+        S->dag.after[j] |= (uint64_t)1 << i;
   if (ok && mgi_cu_dag_order(&S->dag, order) == 1 << 20) ok = 0;
   for (int i = 0; i < S->dag.n && ok; i++) {
     const mgi_cu_entry *n = &S->node[order[i]];
@@ -16739,7 +18351,8 @@ MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, int h
       if (placed || mgi_cu_is_step(K, fresh, k)) K->order[K->n_order++] = step;
       else if (b->ops[k].scope && b->ops[k].scope != in) K->order[K->n_order++] = enter, first = K->n_order;
       in = b->ops[k].scope;
-      if (in && !K->by_group && mgi_cu_is_step(K, fresh, k) && mgi_cu_of_loads(K, fresh, k)) { /* before products, which need not wait for its barrier; measured: behind those of warpgroups */
+      /* before products, which need not wait for its barrier; measured: behind those of warpgroups */
+      if (in && !K->by_group && mgi_cu_is_step(K, fresh, k) && mgi_cu_of_loads(K, fresh, k)) {
         for (int j = K->n_order - 1; j > first; j--) K->order[j] = K->order[j - 1];
         K->order[first++] = step;
       }
@@ -16757,16 +18370,21 @@ MGI_FN void mgi_cu_accum_done(mgi_cu_kernel *K, uint32_t op) {
   if (mgi_cu_is_op(mgi_cu_producer(K, in), MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_done(K, K->b->tensors[in].op, t);
   else mgi_cu_acc_done(K, in, t);
 }
-/* In a ring of warpgroups: the entry of the schedule behind product i that is a sum of squares, if nothing is written between; it
-   takes nothing of the product, so that warps multiply for it while the warpgroup's product runs.  Else 0. */
+/* In a ring of warpgroups: the entry of the schedule behind product i that is a sum of squares, if nothing is written
+   between; it takes nothing of the product, so that warps multiply for it while the warpgroup's product runs.  Else
+   0. */
 MGI_FN int mgi_cu_squares_next(const mgi_cu_kernel *K, int i) {
   const mgi_cu_entry *n = &K->order[i];
   int swapped;
-  if (!n->op || K->parts[n->scope] != MGI_CU_GROUP || K->b->ops[n->op].code != MG_OP_MATMUL || K->v[K->b->ops[n->op].out[0].id].chain) return 0;
+  if (!n->op || K->parts[n->scope] != MGI_CU_GROUP || K->b->ops[n->op].code != MG_OP_MATMUL ||
+      K->v[K->b->ops[n->op].out[0].id].chain)
+    return 0;
   for (int j = i + 1; j < K->n_order && K->order[j].op && K->order[j].scope == n->scope; j++) {
     const mg_op_node *o = &K->b->ops[K->order[j].op];
     if (o->code == MG_OP_SUM) return mgi_cu_squares(K, K->order[j].op, &swapped) ? j : 0;
-    if ((o->code != MG_OP_SQR && o->code != MG_OP_MUL) || K->v[o->out[0].id].home != MGI_CU_AT_INLINE || K->v[o->out[0].id].settles || K->tiled[K->order[j].op]) return 0;
+    if ((o->code != MG_OP_SQR && o->code != MG_OP_MUL) || K->v[o->out[0].id].home != MGI_CU_AT_INLINE ||
+        K->v[o->out[0].id].settles || K->tiled[K->order[j].op])
+      return 0;
   }
   return 0;
 }
@@ -16795,7 +18413,8 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
     mgi_cu_str_put(&K->decl, "  mg_phase *const all = (mg_phase *)(mg_shared() + %s);\n", K->place[obj]);
     mgi_cu_line(K, "mg_cluster_opens(all);");
   }
-  if (K->owners) mgi_cu_str_put(&K->decl, "  typedef mg_owners<%d, %d, %s> owners;\n", K->own_rows, K->own_cols, K->group_size);
+  if (K->owners)
+    mgi_cu_str_put(&K->decl, "  typedef mg_owners<%d, %d, %s> owners;\n", K->own_rows, K->own_cols, K->group_size);
   mgi_cu_start_loads(K, ring);
   K->behind = 0;
   for (int i = 0; i <= K->n_order && K->em->st == MG_OK; i++) {
@@ -16812,7 +18431,8 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
     if (n->tensor && !K->v[n->tensor].copy) mgi_cu_materialise(K, n->tensor, n->type);
     if (!k || K->em->st != MG_OK) continue;
     switch (o->code) {
-      case MG_OP_LOAD: if (!K->v[o->out[0].id].var[0] && !mgi_cu_unread(K, k)) mgi_cu_load_step(K, k); break; /* not yet under way */
+      /* not yet under way */
+      case MG_OP_LOAD: if (!K->v[o->out[0].id].var[0] && !mgi_cu_unread(K, k)) mgi_cu_load_step(K, k); break;
       case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL:
         if (k == K->leads) break; /* where the step before ends */
         K->meanwhile = mgi_cu_squares_next(K, i);
@@ -16830,8 +18450,10 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
         if (K->v[o->out[0].id].kept) break;
         if (mgi_cu_lifts(K, o) && K->v[in].in_place) {
           mgi_cu_accum_done(K, k);
-          for (uint32_t j = 1; j < b->n_ops && merges && mgi_cu_own_ring(K, b->tensors[in].scope); j++) /* all warps' parts, then one barrier for all */
-            if (b->ops[j].code == MG_OP_ACCUM && mgi_cu_merges(K, &b->ops[j]) && mgi_cu_lifts(K, &b->ops[j]) && b->tensors[b->ops[j].in[0].id].scope == b->tensors[in].scope && K->v[b->ops[j].in[0].id].in_place)
+          /* all warps' parts, then one barrier for all */
+          for (uint32_t j = 1; j < b->n_ops && merges && mgi_cu_own_ring(K, b->tensors[in].scope); j++)
+            if (b->ops[j].code == MG_OP_ACCUM && mgi_cu_merges(K, &b->ops[j]) && mgi_cu_lifts(K, &b->ops[j]) &&
+                b->tensors[b->ops[j].in[0].id].scope == b->tensors[in].scope && K->v[b->ops[j].in[0].id].in_place)
               mgi_cu_accum_done(K, j);
         } else if (merges) mgi_cu_quote(K, o);
         if (merges) mgi_cu_merge_step(K, k, mgi_cu_lifts(K, o) ? o->out[0].id : in);
@@ -16862,7 +18484,8 @@ MGI_FN int mgi_cu_try(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, int how) {
   if (K->em->st == MG_OK) mgi_cu_lay_out(K);
   return K->em->st == MG_OK;
 }
-/* Schedule and layout for K->stages: as the plan has it, else as written, or another that is better by the rule above. */
+/* Schedule and layout for K->stages: as the plan has it, else as written, or another that is better by the rule
+   above. */
 MGI_FN void mgi_cu_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
   const int given = mg_plan_says(K->b, MG_PLAN_SCHEDULE, NULL);
   const int64_t limit = K->em->machine.shared_per_block;
@@ -16877,7 +18500,8 @@ MGI_FN void mgi_cu_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
     const int had = mgi_cu_try(K, fresh, how);
     at = how;
     if (K->em->st != MG_OK) return;
-    if (!had && given == how) mgi_cu_refuse(K, MG_PLAN_SCHEDULE, NULL, given, "more than %d steps in one scope", (int)MGI_CU_NODES);
+    if (!had && given == how)
+      mgi_cu_refuse(K, MG_PLAN_SCHEDULE, NULL, given, "more than %d steps in one scope", (int)MGI_CU_NODES);
     if (!had || (given < 0 && (K->mem.bytes > room || room > limit || K->mem.barriers >= meets))) continue;
     best = how;
     meets = K->mem.barriers;
@@ -16890,7 +18514,8 @@ MGI_FN int mgi_cu_tiles_alive(const mgi_cu_kernel *K, const mg_op_node *load) {
   if (!load->scope) return 1;
   return K->stages * (mgi_cu_own_ring(K, load->scope) ? K->wk : 1);
 }
-/* A kernel that does not fit: some of its tiles lie another way, which takes less; the least that it costs.  0 if nothing helps. */
+/* A kernel that does not fit: some of its tiles lie another way, which takes less; the least that it costs.  0 if
+   nothing helps. */
 MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   const mg_kernel_plan p = mgi_cu_plan(K);
@@ -16924,11 +18549,15 @@ MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
     int64_t room = K->em->machine.shared_per_block;
     int again = 0;
     for (int j = 0; j < k; j++) again |= K->mem.piece[j].begin == K->mem.piece[k].begin;
-    for (int j = 0; j < K->mem.n; j++) room -= K->mem.piece[j].begin <= K->mem.piece[k].begin && K->mem.piece[k].begin <= K->mem.piece[j].end ? K->mem.piece[j].bytes : 0;
+    for (int j = 0; j < K->mem.n; j++)
+      room -= K->mem.piece[j].begin <= K->mem.piece[k].begin && K->mem.piece[k].begin <= K->mem.piece[j].end
+                  ? K->mem.piece[j].bytes
+                  : 0;
     if (again || room >= 0) continue;
     if (L.rows == MGI_CU_ROWS) return 0;
     for (int j = 0; j < L.n; j++)
-      if (K->mem.piece[obj[j]].begin <= K->mem.piece[k].begin && K->mem.piece[k].begin <= K->mem.piece[obj[j]].end) L.alive[j] |= (uint64_t)1 << L.rows, room += L.bytes[j][K->way[tile[j]]];
+      if (K->mem.piece[obj[j]].begin <= K->mem.piece[k].begin && K->mem.piece[k].begin <= K->mem.piece[obj[j]].end)
+        L.alive[j] |= (uint64_t)1 << L.rows, room += L.bytes[j][K->way[tile[j]]];
     L.room[L.rows++] = room;
   }
   if (!L.rows || mgi_cu_layout_solve(&L, way) < 0) return 0; /* no rows: it is the addresses that do not fit */
@@ -16948,8 +18577,8 @@ MGI_FN void mgi_cu_say(mgi_cu_kernel *K, mg_plan_key key, const char *name, int 
   char word[MG_PLAN_TEXT], text[MG_PLAN_TEXT];
   if (mg_plan_text(key, name, value, word, text)) mgi_cu_str_put(&K->em->plans, "%d %s %s\n", K->number, word, text);
 }
-/* What was decided of a key of the kernel's, in the plan's words; -1: nothing that has to be said.  No default: a compiler
-   names the key of MG_PLAN_KEYS that is not here. */
+/* What was decided of a key of the kernel's, in the plan's words; -1: nothing that has to be said.  No default: a
+   compiler names the key of MG_PLAN_KEYS that is not here. */
 MGI_FN int mgi_cu_decided(const mgi_cu_kernel *K, mg_plan_key key) {
   const int split = 32 * K->wm * K->wn * K->wk == K->threads; /* without a product nobody splits the warps */
   const int ring = mgi_cu_ring_of(K);
@@ -16992,12 +18621,14 @@ MGI_FN mg_status mgi_cu_planned_text(mgi_cu_emit *em, char **text) {
   const char *at = mgi_cu_str_text(&em->plans);
   char key[72], value[72];
   int number, n, k = 0;
-  mg_status s = em->plans.oom ? mg_fail(em->e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the plan") : mg_resize(em->g, NULL, NULL, &own, em->e);
+  mg_status s = em->plans.oom ? mg_fail(em->e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the plan")
+                              : mg_resize(em->g, NULL, NULL, &own, em->e);
   if (s != MG_OK) return s;
   for (uint32_t op = 1; op < own->n_ops; op++) {
     if (own->ops[op].code != MG_OP_GRAPH) continue;
     for (; sscanf(at, "%d %71s %71s%n", &number, key, value, &n) == 3 && number == k; at += n)
-      if (own->ops[op].sub->n_plan < MG_MAX_PLAN || mg_plan_get(own->ops[op].sub, key)) mg_plan_set(own->ops[op].sub, key, value);
+      if (own->ops[op].sub->n_plan < MG_MAX_PLAN || mg_plan_get(own->ops[op].sub, key))
+        mg_plan_set(own->ops[op].sub, key, value);
     k++;
   }
   s = mg_check(own, em->e); /* memory may have ended in a plan */
@@ -17006,7 +18637,8 @@ MGI_FN mg_status mgi_cu_planned_text(mgi_cu_emit *em, char **text) {
   return s;
 }
 /* A kernel of block graph b that nothing is decided of yet; NULL without memory. */
-MGI_FN mgi_cu_kernel *mgi_cu_kernel_new(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number, const char *name, const char (*counts)[400]) {
+MGI_FN mgi_cu_kernel *mgi_cu_kernel_new(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number,
+                                        const char *name, const char (*counts)[400]) {
   mgi_cu_kernel *K = (mgi_cu_kernel *)calloc(1, sizeof *K);
   if (!K) return NULL;
   K->em = em;
@@ -17053,7 +18685,8 @@ MGI_FN void mgi_cu_kernel_free(mgi_cu_kernel *K) {
   free(K->way);
   free(K);
 }
-/* Decides what the plan leaves open, again with less until a block's shared memory is enough.  `fresh`: K->v as analysed. */
+/* Decides what the plan leaves open, again with less until a block's shared memory is enough.  `fresh`: K->v as
+   analysed. */
 MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
   mgi_cu_emit *em = K->em;
   const int stages = mg_plan_says(K->b, MG_PLAN_STAGES, NULL), ahead = mg_plan_says(K->b, MG_PLAN_AHEAD, NULL);
@@ -17066,36 +18699,54 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
     if (em->st != MG_OK || K->mem.bytes <= em->machine.shared_per_block) break;
     const int least = given || K->stages == 1;
     if (K->ahead && ahead < 0) K->ahead = 0; /* loads that are needed at different times may share addresses */
-    else if (least && K->cluster && mg_plan_says(K->b, MG_PLAN_MERGE, NULL) < 0) K->cluster = K->owners = 0, K->ahead = ahead != 0, K->stages = want; /* the parts of a whole group may be too much for one block */
+    /* the parts of a whole group may be too much for one block */
+    else if (least && K->cluster && mg_plan_says(K->b, MG_PLAN_MERGE, NULL) < 0)
+      K->cluster = K->owners = 0, K->ahead = ahead != 0, K->stages = want;
     else if (!least) K->ahead = ahead != 0, K->stages--;
     else if (!mgi_cu_pack(K))
-      mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->mem.bytes, K->stages, K->stages == 1 ? "" : "s", em->machine.arch,
-                    (long long)em->machine.shared_per_block);
+      mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name,
+                       "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld",
+                       (long long)K->mem.bytes, K->stages, K->stages == 1 ? "" : "s", em->machine.arch,
+                       (long long)em->machine.shared_per_block);
   }
   if (em->st == MG_OK) mgi_cu_rules_obeyed(K);
   if (em->st == MG_OK && K->number >= 0) mgi_cu_plan_say(K);
 }
 /* The threads of a block, with those that only copy. */
 MGI_FN int mgi_cu_launched_threads(const mgi_cu_kernel *K) { return K->threads + (K->apart ? MG_APART : 0); }
-/* The loads of a kernel that has nothing but these in registers, and nothing but their tiles in shared memory; else 0. */
+/* The loads of a kernel that has nothing but these in registers, and nothing but their tiles in shared memory; else
+   0. */
 MGI_FN int mgi_cu_light_loads(const mgi_cu_kernel *K) {
   int tiles = 0;
-  for (uint32_t t = 1; t < K->b->n_tensors; t++) tiles += mgi_cu_producer(K, t)->code == MG_OP_LOAD && K->v[t].home == MGI_CU_AT_TILE;
+  for (uint32_t t = 1; t < K->b->n_tensors; t++)
+    tiles += mgi_cu_producer(K, t)->code == MG_OP_LOAD && K->v[t].home == MGI_CU_AT_TILE;
   return K->mem.n > tiles || K->registers ? 0 : mg_flat_read_in_stores(&K->flat);
 }
 /* What a block of K takes, all being decided. */
 MGI_FN mg_kernel_takes mgi_cu_takes(const mgi_cu_kernel *K) {
-  mg_kernel_takes takes = {mgi_cu_launched_threads(K), K->stages, K->mem.bytes, K->mem.barriers, K->registers, K->merged && !K->cluster, mgi_cu_light_loads(K), 0, 0};
+  mg_kernel_takes takes = { mgi_cu_launched_threads(K),
+                            K->stages,
+                            K->mem.bytes,
+                            K->mem.barriers,
+                            K->registers,
+                            K->merged && !K->cluster,
+                            mgi_cu_light_loads(K),
+                            0,
+                            0 };
   mg_blocks_at_once(&K->em->machine, K->flat.blocks, &takes);
   return takes;
 }
 /* Where kernel-level tensor t of that parameter is a displaced output: the statement that moves the pointer. */
 MGI_FN void mgi_cu_displace(const mgi_cu_emit *em, mgi_cu_str *at, uint32_t t) {
   const int out = mgi_cu_output_of(em->g, t);
-  if (out >= 0 && em->read.displaced >> out & 1) mgi_cu_str_put(at, "  p_%s += mg_ldg(words + %u);\n", em->g->tensors[t].name, (unsigned)em->g->n_symbols + (unsigned)out);
+  if (out >= 0 && em->read.displaced >> out & 1)
+    mgi_cu_str_put(at, "  p_%s += mg_ldg(words + %u);\n", em->g->tensors[t].name,
+                   (unsigned)em->g->n_symbols + (unsigned)out);
 }
-/* The tensors of K, as parameters, and what its launch gives for them: maps first.  moved: statements that pointers need. */
-MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, const char *maps, const char *map_args, mgi_cu_str *moved) {
+/* The tensors of K, as parameters, and what its launch gives for them: maps first.  moved: statements that pointers
+   need. */
+MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, const char *maps, const char *map_args,
+                                mgi_cu_str *moved) {
   const mg_graph *b = K->b;
   char text[400];
   int params = 0, stores = 0;
@@ -17111,7 +18762,8 @@ MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, 
     }
     if (o->code == MG_OP_STORE) t = mgi_cu_above(K, b->up->ops[b->up_op].out[stores++]);
     if (!t) continue;
-    mgi_cu_str_put(s, "%s%s%s *p_%s", params++ ? ", " : "", o->code == MG_OP_LOAD ? "const " : "", mg_type_row(K->em->g->tensors[t].dtype)->device, K->em->g->tensors[t].name);
+    mgi_cu_str_put(s, "%s%s%s *p_%s", params++ ? ", " : "", o->code == MG_OP_LOAD ? "const " : "",
+                   mg_type_row(K->em->g->tensors[t].dtype)->device, K->em->g->tensors[t].name);
     mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(K->em, t, text, sizeof text));
     mgi_cu_displace(K->em, moved, t);
   }
@@ -17124,11 +18776,14 @@ MGI_FN void mgi_cu_pass_parts(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l) {
   const int number = K->number;
   mgi_cu_str_put(s, ", unsigned char *p_parts, uint32_t *p_tickets");
   mgi_cu_str_put(l, ", space + %s_PARTS_K%d, (uint32_t *)(space + %s_TICKETS_K%d)", n, number, n, number);
-  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_TICKETS_K%d = %s;\n", n, number, em->space_end[0] ? em->space_end : "0");
-  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_PARTS_K%d = %s_TICKETS_K%d + mg_round256((int64_t)4", n, number, n, number);
+  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_TICKETS_K%d = %s;\n", n, number,
+                 em->space_end[0] ? em->space_end : "0");
+  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_PARTS_K%d = %s_TICKETS_K%d + mg_round256((int64_t)4", n,
+                 number, n, number);
   for (uint32_t a = 1; a <= 3; a++)
     if (b->axes[a].extent > 1 && !(K->merged >> a & 1)) mgi_cu_str_put(&em->spaces, " * %s", K->count[a]);
-  mgi_cu_str_put(&em->spaces, ");\nstatic constexpr size_t %s_MERGED_K%d = %s_PARTS_K%d + mg_round256((int64_t)%lld", n, number, n, number, (long long)K->merge_bytes);
+  mgi_cu_str_put(&em->spaces, ");\nstatic constexpr size_t %s_MERGED_K%d = %s_PARTS_K%d + mg_round256((int64_t)%lld", n,
+                 number, n, number, (long long)K->merge_bytes);
   for (uint32_t a = 1; a <= 3; a++)
     if (b->axes[a].extent > 1) mgi_cu_str_put(&em->spaces, " * %s", K->count[a]);
   mgi_cu_str_put(&em->spaces, ");\n");
@@ -17145,10 +18800,14 @@ MGI_FN void mgi_cu_pass_shifts(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l) {
     mgi_cu_str_put(s, sends ? ", mg_f32 *made_shifts" : ", const mg_f32 *read_shifts");
     mgi_cu_str_put(l, ", (mg_f32 *)(space + %s_SHIFTS_K%d)", em->g->name, of);
     if (!sends) continue;
-    mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_SHIFTS_K%d = %s;\nstatic constexpr size_t %s_SHIFTED_K%d = %s_SHIFTS_K%d + mg_round256((int64_t)4 * %s", em->g->name, of, em->space_end[0] ? em->space_end : "0", em->g->name, of, em->g->name, of,
-                   mgi_cu_parts_text(em, from, parts, sizeof parts));
+    mgi_cu_str_put(
+        &em->spaces,
+        "static constexpr size_t %s_SHIFTS_K%d = %s;\nstatic constexpr size_t %s_SHIFTED_K%d = %s_SHIFTS_K%d + mg_round256((int64_t)4 * %s",
+        em->g->name, of, em->space_end[0] ? em->space_end : "0", em->g->name, of, em->g->name, of,
+        mgi_cu_parts_text(em, from, parts, sizeof parts));
     for (int d = 0; d < em->g->tensors[em->sends.of[from].as].shape.rank - 1; d++)
-      if (em->g->tensors[em->sends.of[from].as].shape.dim[d] != 1) mgi_cu_str_put(&em->spaces, " * %s", mgi_cu_dim_text(em, em->sends.of[from].as, d, dim, sizeof dim));
+      if (em->g->tensors[em->sends.of[from].as].shape.dim[d] != 1)
+        mgi_cu_str_put(&em->spaces, " * %s", mgi_cu_dim_text(em, em->sends.of[from].as, d, dim, sizeof dim));
     mgi_cu_str_put(&em->spaces, ");\n");
     snprintf(em->space_end, sizeof em->space_end, "%.120s_SHIFTED_K%d", em->g->name, of);
   }
@@ -17171,7 +18830,8 @@ MGI_FN void mgi_cu_computed(const mg_graph *g, uint32_t k, mgi_cu_str *out) {
 }
 /* 1 if anything is read in device memory beside the tensors. */
 MGI_FN int mgi_cu_has_words(const mgi_cu_emit *em) { return (em->read.device | em->read.displaced) != 0; }
-/* The sizes of a launch, as parameters of a kernel, and as what its launch gives; those of device memory as a pointer. */
+/* The sizes of a launch, as parameters of a kernel, and as what its launch gives; those of device memory as a
+   pointer. */
 MGI_FN void mgi_cu_pass_symbols(const mgi_cu_emit *em, mgi_cu_str *s, mgi_cu_str *l) {
   char name[72];
   for (uint32_t k = 0; k < mg_n_sizes(em->g); k++) {
@@ -17201,30 +18861,40 @@ MGI_FN void mgi_cu_launched(mgi_cu_emit *em, const char *name, const char *gx, c
   mgi_cu_str_put(&em->blocks, "%s%s, %s, %s", em->n_launches ? ", " : "", gx, gy, gz);
   em->n_launches++;
 }
-/* The kernel's text, its launch and its room in the workspace go into the file's.  all_axes: grid axes of extent 1 too. */
+/* The kernel's text, its launch and its room in the workspace go into the file's.  all_axes: grid axes of extent 1
+   too. */
 MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_emit *em = K->em;
   const mg_graph *b = K->b;
-  mgi_cu_str *s = &em->kernels, *l = &em->launches, maps = {NULL, 0, 0, 0}, map_args = {NULL, 0, 0, 0}, moved = {NULL, 0, 0, 0};
+  mgi_cu_str *s = &em->kernels, *l = &em->launches, maps = { NULL, 0, 0, 0 }, map_args = { NULL, 0, 0, 0 },
+             moved = { NULL, 0, 0, 0 };
   const int threads = mgi_cu_launched_threads(K);
   char size[3][400]; /* of a cluster */
-  for (uint32_t a = 1; a <= 3; a++) snprintf(size[a - 1], sizeof size[0], "%s", (K->merged >> a & 1) && K->cluster ? K->count[a] : "1");
+  for (uint32_t a = 1; a <= 3; a++)
+    snprintf(size[a - 1], sizeof size[0], "%s", (K->merged >> a & 1) && K->cluster ? K->count[a] : "1");
   if (K->share > 1) snprintf(size[K->share_axis - 1], sizeof size[0], "%d", K->share);
   if (K->tensor_copies) mgi_cu_copies_launch(K, &maps, l, &map_args);
   em->maps |= K->tensor_copies;
   const char *after = K->follows ? "1" : "early";
-  mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], threads, K->wm, K->wn,
-              K->wk, (long long)K->mem.bytes);
+  mgi_cu_str_put(
+      s,
+      "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n",
+      K->count[1], K->count[2], K->count[3], threads, K->wm, K->wn, K->wk, (long long)K->mem.bytes);
   const int blocks = mgi_cu_takes(K).blocks;
   if (K->dealt && blocks > 1)
-    mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "registers are dealt out for one block a multiprocessor, not %d", blocks);
+    mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "registers are dealt out for one block a multiprocessor, not %d",
+                     blocks);
   if (blocks > 1) mgi_cu_str_put(s, "MG_KERNEL(%d, %d) void %s(", threads, blocks, K->name);
   else mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", threads, K->name);
   if (K->dependent)
-    mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], threads, (long long)K->mem.bytes);
+    mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, K->name,
+                   K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], threads, (long long)K->mem.bytes);
   else if ((K->merged && K->cluster) || K->share > 1)
-    mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], threads, (long long)K->mem.bytes);
-  else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], threads, (long long)K->mem.bytes);
+    mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1],
+                   K->count[2], K->count[3], size[0], size[1], size[2], threads, (long long)K->mem.bytes);
+  else
+    mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2],
+                   K->count[3], threads, (long long)K->mem.bytes);
   mgi_cu_pass_tensors(K, s, l, mgi_cu_str_text(&maps), mgi_cu_str_text(&map_args), &moved);
   free(maps.s);
   free(map_args.s);
@@ -17236,7 +18906,9 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
     mgi_cu_str_put(s, ", int early");
     mgi_cu_str_put(l, ", %s", after);
   }
-  mgi_cu_str_put(s, ") {\n%s", K->dependent ? "  // early 1: streamed inputs are asked for before the kernel before has ended\n" : "");
+  mgi_cu_str_put(s, ") {\n%s",
+                 K->dependent ? "  // early 1: streamed inputs are asked for before the kernel before has ended\n"
+                              : "");
   mgi_cu_read_symbols(em, s);
   mgi_cu_str_put(s, "%s", mgi_cu_str_text(&moved));
   free(moved.s);
@@ -17284,7 +18956,8 @@ MGI_FN int64_t mgi_cu_shared_of(const mgi_cu_kernel *K, uint32_t t) {
   const mg_op_node *o = mgi_cu_producer(K, t);
   const int obj = v->copy ? v->copy_obj : v->obj;
   if (!v->copy && v->home != MGI_CU_AT_TILE && v->home != MGI_CU_AT_PARTIAL) return 0;
-  if (v->copy || o->code != MG_OP_LOAD || !o->scope) return obj >= 0 ? K->mem.piece[obj].bytes : 0; /* none: nobody read it */
+  /* none: nobody read it */
+  if (v->copy || o->code != MG_OP_LOAD || !o->scope) return obj >= 0 ? K->mem.piece[obj].bytes : 0;
   const mg_tile_form T = mgi_cu_tile_of(K, K->b->tensors[t].op);
   return mg_tile_bytes(&T, K->way[t]) * mgi_cu_tiles_alive(K, o);
 }
@@ -17323,10 +18996,12 @@ void mg_cuda_facts_free(mg_cuda_kernel *kernel, int n) {
   free(kernel);
 }
 /* Emits block graph b as a kernel: op `owner` of em->g, or, with `above`, of a graph made for a library operator. */
-MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number, const char *name, const char (*counts)[400]) {
+MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number, const char *name,
+                             const char (*counts)[400]) {
   mgi_cu_kernel *K = mgi_cu_kernel_new(em, b, above, number, name, counts);
   mgi_cu_val_info *fresh = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *fresh);
-  if (!K || !fresh || !K->v || !K->late || !K->order || !K->sooner || !K->undo || !K->tiled || !K->rule || !K->way) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
+  if (!K || !fresh || !K->v || !K->late || !K->order || !K->sooner || !K->undo || !K->tiled || !K->rule || !K->way)
+    mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
     mgi_cu_analyse(K);
     memcpy(fresh, K->v, b->n_tensors * sizeof *fresh);
@@ -17340,7 +19015,8 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
 
 /* ---- operators at kernel level */
 
-/* Whether the leading dimensions of operand t of a product of such a shape lie in memory as one: all or none of them, one behind the other. */
+/* Whether the leading dimensions of operand t of a product of such a shape lie in memory as one: all or none of them,
+   one behind the other. */
 MGI_FN int mgi_cu_one_batch(const mgi_cu_emit *em, uint32_t t, const mg_shape *out) {
   const mg_shape *x = &em->g->tensors[t].shape;
   char dim[200], want[1700];
@@ -17351,7 +19027,8 @@ MGI_FN int mgi_cu_one_batch(const mgi_cu_emit *em, uint32_t t, const mg_shape *o
     if (last >= 0) {
       const mgi_cu_size outer = mgi_cu_stride(em, t, d), inner = mgi_cu_stride(em, t, last);
       if (mgi_cu_is_one(&inner)) return 0;
-      snprintf(want, sizeof want, "(int64_t)%s * %s", mgi_cu_dim_text(em, t, last, dim, sizeof dim), inner.text + strcspn(inner.text, ")") + 1);
+      snprintf(want, sizeof want, "(int64_t)%s * %s", mgi_cu_dim_text(em, t, last, dim, sizeof dim),
+               inner.text + strcspn(inner.text, ")") + 1);
       if (strcmp(outer.text, want)) return 0;
     }
     last = d, found++;
@@ -17364,7 +19041,9 @@ MGI_FN const char *mgi_cu_batches_text(const mgi_cu_emit *em, uint32_t t, char *
   char dim[200];
   size_t used = 0;
   for (int d = 0; d < x->rank; d++)
-    if (mgi_cu_leads(x, d)) used += (size_t)snprintf(out + used, used < n ? n - used : 0, "%s%s", used ? " * " : "", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+    if (mgi_cu_leads(x, d))
+      used += (size_t)snprintf(out + used, used < n ? n - used : 0, "%s%s", used ? " * " : "",
+                               mgi_cu_dim_text(em, t, d, dim, sizeof dim));
   return used ? out : "1";
 }
 /* Whether cuBLAS has the product that operator `op` is, of operands as they stand in memory. */
@@ -17415,8 +19094,9 @@ MGI_FN void mgi_cu_library_blas(mgi_cu_emit *em, uint32_t op, const mg_library_p
   mgi_cu_str_put(l, "  /* %s = matmul(%s, %s)", g->tensors[last].name, a->name, g->tensors[o->in[1].id].name);
   for (int k = 3; k < 5; k++)
     if (handed[k]) mgi_cu_str_put(l, " + %s", g->tensors[handed[k]].name);
-  mgi_cu_str_put(l, ": by cuBLAS where it is found. */\n  if (mg_cublas({%s, %s, %s, %s, ", mg_type_row(g->tensors[last].dtype)->id,
-                 mgi_cu_dim_text(em, made, rank - 2, dim[0], sizeof dim[0]), mgi_cu_dim_text(em, made, rank - 1, dim[1], sizeof dim[1]),
+  mgi_cu_str_put(l, ": by cuBLAS where it is found. */\n  if (mg_cublas({%s, %s, %s, %s, ",
+                 mg_type_row(g->tensors[last].dtype)->id, mgi_cu_dim_text(em, made, rank - 2, dim[0], sizeof dim[0]),
+                 mgi_cu_dim_text(em, made, rank - 1, dim[1], sizeof dim[1]),
                  mgi_cu_dim_text(em, o->in[0].id, a->shape.rank - 1, dim[2], sizeof dim[2]));
   mgi_cu_str_put(l, "%s", mgi_cu_batches_text(em, made, text, sizeof text));
   for (int side = 0; side < 2; side++) {
@@ -17428,12 +19108,15 @@ MGI_FN void mgi_cu_library_blas(mgi_cu_emit *em, uint32_t op, const mg_library_p
     mgi_cu_str_put(l, "%s, ", col ? "1" : mgi_cu_stride_text(em, t, r - 1, text, sizeof text));
     mgi_cu_str_put(l, "%s}", xb >= 0 && x->shape.dim[xb] != 1 ? mgi_cu_stride_text(em, t, xb, text, sizeof text) : "0");
   }
-  for (int k = 2; k < 5; k++) mgi_cu_str_put(l, ", %s", handed[k] ? mgi_cu_pointer_text(em, handed[k], text, sizeof text) : "0");
+  for (int k = 2; k < 5; k++)
+    mgi_cu_str_put(l, ", %s", handed[k] ? mgi_cu_pointer_text(em, handed[k], text, sizeof text) : "0");
   mgi_cu_str_put(l, ", %d, %d}, space + %s_CUBLAS, stream, &rc)) {\n    if (rc) return rc;\n  } else {\n", takes->taken,
                  !g->n_symbols, g->name);
   if (!em->blas) {
-    mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_CUBLAS = %s;\nstatic constexpr size_t %s_CUBLAS_END = %s_CUBLAS + mg_round256(MG_CUBLAS_BYTES);\n", g->name,
-                   em->space_end[0] ? em->space_end : "0", g->name, g->name);
+    mgi_cu_str_put(
+        &em->spaces,
+        "static constexpr size_t %s_CUBLAS = %s;\nstatic constexpr size_t %s_CUBLAS_END = %s_CUBLAS + mg_round256(MG_CUBLAS_BYTES);\n",
+        g->name, em->space_end[0] ? em->space_end : "0", g->name, g->name);
     snprintf(em->space_end, sizeof em->space_end, "%.120s_CUBLAS_END", g->name);
   }
   em->blas = 1;
@@ -17483,8 +19166,10 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
   grid[2] = batches;
   /* A chunk is ceil(extent / count). */
   int64_t cn = mg_ceil_div(N, grid[0]), cm = mg_ceil_div(M, grid[1]);
-  snprintf(counts[1], sizeof counts[1], "mg_chunks(%s, %lld)", mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim, sizeof dim), (long long)cn);
-  snprintf(counts[2], sizeof counts[2], "mg_chunks(%s, %lld)", mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim, sizeof dim), (long long)cm);
+  snprintf(counts[1], sizeof counts[1], "mg_chunks(%s, %lld)",
+           mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim, sizeof dim), (long long)cn);
+  snprintf(counts[2], sizeof counts[2], "mg_chunks(%s, %lld)",
+           mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim, sizeof dim), (long long)cm);
   char all[700];
   snprintf(counts[3], sizeof counts[3], "%.399s", mgi_cu_batches_text(em, o->out[0].id, all, sizeof all));
   k = mg_graph_begin(p, grid, threads);
@@ -17493,7 +19178,9 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
     const mg_tensor_info *a = &g->tensors[o->in[j].id];
     int64_t depth = a->shape.dim[a->shape.rank - 1], n = mg_ceil_div(depth, tk), ck = mg_ceil_div(depth, n);
     mg_axis loop = mg_loop_begin(k, j ? "k1" : "k", n);
-    if (loop.id) snprintf(counts[loop.id], sizeof counts[loop.id], "mg_chunks(%s, %lld)", mgi_cu_dim_text(em, o->in[j].id, a->shape.rank - 1, dim, sizeof dim), (long long)ck);
+    if (loop.id)
+      snprintf(counts[loop.id], sizeof counts[loop.id], "mg_chunks(%s, %lld)",
+               mgi_cu_dim_text(em, o->in[j].id, a->shape.rank - 1, dim, sizeof dim), (long long)ck);
     for (int side = 0; side < 2; side++) {
       const mg_tensor_info *x = &g->tensors[o->in[j + side * pairs].id];
       int r = x->shape.rank, xb = batch - (rank - r);
@@ -17531,7 +19218,8 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
 }
 
 /* Text of the memory place of an element of kernel-level tensor t whose coordinates have the names `idx`<d + shift>. */
-MGI_FN void mgi_cu_place_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, const char *idx, const char *end, int shift) {
+MGI_FN void mgi_cu_place_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, const char *idx, const char *end,
+                              int shift) {
   const mg_tensor_info *i = &em->g->tensors[t];
   mgi_cu_str_put(s, "p_%s", i->name);
   for (int d = 0; d < i->shape.rank; d++) {
@@ -17588,14 +19276,14 @@ MGI_FN void mgi_cu_pass_keys(mgi_cu_emit *em, const mg_op_node *o, int64_t block
   mgi_cu_str_put(l, ", (mg_key *)(space + %s_KEYS_OP%u), (uint32_t *)(space + %s_TICKETS_OP%u)", n, op, n, op);
   mgi_cu_str *at = &em->spaces;
   mgi_cu_str_put(at, "static constexpr size_t %s_TICKETS_OP%u = %s;\n", n, op, em->space_end[0] ? em->space_end : "0");
-  mgi_cu_str_put(at, "static constexpr size_t %s_KEYS_OP%u = %s_TICKETS_OP%u + mg_round256((int64_t)4 * %lld);\n", n, op,
-                 n, op, (long long)blocks);
+  mgi_cu_str_put(at, "static constexpr size_t %s_KEYS_OP%u = %s_TICKETS_OP%u + mg_round256((int64_t)4 * %lld);\n", n,
+                 op, n, op, (long long)blocks);
   mgi_cu_str_put(at, "static constexpr size_t %s_JOINED_OP%u = %s_KEYS_OP%u + mg_round256((int64_t)8 * %lld);\n", n, op,
                  n, op, (long long)blocks);
   snprintf(em->space_end, sizeof em->space_end, "%.120s_JOINED_OP%u", n, op);
 }
-/* Elementwise and moving rows, sums and maxima over whole tensors of any rank: an element, or a warp, a result; of an argmax a block,
-   or several that share it (mg_library_shares). */
+/* Elementwise and moving rows, sums and maxima over whole tensors of any rank: an element, or a warp, a result; of an
+   argmax a block, or several that share it (mg_library_shares). */
 MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *name) {
   const mg_graph *g = em->g;
   const mg_op_info *row = mg_op_row(o->code);
@@ -17615,7 +19303,8 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   }
   mgi_cu_str_put(&count, "(int64_t)1");
   for (int d = 0; d < rank; d++)
-    if (d != along && out->shape.dim[d] != 1) mgi_cu_str_put(&count, " * %s", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+    if (d != along && out->shape.dim[d] != 1)
+      mgi_cu_str_put(&count, " * %s", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
   mgi_cu_str_put(s, "/* %s = %s(", out->name, row->name);
   for (int k = 0; k < o->n_in; k++) mgi_cu_str_put(s, "%s%s", k ? ", " : "", g->tensors[o->in[k].id].name);
   mgi_cu_str_put(s, "), over whole tensors. */\nMG_KERNEL(256) void %s(", name);
@@ -17624,12 +19313,14 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     mgi_cu_str_put(&parts, "mg_library_parts(%s, %lld, %lld)", mgi_cu_str_text(&count), (long long)shares.blocks,
                    (long long)shares.most);
   else mgi_cu_str_put(&parts, "1");
-  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, 1, 256, %s, stream", name, mgi_cu_str_text(&blocks), mgi_cu_str_text(&parts), where ? "MG_ARGMAX_SHARED" : "0");
+  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, 1, 256, %s, stream", name, mgi_cu_str_text(&blocks),
+                 mgi_cu_str_text(&parts), where ? "MG_ARGMAX_SHARED" : "0");
   for (int k = 0; k < o->n_in; k++) {
     int again = 0;
     for (int j = 0; j < k; j++) again |= o->in[j].id == o->in[k].id;
     if (again || g->tensors[o->in[k].id].fill) continue;
-    mgi_cu_str_put(s, "const %s *p_%s, ", mg_type_row(g->tensors[o->in[k].id].dtype)->device, g->tensors[o->in[k].id].name);
+    mgi_cu_str_put(s, "const %s *p_%s, ", mg_type_row(g->tensors[o->in[k].id].dtype)->device,
+                   g->tensors[o->in[k].id].name);
     mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(em, o->in[k].id, text, sizeof text));
     mgi_cu_displace(em, &moved, o->in[k].id);
   }
@@ -17651,7 +19342,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     if (where) each = shared ? "argmax_parts" : "argmax";
     if (softmax >= 0) each = "shifted_exp";
     for (int part = 0; part < 1 + (softmax >= 0); part++) {
-      if (!part) mgi_cu_str_put(s, "  mg_each_%s(n, %s, mg_library_blocks(n, %d), %s[&](int64_t e, int64_t k) {\n", each, mgi_cu_dim_text(em, o->in[0].id, along, dim, sizeof dim), per, shared ? "parts, keys, " : "");
+      if (!part)
+        mgi_cu_str_put(s, "  mg_each_%s(n, %s, mg_library_blocks(n, %d), %s[&](int64_t e, int64_t k) {\n", each,
+                       mgi_cu_dim_text(em, o->in[0].id, along, dim, sizeof dim), per, shared ? "parts, keys, " : "");
       else mgi_cu_str_put(s, "  }, [&](int64_t e, int64_t k, mg_num v) {\n");
       for (int d = rank - 1; d >= 0; d--) {
         mgi_cu_str_put(s, "    [[maybe_unused]] const int64_t x%d = ", d);
@@ -17666,9 +19359,13 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     else if (where)
       mgi_cu_str_put(s, "  }, %s[&](int64_t e, mg_i32 at) { mg_stg(p_%s + e, at); });\n}\n\n",
                      shared ? "[&](int64_t e) { return mg_last_of(tickets + e, (int)parts); }, " : "", out->name);
-    else mgi_cu_str_put(s, "  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
+    else
+      mgi_cu_str_put(s, "  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name,
+                     mg_type_row(out->dtype)->device);
   } else {
-    mgi_cu_str_put(s, "  mg_each_element(n, mg_library_blocks(n, 256), [&](int64_t e) {\n    [[maybe_unused]] int64_t rest = e;\n");
+    mgi_cu_str_put(
+        s,
+        "  mg_each_element(n, mg_library_blocks(n, 256), [&](int64_t e) {\n    [[maybe_unused]] int64_t rest = e;\n");
     for (int d = rank - 1; d >= 0; d--) {
       mgi_cu_str_put(s, "    [[maybe_unused]] const int64_t x%d = ", d);
       mgi_cu_index_text(em, s, t, d, "rest");
@@ -17682,13 +19379,16 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
         mgi_cu_str_put(s, ";\n");
         snprintf(arg[k], sizeof arg[k], "v%d", k);
       }
-      if (row->attr == MG_ATTR_RAT) snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
-      mgi_cu_str_put(s, "    const mg_num v = mg_dev_%s(%s, %s, %s);\n", mgi_cu_rows[o->code].id, arg[0], arg[1], arg[2]);
+      if (row->attr == MG_ATTR_RAT)
+        snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
+      mgi_cu_str_put(s, "    const mg_num v = mg_dev_%s(%s, %s, %s);\n", mgi_cu_rows[o->code].id, arg[0], arg[1],
+                     arg[2]);
     } else if (o->code == MG_OP_GATHER) {
       const int first = g->tensors[o->in[1].id].shape.rank;
       mgi_cu_str_put(s, "    const int64_t row = mg_index(");
       mgi_cu_place_text(em, s, o->in[1].id, "x", "", 0);
-      mgi_cu_str_put(s, ", %s);\n    [[maybe_unused]] const int64_t at[MG_MAX_RANK] = {row", mgi_cu_dim_text(em, o->in[0].id, 0, dim, sizeof dim));
+      mgi_cu_str_put(s, ", %s);\n    [[maybe_unused]] const int64_t at[MG_MAX_RANK] = {row",
+                     mgi_cu_dim_text(em, o->in[0].id, 0, dim, sizeof dim));
       for (int d = first; d < rank; d++) mgi_cu_str_put(s, ", x%d", d);
       mgi_cu_str_put(s, "};\n    const mg_num v = ");
       mgi_cu_read_text(em, s, o->in[0].id, "at[", "]", 0);
@@ -17702,17 +19402,20 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       for (int k = 0; k < o->n_in; k++) {
         const mg_shape *f = &g->tensors[o->in[k].id].shape;
         mgi_cu_str_put(s, "%s{%d, {", k ? ", " : "", f->rank);
-        for (int d = 0; d < f->rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_dim_text(em, o->in[k].id, d, dim, sizeof dim));
+        for (int d = 0; d < f->rank; d++)
+          mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_dim_text(em, o->in[k].id, d, dim, sizeof dim));
         mgi_cu_str_put(s, "}}");
       }
-      mgi_cu_str_put(s, "};\n    const int from = mg_dev_index_%s(&A, S, to, at);\n    mg_num v = mg_zero();\n", mgi_cu_rows[o->code].id);
+      mgi_cu_str_put(s, "};\n    const int from = mg_dev_index_%s(&A, S, to, at);\n    mg_num v = mg_zero();\n",
+                     mgi_cu_rows[o->code].id);
       for (int k = 0; k < o->n_in; k++) {
         mgi_cu_str_put(s, "    if (from == %d) v = ", k);
         mgi_cu_read_text(em, s, o->in[k].id, "at[", "]", 0);
         mgi_cu_str_put(s, ";\n");
       }
     }
-    mgi_cu_str_put(s, "    mg_stg(p_%s + e, mg_narrow<%s>(v));\n  });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
+    mgi_cu_str_put(s, "    mg_stg(p_%s + e, mg_narrow<%s>(v));\n  });\n}\n\n", out->name,
+                   mg_type_row(out->dtype)->device);
   }
   free(count.s);
   mgi_cu_launched(em, name, mgi_cu_str_text(&blocks), mgi_cu_str_text(&parts), "1", 256, where ? MG_ARGMAX_SHARED : 0);
@@ -17746,21 +19449,25 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
   for (uint32_t k = 0; k < n; k++) {
     const mg_tensor_info *i = &em->g->tensors[list[k].id];
       mgi_cu_str_put(s, "  {\"%s\", %s, %d, {", i->name, mg_type_row(i->dtype)->id, i->shape.rank);
-    for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_dim_text(em, list[k].id, d, text, sizeof text));
-    mgi_cu_str_put(s, "}, {");
-    for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_stride_text(em, list[k].id, d, text, sizeof text));
-    mgi_cu_str_put(s, "}, {");
-    for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", i->op ? d : i->order[d]);
-    mgi_cu_str_put(s, em->g->n_symbols ? "}, {" : "}, {0");
-    for (int d = 0; d < i->shape.rank && em->g->n_symbols; d++)
-      mgi_cu_str_put(s, "%s%d", d ? ", " : "", i->op ? em->symbol[list[k].id * MG_MAX_RANK + (uint32_t)d] : em->g->in_symbol[k][d]);
-    mgi_cu_str_put(s, "}},\n");
+      for (int d = 0; d < i->shape.rank; d++)
+        mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_dim_text(em, list[k].id, d, text, sizeof text));
+      mgi_cu_str_put(s, "}, {");
+      for (int d = 0; d < i->shape.rank; d++)
+        mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_stride_text(em, list[k].id, d, text, sizeof text));
+      mgi_cu_str_put(s, "}, {");
+      for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", i->op ? d : i->order[d]);
+      mgi_cu_str_put(s, em->g->n_symbols ? "}, {" : "}, {0");
+      for (int d = 0; d < i->shape.rank && em->g->n_symbols; d++)
+        mgi_cu_str_put(s, "%s%d", d ? ", " : "",
+                       i->op ? em->symbol[list[k].id * MG_MAX_RANK + (uint32_t)d] : em->g->in_symbol[k][d]);
+      mgi_cu_str_put(s, "}},\n");
   }
   mgi_cu_str_put(s, "};\n");
 }
 
 /* NAME_run's parameters, each tensor on a line of its own behind `margin`.  types: by type. */
-MGI_FN void mgi_cu_file_parameters(const mgi_cu_emit *em, mgi_cu_str *s, const char *margin, const char *const types[MG_DTYPE_COUNT]) {
+MGI_FN void mgi_cu_file_parameters(const mgi_cu_emit *em, mgi_cu_str *s, const char *margin,
+                                   const char *const types[MG_DTYPE_COUNT]) {
   const mg_graph *g = em->g;
   mgi_cu_str_put(s, "int %s_run(\n", g->name);
   for (uint32_t k = 0; k < g->n_in; k++) {
@@ -17786,26 +19493,39 @@ MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certi
     MG_USER_TYPES(MGI_T)
 #undef MGI_T
   };
-  mgi_cu_str_put(out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared \\\n",
-                 em->machine.arch + 3, em->machine.arch);
+  mgi_cu_str_put(
+      out,
+      "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared \\\n",
+      em->machine.arch + 3, em->machine.arch);
   mgi_cu_str_put(out, "     -I<mirage> -o %s.so \\\n     %s.cu\n *\n", n, n);
-  mgi_cu_str_put(out, " * <mirage> is the directory of mirage_cuda.cuh, which says more of what this file exports:\n *   ");
+  mgi_cu_str_put(out,
+                 " * <mirage> is the directory of mirage_cuda.cuh, which says more of what this file exports:\n *   ");
   mgi_cu_file_parameters(em, out, " *     ", types);
-  mgi_cu_str_put(out, ";\n *   %s_launch(in, out, workspace, %sstream), the same of arrays of pointers;\n", n, em->g->n_symbols ? "sym, " : "");
+  mgi_cu_str_put(out, ";\n *   %s_launch(in, out, workspace, %sstream), the same of arrays of pointers;\n", n,
+                 em->g->n_symbols ? "sym, " : "");
   for (uint32_t k = 0; k < em->g->n_symbols; k++)
-    mgi_cu_str_put(out, " *   sym[%u] is %s, %lld to %lld: else the launch returns cudaErrorInvalidValue;\n", (unsigned)k, em->g->symbol[k].name, (long long)em->g->symbol[k].least, (long long)em->g->symbol[k].last);
+    mgi_cu_str_put(out, " *   sym[%u] is %s, %lld to %lld: else the launch returns cudaErrorInvalidValue;\n",
+                   (unsigned)k, em->g->symbol[k].name, (long long)em->g->symbol[k].least,
+                   (long long)em->g->symbol[k].last);
   if (mgi_cu_has_words(em)) {
     mgi_cu_str_put(out, " *   in[%u], words, is in device memory, where kernels read", (unsigned)em->g->n_in);
     for (uint32_t k = 0, any = 0; k < em->g->n_symbols; k++)
-      if (em->read.device >> k & 1) mgi_cu_str_put(out, "%s %s, words[%u]", any++ ? "," : "", em->g->symbol[k].name, (unsigned)k);
+      if (em->read.device >> k & 1)
+        mgi_cu_str_put(out, "%s %s, words[%u]", any++ ? "," : "", em->g->symbol[k].name, (unsigned)k);
     for (uint32_t k = 0, any = em->read.device != 0; k < em->g->n_out; k++)
-      if (em->read.displaced >> k & 1) mgi_cu_str_put(out, "%s where %s stands, words[%u]", any++ ? "," : "", em->g->tensors[em->g->out[k].id].name, (unsigned)(em->g->n_symbols + k));
+      if (em->read.displaced >> k & 1)
+        mgi_cu_str_put(out, "%s where %s stands, words[%u]", any++ ? "," : "", em->g->tensors[em->g->out[k].id].name,
+                       (unsigned)(em->g->n_symbols + k));
     mgi_cu_str_put(out, ";\n");
   }
-  if (dependent) mgi_cu_str_put(out, " *   %s_launch_pdl(..), which may begin before what is before it in the stream has ended;\n", n);
+  if (dependent)
+    mgi_cu_str_put(out, " *   %s_launch_pdl(..), which may begin before what is before it in the stream has ended;\n",
+                   n);
   mgi_cu_str_put(out, " *   %s_workspace_bytes(), of memory that is zeroed once; %s_info.\n", n, n);
-  mgi_cu_str_put(out, " * A launch returns 0 or the CUDA error: cudaErrorMisalignedAddress for a pointer to no multiple of 16 bytes.\n"
-                      " *\n * mugraph {{{\n");
+  mgi_cu_str_put(
+      out,
+      " * A launch returns 0 or the CUDA error: cudaErrorMisalignedAddress for a pointer to no multiple of 16 bytes.\n"
+      " *\n * mugraph {{{\n");
   mgi_cu_emit_quote(out, source);
   mgi_cu_str_put(out, " * }}} mugraph\n *\n * certificate:\n");
   mgi_cu_emit_quote(out, certificate && certificate[0] ? certificate : "not certified");
@@ -17823,7 +19543,8 @@ MGI_FN const char *mgi_cu_file_plain(char *text) {
   if (to) *to = 0;
   return text ? text : "";
 }
-/* What stands before the include, which is the last of it: the user's rows that the µGraphs have, and what of the header they need. */
+/* What stands before the include, which is the last of it: the user's rows that the µGraphs have, and what of the
+   header they need. */
 MGI_FN void mgi_cu_file_include(const mg_graph *const *range, int n, int blas, int maps, mgi_cu_str *out) {
   uint8_t used[MG_OP_TABLE_END], has[MG_DTYPE_COUNT];
   int any = 0, types = 0, multiplied = 0;
@@ -17838,19 +19559,22 @@ MGI_FN void mgi_cu_file_include(const mg_graph *const *range, int n, int blas, i
     }
   }
   for (int k = 1; k < MG_OP_TABLE_END; k++)
-    if (used[k] && mgi_cu_rows[k].row) mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
+    if (used[k] && mgi_cu_rows[k].row)
+      mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
   if (any) mgi_cu_str_put(out, "\n");
   int last = MG_DTYPE_COUNT - 1; /* the rows before it keep the types' numbers */
   while (last && !has[last]) last--;
   for (int t = MG_I32 + 1; t <= last; t++)
-    mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_I32 - 1]);
+    mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n",
+                   mgi_cu_type_rows[t - MG_I32 - 1]);
   if (types) mgi_cu_str_put(out, "\n");
   for (size_t k = 0; k < sizeof mgi_cu_shape_rows / sizeof *mgi_cu_shape_rows; k++) {
     const mg_dtype t = mgi_cu_shape_rows[k].type;
     if (t <= MG_I32 || !has[t]) continue;
     mgi_cu_str_put(out, multiplied++ ? " \\\n  %s" : "#define MG_USER_TENSOR_SHAPES(S) %s", mgi_cu_shape_rows[k].row);
   }
-  mgi_cu_str_put(out, "%s%s%s", multiplied ? "\n" : "", blas ? "#define MG_CUBLAS\n" : "", maps ? "#define MG_TENSOR_MAPS\n" : "");
+  mgi_cu_str_put(out, "%s%s%s", multiplied ? "\n" : "", blas ? "#define MG_CUBLAS\n" : "",
+                 maps ? "#define MG_TENSOR_MAPS\n" : "");
   mgi_cu_str_put(out, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n");
 }
 /* The sizes, each a macro. */
@@ -17858,20 +19582,24 @@ MGI_FN void mgi_cu_file_sizes(const mgi_cu_emit *em, mgi_cu_str *out) {
   const mg_graph *g = em->g;
   const char *n = g->name;
   int number = 0;
-  mgi_cu_str_put(out, "\n/* Extents, and the counts of grid and loop axes.  Chunks are fixed: extent = (count - 1) * chunk + the last one. */\n");
+  mgi_cu_str_put(
+      out,
+      "\n/* Extents, and the counts of grid and loop axes.  Chunks are fixed: extent = (count - 1) * chunk + the last one. */\n");
   for (uint32_t c = 0; c < em->cls.n; c++)
-    mgi_cu_str_put(out, "#ifndef %s_D%u\n#define %s_D%u %lld\n#endif\n", n, (unsigned)c, n, (unsigned)c, (long long)mgi_cu_last(g, em->class_symbol[c], em->cls.extent[c]));
+    mgi_cu_str_put(out, "#ifndef %s_D%u\n#define %s_D%u %lld\n#endif\n", n, (unsigned)c, n, (unsigned)c,
+                   (long long)mgi_cu_last(g, em->class_symbol[c], em->cls.extent[c]));
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_graph *b = g->ops[k].sub;
     if (!b) continue;
     for (uint32_t a = 1; a < b->n_axes; a++)
       if (a > 3 || b->axes[a].extent > 1)
-        mgi_cu_str_put(out, "#ifndef %s_K%d_%s\n#define %s_K%d_%s %lld\n#endif\n", n, number, b->axes[a].name, n, number, b->axes[a].name, (long long)mgi_cu_last(g, b->axes[a].symbol, b->axes[a].extent));
+        mgi_cu_str_put(out, "#ifndef %s_K%d_%s\n#define %s_K%d_%s %lld\n#endif\n", n, number, b->axes[a].name, n,
+                       number, b->axes[a].name, (long long)mgi_cu_last(g, b->axes[a].symbol, b->axes[a].extent));
     number++;
   }
 }
-/* Where things stand in the workspace; its end into last.  Behind what kernels asked for come intermediates, one after the
-   other, each aligned to 256 bytes. */
+/* Where things stand in the workspace; its end into last.  Behind what kernels asked for come intermediates, one after
+   the other, each aligned to 256 bytes. */
 MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last[300]) {
   const mg_graph *g = em->g;
   const char *n = g->name;
@@ -17884,7 +19612,9 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
     mgi_cu_str_put(out, "static constexpr size_t %s_AT_%s = %s;\n", n, g->tensors[t].name, last);
     const int split = mg_split(g, mgi_cu_handle(t));
     if (split) mgi_cu_str_put(out, "static constexpr size_t %s_POWERS_%s = ", n, g->tensors[t].name);
-    else mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + ", n, g->tensors[t].name, n, g->tensors[t].name);
+    else
+      mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + ", n, g->tensors[t].name, n,
+                     g->tensors[t].name);
     mgi_cu_str_put(out, "mg_round256((int64_t)%d", mg_dtype_bytes(g->tensors[t].dtype) * (split ? 2 : 1));
     for (int d = 0; d < g->tensors[t].shape.rank; d++) {
       const mgi_cu_size dim = mgi_cu_dim(em, t, d);
@@ -17894,7 +19624,8 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
     if (split) {
       int cut[4];
       mgi_cu_power_dims(g, t, cut);
-      mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + %s_POWERS_%s + mg_round256((int64_t)4", n, g->tensors[t].name, n, g->tensors[t].name, n, g->tensors[t].name);
+      mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + %s_POWERS_%s + mg_round256((int64_t)4", n,
+                     g->tensors[t].name, n, g->tensors[t].name, n, g->tensors[t].name);
       for (int a = 1; a <= 3; a++)
         if (cut[a] >= 0) mgi_cu_str_put(out, " * %s", mgi_cu_count_text(em, em->g->tensors[t].op, a, dim, sizeof dim));
       mgi_cu_str_put(out, ");\n");
@@ -17915,19 +19646,25 @@ MGI_FN void mgi_cu_file_computed(const mg_graph *g, const char *before, mgi_cu_s
 MGI_FN void mgi_cu_file_blocks(mgi_cu_emit *em, mgi_cu_str *out) {
   const mg_graph *g = em->g;
   if (!em->read.device) return;
-  mgi_cu_str_put(out, "/* The blocks of each kernel along x, y and z: a captured launch is right for all values of which they are the same. */\n");
+  mgi_cu_str_put(
+      out,
+      "/* The blocks of each kernel along x, y and z: a captured launch is right for all values of which they are the same. */\n");
   mgi_cu_str_put(out, "extern \"C\" int %s_blocks(const int64_t *sym, int64_t *count, int room) {\n", g->name);
   for (uint32_t k = 0; k < g->n_symbols; k++)
     mgi_cu_str_put(out, "  [[maybe_unused]] const int64_t sym_%s = sym[%u];\n", g->symbol[k].name, (unsigned)k);
   mgi_cu_file_computed(g, "[[maybe_unused]] ", out);
-  mgi_cu_str_put(out, "  const int64_t all[] = {%s};\n  for (int k = 0; k < %d && k < room; k++) count[k] = all[k];\n  return %d;\n}\n\n", mgi_cu_str_text(&em->blocks), 3 * em->n_launches,
-                 3 * em->n_launches);
+  mgi_cu_str_put(
+      out,
+      "  const int64_t all[] = {%s};\n  for (int k = 0; k < %d && k < room; k++) count[k] = all[k];\n  return %d;\n}\n\n",
+      mgi_cu_str_text(&em->blocks), 3 * em->n_launches, 3 * em->n_launches);
 }
 /* The host's part: the launches, of a workspace that ends at last, and what the file says of itself. */
 MGI_FN void mgi_cu_file_host(mgi_cu_emit *em, mgi_cu_str *out, const char *last) {
   const mg_graph *g = em->g;
-  const char *args = g->n_symbols ? "const void *const *in, void *const *out, void *workspace, const int64_t *sym, cudaStream_t stream"
-                                  : "const void *const *in, void *const *out, void *workspace, cudaStream_t stream";
+  const char
+      *args = g->n_symbols
+                  ? "const void *const *in, void *const *out, void *workspace, const int64_t *sym, cudaStream_t stream"
+                  : "const void *const *in, void *const *out, void *workspace, cudaStream_t stream";
   const char *sizes = g->n_symbols ? "sym, " : "";
   const char *n = g->name;
   const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
@@ -17954,12 +19691,17 @@ MGI_FN void mgi_cu_file_host(mgi_cu_emit *em, mgi_cu_str *out, const char *last)
   mgi_cu_str_put(out, "  if (mg_misaligned(%s, %d, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n",
                  pointers, passed, (unsigned)g->n_out);
   for (uint32_t k = 0; k < g->n_symbols; k++)
-    mgi_cu_str_put(out, "  const int64_t sym_%s = sym[%u];\n  if (sym_%s < %lld || sym_%s > %lld) return (int)cudaErrorInvalidValue;\n", g->symbol[k].name, (unsigned)k, g->symbol[k].name,
-                   (long long)g->symbol[k].least, g->symbol[k].name, (long long)g->symbol[k].last);
+    mgi_cu_str_put(
+        out,
+        "  const int64_t sym_%s = sym[%u];\n  if (sym_%s < %lld || sym_%s > %lld) return (int)cudaErrorInvalidValue;\n",
+        g->symbol[k].name, (unsigned)k, g->symbol[k].name, (long long)g->symbol[k].least, g->symbol[k].name,
+        (long long)g->symbol[k].last);
   mgi_cu_file_computed(g, "", out);
   mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", space, mgi_cu_str_text(&em->launches));
   for (int early = 0; early < 2 && dependent; early++)
-    mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, %sstream);\n}\n\n", n, early ? "_pdl" : "", args, n, early, sizes);
+    mgi_cu_str_put(
+        out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, %sstream);\n}\n\n", n,
+        early ? "_pdl" : "", args, n, early, sizes);
   mgi_cu_file_blocks(em, out);
   mgi_cu_str_put(out, "extern \"C\" ");
   mgi_cu_file_parameters(em, out, "  ", types);
@@ -17977,7 +19719,8 @@ MGI_FN void mgi_cu_file_host(mgi_cu_emit *em, mgi_cu_str *out, const char *last)
 MGI_FN void mgi_cu_file_read(const mg_emit_config *read, mgi_cu_str *out) {
   mgi_cu_str_put(out, ", 0x%x, 0x%x};\n", (unsigned)read->device, (unsigned)read->displaced);
 }
-/* What the file says of itself: extents and grids as constants, where there are symbols at the greatest that a launch takes. */
+/* What the file says of itself: extents and grids as constants, where there are symbols at the greatest that a launch
+   takes. */
 MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
   const mg_graph *g = em->g;
   const char *n = g->name;
@@ -17986,11 +19729,13 @@ MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
   mgi_cu_str_put(out, "static const mg_kernel_info %s_kernels[] = {\n%s};\n", n, mgi_cu_str_text(&em->infos));
   if (g->n_symbols) mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", n);
   for (uint32_t k = 0; k < mg_n_sizes(g); k++)
-    mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", k ? ", " : "", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].last);
+    mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", k ? ", " : "", g->symbol[k].name, (long long)g->symbol[k].least,
+                   (long long)g->symbol[k].last);
   mgi_cu_str_put(out, "%sextern \"C\" const mg_emitted_info %s_info;\n", g->n_symbols ? "};\n" : "", n);
   if (g->n_symbols) mgi_cu_str_put(out, "enum { %s_early = 0x%x };\n", n, (unsigned)em->early);
-  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels", n, n,
-                 (unsigned)g->n_in, (unsigned)g->n_out, em->n_launches, n, n, (unsigned)em->early, n);
+  mgi_cu_str_put(out,
+                 "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels", n,
+                 n, (unsigned)g->n_in, (unsigned)g->n_out, em->n_launches, n, n, (unsigned)em->early, n);
   if (g->n_symbols) mgi_cu_str_put(out, ", %u, %s_symbols, %u", (unsigned)g->n_symbols, n, (unsigned)g->n_computed);
   else mgi_cu_str_put(out, ", 0, 0, 0");
   mgi_cu_file_read(&em->read, out);
@@ -18005,27 +19750,30 @@ MGI_FN void mgi_cu_file_symbols(const mgi_cu_emit *em, mgi_cu_str *out) {
   mgi_cu_str_put(out, "\n/* Up to here symbols are at their most; from here on they are those of the launch. */\n");
   for (uint32_t c = 0; c < em->cls.n; c++)
     if (em->class_symbol[c])
-      mgi_cu_str_put(out, "#undef %s_D%u\n#define %s_D%u %s\n", n, (unsigned)c, n, (unsigned)c, mgi_cu_symbol(g, em->class_symbol[c] - 1u, name));
+      mgi_cu_str_put(out, "#undef %s_D%u\n#define %s_D%u %s\n", n, (unsigned)c, n, (unsigned)c,
+                     mgi_cu_symbol(g, em->class_symbol[c] - 1u, name));
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_graph *b = g->ops[k].sub;
     if (!b) continue;
     for (uint32_t a = 1; a < b->n_axes; a++) {
       if (!b->axes[a].symbol) continue;
       const mg_symbol *s = &g->symbol[b->axes[a].symbol - 1];
-      mgi_cu_str_put(out, "#undef %s_K%d_%s\n#define %s_K%d_%s mg_chunks(%s, %lld)\n", n, number, b->axes[a].name, n, number, b->axes[a].name,
-                     mgi_cu_symbol(g, b->axes[a].symbol - 1u, name),
+      mgi_cu_str_put(out, "#undef %s_K%d_%s\n#define %s_K%d_%s mg_chunks(%s, %lld)\n", n, number, b->axes[a].name, n,
+                     number, b->axes[a].name, mgi_cu_symbol(g, b->axes[a].symbol - 1u, name),
                      (long long)mg_ceil_div(s->most, b->axes[a].extent));
     }
     number++;
   }
 }
-/* Blocks that are merged are as many as the file says, in types and in groups of blocks: the error, where a symbol counts them. */
+/* Blocks that are merged are as many as the file says, in types and in groups of blocks: the error, where a symbol
+   counts them. */
 MGI_FN void mgi_cu_symbols_merged(mgi_cu_emit *em, const mg_graph *b) {
   for (uint32_t k = 1; b && k < b->n_ops; k++)
     for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
       if (b->ops[k].map.to[a] != MG_MAP_NONE && b->axes[a].symbol)
-        mgi_cu_emit_fail(em, MG_UNSUPPORTED, "sym", "blocks of axis %s are merged, and as many as %s has chunks: a loop can count these", b->axes[a].name,
-                         em->g->symbol[b->axes[a].symbol - 1].name);
+        mgi_cu_emit_fail(em, MG_UNSUPPORTED, "sym",
+                         "blocks of axis %s are merged, and as many as %s has chunks: a loop can count these",
+                         b->axes[a].name, em->g->symbol[b->axes[a].symbol - 1].name);
 }
 /* Which classes of extents are symbols.  0, and an error: one is both. */
 MGI_FN int mgi_cu_symbols(mgi_cu_emit *em) {
@@ -18039,20 +19787,21 @@ MGI_FN int mgi_cu_symbols(mgi_cu_emit *em) {
       if (c < 0 || (!pass && !em->symbol[k])) continue;
       if (!pass) em->class_symbol[c] = em->symbol[k];
       else if (em->class_symbol[c] != em->symbol[k])
-        mgi_cu_emit_fail(em, MG_UNSUPPORTED, "sym", "dimension %u of '%.60s' has the extent of a symbol, and is none", (unsigned)(k % MG_MAX_RANK), g->tensors[k / MG_MAX_RANK].name);
+        mgi_cu_emit_fail(em, MG_UNSUPPORTED, "sym", "dimension %u of '%.60s' has the extent of a symbol, and is none",
+                         (unsigned)(k % MG_MAX_RANK), g->tensors[k / MG_MAX_RANK].name);
     }
   for (uint32_t k = 1; k < g->n_ops && em->st == MG_OK && g->n_symbols; k++) mgi_cu_symbols_merged(em, g->ops[k].sub);
   return em->st == MG_OK;
 }
 /* ---- lines
-   What is written above has lines as long as what stands in them; here they get at most MGI_CU_COLUMNS bytes.  Code breaks
-   behind a comma, a semicolon or an operator, where the fewest brackets are open, never within a string; a comment breaks
-   between words, and one behind code moves before it; a line of the preprocessor goes on behind a backslash; the quoted
-   µGraph breaks within brackets only. */
+   What is written above has lines as long as what stands in them; here they get at most MGI_CU_COLUMNS bytes.  Code
+   breaks behind a comma, a semicolon or an operator, where the fewest brackets are open, never within a string; a
+   comment breaks between words, and one behind code moves before it; a line of the preprocessor goes on behind a
+   backslash; the quoted µGraph breaks within brackets only. */
 enum { MGI_CU_COLUMNS = 120 };
 
-/* How many of the code's n bytes are its first line, of at least `least` and at most `room` bytes; 0: it cannot be cut there.
-   Brackets: those opened less those closed.  A '<' between a name and no space is one, "->" has none. */
+/* How many of the code's n bytes are its first line, of at least `least` and at most `room` bytes; 0: it cannot be cut
+   there.  Brackets: those opened less those closed.  A '<' between a name and no space is one, "->" has none. */
 MGI_FN size_t mgi_cu_line_cut(const char *s, size_t n, size_t least, size_t room) {
   size_t best = 0;
   char open[64], quote = 0;
@@ -18074,8 +19823,10 @@ MGI_FN size_t mgi_cu_line_cut(const char *s, size_t n, size_t least, size_t room
       i = (size_t)(end - s) + 1;
       continue;
     }
-    const int named = before == '_' || (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z') || (before >= '0' && before <= '9');
-    const int opens = c == '(' || c == '[' || c == '{' || (c == '<' && next != ' ' && next != '<' && next != '=' && named);
+    const int named = before == '_' || (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z') ||
+                      (before >= '0' && before <= '9');
+    const int opens = c == '(' || c == '[' || c == '{' ||
+                      (c == '<' && next != ' ' && next != '<' && next != '=' && named);
     if (opens && deep < 64) open[deep++] = c;
     if (c == ')' || c == ']' || c == '}') {
       while (deep && open[deep - 1] == '<') deep--;
@@ -18103,7 +19854,8 @@ MGI_FN size_t mgi_cu_line_cut(const char *s, size_t n, size_t least, size_t room
   }
   return best;
 }
-/* The same of a comment: between words; of the quoted µGraph, within a bracket that the line closes, and before its comment. */
+/* The same of a comment: between words; of the quoted µGraph, within a bracket that the line closes, and before its
+   comment. */
 MGI_FN size_t mgi_cu_line_words(const char *s, size_t n, size_t room, int quoted) {
   size_t best = 0, last = n;
   int deep = 0;
@@ -18127,10 +19879,12 @@ MGI_FN size_t mgi_cu_line_remark(const char *s, size_t n) {
   return n;
 }
 /* One line, without its indent and its end, as lines of which the further ones begin with the indent and the margin. */
-MGI_FN void mgi_cu_line_wrapped(mgi_cu_str *out, size_t indent, const char *s, size_t n, int words, const char *margin, int hash, int quoted) {
+MGI_FN void mgi_cu_line_wrapped(mgi_cu_str *out, size_t indent, const char *s, size_t n, int words, const char *margin,
+                                int hash, int quoted) {
   int first = 1;
   while (indent + n + (first ? 0 : strlen(margin)) > MGI_CU_COLUMNS) {
-    const size_t left = indent + (first ? 0 : strlen(margin)), room = left + 8 < MGI_CU_COLUMNS ? MGI_CU_COLUMNS - left - (hash ? 2 : 0) : 8;
+    const size_t left = indent + (first ? 0 : strlen(margin)),
+                 room = left + 8 < MGI_CU_COLUMNS ? MGI_CU_COLUMNS - left - (hash ? 2 : 0) : 8;
     size_t cut = words ? mgi_cu_line_words(s, n, room, quoted) : mgi_cu_line_cut(s, n, room * 2 / 5, room);
     if (!cut && !words) cut = mgi_cu_line_cut(s, n, 1, room);
     if (!cut) break;
@@ -18174,9 +19928,10 @@ MGI_FN void mgi_cu_lines(mgi_cu_str *out, const char *text) {
   }
 }
 
-/* The whole file, if *text is asked for; else whether there is one.  read: what kernels are asked to read in device memory; what of
-   it a launch hands over itself goes from there, and then nothing is written. */
-MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, mg_emit_config *read, char **text, mg_cuda_kernel *facts, mg_error *e) {
+/* The whole file, if *text is asked for; else whether there is one.  read: what kernels are asked to read in device
+   memory; what of it a launch hands over itself goes from there, and then nothing is written. */
+MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, mg_emit_config *read,
+                                 char **text, mg_cuda_kernel *facts, mg_error *e) {
   mgi_cu_emit em_, *em = &em_;
   mgi_cu_str out = {NULL, 0, 0, 0}, lines = {NULL, 0, 0, 0};
   char name[300], last[300];
@@ -18188,20 +19943,27 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   if (!mg_machine_for(arch, &em->machine)) {
     char known[MG_MACHINE_LIST];
     mg_machine_list(0, known);
-    return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "'%.40s' is no GPU or architecture of the table: %s", arch, known);
+    return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "'%.40s' is no GPU or architecture of the table: %s", arch,
+                   known);
   }
   if (!g || g->level != MG_KERNEL) return mg_fail(e, MG_BAD_INPUT, "mg_cuda_emit", "want a program");
-  if (strlen(g->name) > 100) return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "the program's name has more than 100 characters");
+  if (strlen(g->name) > 100)
+    return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "the program's name has more than 100 characters");
   for (uint32_t t = 1; t < g->n_tensors; t++)
-    if (!g->tensors[t].name || strlen(g->tensors[t].name) > 60) return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "a tensor's name has more than 60 characters, or mg_check was not called");
+    if (!g->tensors[t].name || strlen(g->tensors[t].name) > 60)
+      return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit",
+                     "a tensor's name has more than 60 characters, or mg_check was not called");
   em->st = mg_classes_of(g, &em->cls, e);
   if (em->st != MG_OK) return em->st;
   mgi_cu_symbols(em);
 
   for (uint32_t k = 1; k < g->n_ops && em->st == MG_OK; k++)
     for (uint32_t t = 1; g->ops[k].code == MG_OP_GRAPH && t < g->ops[k].sub->n_tensors; t++)
-      if (!g->ops[k].sub->tensors[t].name || strlen(g->ops[k].sub->tensors[t].name) > 60) mgi_cu_emit_fail(em, MG_UNSUPPORTED, "mg_cuda_emit", "a tensor's name has more than 60 characters, or mg_check was not called");
-  if (em->st == MG_OK && !mg_sends_of(em->g, &em->machine, 0, &em->sends)) mgi_cu_emit_fail(em, MG_NO_MEMORY, "mg_cuda_emit", "no memory");
+      if (!g->ops[k].sub->tensors[t].name || strlen(g->ops[k].sub->tensors[t].name) > 60)
+        mgi_cu_emit_fail(em, MG_UNSUPPORTED, "mg_cuda_emit",
+                         "a tensor's name has more than 60 characters, or mg_check was not called");
+  if (em->st == MG_OK && !mg_sends_of(em->g, &em->machine, 0, &em->sends))
+    mgi_cu_emit_fail(em, MG_NO_MEMORY, "mg_cuda_emit", "no memory");
 
   for (uint32_t k = 1; k < g->n_ops && em->st == MG_OK; k++) {
     const mg_op_node *o = &g->ops[k];
@@ -18225,12 +19987,15 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
       mgi_cu_str_put(&out, "#endif\n");
       mgi_cu_file_symbols(em, &out);
     }
-    mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_file_plain(em->kernels.s));
+    mgi_cu_str_put(&out,
+                   "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n",
+                   mgi_cu_file_plain(em->kernels.s));
     mgi_cu_file_host(em, &out, last);
     if (!g->n_symbols) mgi_cu_file_info(em, &out);
     mgi_cu_str_put(&out, "#endif\n");
     mgi_cu_lines(&lines, mgi_cu_str_text(&out));
-    if (out.oom || lines.oom || em->infos.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
+    if (out.oom || lines.oom || em->infos.oom)
+      em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
   }
   if (em->st == MG_OK && text && !handed) {
     *text = lines.s;
@@ -18251,12 +20016,13 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   return em->st;
 }
 
-/* *out: a copy of g in which what mg_wide names, and what kernels load of it, is f32; what they compute has the type that its operands
-   had.  NULL where nothing is named. */
+/* *out: a copy of g in which what mg_wide names, and what kernels load of it, is f32; what they compute has the type
+   that its operands had.  NULL where nothing is named. */
 MGI_FN mg_status mgi_cu_widened(const mg_graph *g, mg_graph **out, mg_error *e) {
   int any = 0;
   *out = NULL;
-  for (uint32_t t = 1; g->level == MG_KERNEL && t < g->n_tensors; t++) any |= g->tensors[t].name && mg_wide(g, mgi_cu_handle(t));
+  for (uint32_t t = 1; g->level == MG_KERNEL && t < g->n_tensors; t++)
+    any |= g->tensors[t].name && mg_wide(g, mgi_cu_handle(t));
   if (!any) return MG_OK;
   mg_status s = mg_resize(g, NULL, NULL, out, e);
   if (s == MG_OK) s = mg_check(*out, e);
@@ -18270,15 +20036,19 @@ MGI_FN mg_status mgi_cu_widened(const mg_graph *g, mg_graph **out, mg_error *e) 
   return MG_OK;
 }
 /* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
-MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, mg_emit_config *read, char **text, mg_cuda_kernel *facts, mg_error *e) {
+MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate,
+                                  mg_emit_config *read, char **text, mg_cuda_kernel *facts, mg_error *e) {
   mg_graph *flat = NULL, *wide = NULL;
   char *both = NULL;
   mg_status s = mg_has_threads(ugraph) ? mg_inline_threads(ugraph, &flat, e) : MG_OK;
-  if (s == MG_OK && flat && certificate && certificate[0] && text) { /* its hash is that of the µGraph with threads: the quoted one's too */
+  /* its hash is that of the µGraph with threads: the quoted one's too */
+  if (s == MG_OK && flat && certificate && certificate[0] && text) {
     const size_t n = strlen(certificate);
     both = (char *)malloc(n + 80);
     if (!both) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the certificate");
-    else snprintf(both, n + 80, "%s%s# hash, thread graphs inlined: %016llx\n", certificate, certificate[n - 1] == '\n' ? "" : "\n", (unsigned long long)mg_hash(flat));
+    else
+      snprintf(both, n + 80, "%s%s# hash, thread graphs inlined: %016llx\n", certificate,
+               certificate[n - 1] == '\n' ? "" : "\n", (unsigned long long)mg_hash(flat));
   }
   if (s == MG_OK) s = mgi_cu_widened(flat ? flat : ugraph, &wide, e);
   for (int again = 1; again && s == MG_OK;) { /* with less to read in device memory, until there is a text */
@@ -18290,7 +20060,9 @@ MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, cons
   mg_graph_free(flat);
   return s;
 }
-mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *why) { return mgi_cu_emit_flat(ugraph, arch, NULL, NULL, NULL, NULL, why); }
+mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *why) {
+  return mgi_cu_emit_flat(ugraph, arch, NULL, NULL, NULL, NULL, why);
+}
 mg_status mg_cuda_facts(const mg_graph *ugraph, const char *arch, mg_cuda_kernel **kernel, int *n, mg_error *why) {
   *n = ugraph ? mg_ops_before(ugraph, ugraph->n_ops, MG_OP_GRAPH) : 0;
   *kernel = (mg_cuda_kernel *)calloc((size_t)*n + 1, sizeof **kernel);
@@ -18338,27 +20110,39 @@ MGI_FN int mgi_cu_ranges_if(mgi_cu_str *out, const mg_graph *const *range, int n
 }
 /* NAME_blocks: which range it is, and the counts of that. */
 MGI_FN void mgi_cu_ranges_blocks(mgi_cu_str *out, const mg_graph *const *range, int n, const char *name) {
-  mgi_cu_str_put(out, "extern \"C\" int %s_blocks(const int64_t *sym, int64_t *count, int room) {\n  const int left = room > 0 ? room - 1 : 0;\n", name);
+  mgi_cu_str_put(
+      out,
+      "extern \"C\" int %s_blocks(const int64_t *sym, int64_t *count, int room) {\n  const int left = room > 0 ? room - 1 : 0;\n",
+      name);
   for (int k = 0; k < n; k++) {
     const int bounded = mgi_cu_ranges_if(out, range, n, k);
-    mgi_cu_str_put(out, "%s{\n    if (room > 0) count[0] = %d;\n    return 1 + %s_blocks(sym, count + 1, left);\n  }\n", bounded ? "" : "  ", k + 1, range[k]->name);
+    mgi_cu_str_put(out, "%s{\n    if (room > 0) count[0] = %d;\n    return 1 + %s_blocks(sym, count + 1, left);\n  }\n",
+                   bounded ? "" : "  ", k + 1, range[k]->name);
   }
   mgi_cu_str_put(out, "}\n\n");
 }
-MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, int n, const char *name, const mg_emit_config *read, int dependent) {
-  static const char args[] = "const void *const *in, void *const *out, void *workspace, const int64_t *sym, cudaStream_t stream";
+MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, int n, const char *name,
+                               const mg_emit_config *read, int dependent) {
+  static const char
+      args[] = "const void *const *in, void *const *out, void *workspace, const int64_t *sym, cudaStream_t stream";
   const mg_graph *last = range[n - 1];
   mgi_cu_str_put(out, "\n#ifndef __CUDACC_RTC__ /* which of them a size is for */\n");
   mgi_cu_str_put(out, "extern \"C\" size_t %s_workspace_bytes(void) {\n  return ", name);
-  for (int k = 0; k < n; k++) mgi_cu_str_put(out, "%smg_round256((int64_t)%s_workspace_bytes())", k ? " + " : "", range[k]->name);
+  for (int k = 0; k < n; k++)
+    mgi_cu_str_put(out, "%smg_round256((int64_t)%s_workspace_bytes())", k ? " + " : "", range[k]->name);
   mgi_cu_str_put(out, ";\n}\n\n");
   for (int early = 0; early < 1 + dependent; early++) {
-    mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  unsigned char *space = (unsigned char *)workspace; // each has a part of its own\n", name, early ? "_pdl" : "", args);
+    mgi_cu_str_put(
+        out,
+        "extern \"C\" int %s_launch%s(%s) {\n  unsigned char *space = (unsigned char *)workspace; // each has a part of its own\n",
+        name, early ? "_pdl" : "", args);
     for (uint32_t v = 0; v < last->n_symbols; v++) { /* one that goes further is for these alone */
       const int64_t last_of = mg_range_symbol(range, n, v).last;
       int beyond = 0;
       for (int k = 0; k < n; k++) beyond |= !mg_range_end(range, n, k, v) && range[k]->symbol[v].last > last_of;
-      if (beyond) mgi_cu_str_put(out, "  if (sym[%u] > %lld) return (int)cudaErrorInvalidValue;\n", (unsigned)v, (long long)last_of);
+      if (beyond)
+        mgi_cu_str_put(out, "  if (sym[%u] > %lld) return (int)cudaErrorInvalidValue;\n", (unsigned)v,
+                       (long long)last_of);
     }
     for (int k = 0; k < n; k++) {
       if (!mgi_cu_ranges_if(out, range, n, k)) mgi_cu_str_put(out, "  ");
@@ -18374,7 +20158,8 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
     mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", v ? ", " : "", is.name, (long long)is.least, (long long)is.last);
   }
   mgi_cu_str_put(out, "};\nextern \"C\" const mg_emitted_info %s_info;\n", name);
-  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, 0, %s_in, %s_out, ", name, name, (unsigned)last->n_in, (unsigned)last->n_out, last->name, last->name);
+  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, 0, %s_in, %s_out, ", name, name,
+                 (unsigned)last->n_in, (unsigned)last->n_out, last->name, last->name);
   for (int k = 0; k < n; k++) mgi_cu_str_put(out, "%s%s_early", k ? " | " : "", range[k]->name);
   mgi_cu_str_put(out, ", 0, %u, %s_symbols, %u", (unsigned)last->n_symbols, name, (unsigned)last->n_computed);
   mgi_cu_file_read(read, out);
@@ -18382,16 +20167,20 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
 }
 /* 1 if both have one signature, but for the bounds of their symbols, and of sizes computed of them. */
 MGI_FN int mgi_cu_ranges_alike(const mg_graph *a, const mg_graph *b) {
-  int same = a->n_in == b->n_in && a->n_out == b->n_out && a->n_symbols == b->n_symbols && a->n_computed == b->n_computed;
+  int same = a->n_in == b->n_in && a->n_out == b->n_out && a->n_symbols == b->n_symbols &&
+             a->n_computed == b->n_computed;
   for (uint32_t v = 0; same && v < mg_n_sizes(a); v++) same = !strcmp(a->symbol[v].name, b->symbol[v].name);
   for (uint32_t k = 0; same && k < a->n_in + a->n_out; k++) {
     const int out = k >= a->n_in;
-    const mg_tensor_info *x = mg_tensor_of(a, out ? a->out[k - a->n_in] : a->in[k]), *y = mg_tensor_of(b, out ? b->out[k - b->n_in] : b->in[k]);
-    same = x->dtype == y->dtype && x->fill == y->fill && x->shape.rank == y->shape.rank && !strcmp(x->name, y->name) && (out || !memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]));
+    const mg_tensor_info *x = mg_tensor_of(a, out ? a->out[k - a->n_in] : a->in[k]),
+                         *y = mg_tensor_of(b, out ? b->out[k - b->n_in] : b->in[k]);
+    same = x->dtype == y->dtype && x->fill == y->fill && x->shape.rank == y->shape.rank && !strcmp(x->name, y->name) &&
+           (out || !memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]));
     for (int d = 0; same && d < x->shape.rank; d++) {
       int sized = 0;
       for (uint32_t j = 0; j < mg_n_sizes(a); j++)
-        sized |= (out || a->in_symbol[k][d] == j + 1) && x->shape.dim[d] == a->symbol[j].most && y->shape.dim[d] == b->symbol[j].most;
+        sized |= (out || a->in_symbol[k][d] == j + 1) && x->shape.dim[d] == a->symbol[j].most &&
+                 y->shape.dim[d] == b->symbol[j].most;
       same = (x->shape.dim[d] == y->shape.dim[d] || sized) && (out || x->order[d] == y->order[d]);
     }
   }
@@ -18404,30 +20193,45 @@ MGI_FN int mgi_cu_ranges_follow(const mg_graph *const *range, int k, mg_error *e
   while (v + 1 < g->n_symbols && g->symbol[v].least == before->symbol[v].least) v++;
   const mg_symbol *is = &g->symbol[v];
   int64_t last = before->symbol[v].last;
-  for (int j = k - 1; v == 0 && j >= 0 && range[j]->symbol[0].least == before->symbol[0].least; j--) last = range[j]->symbol[v].last < last ? range[j]->symbol[v].last : last;
+  for (int j = k - 1; v == 0 && j >= 0 && range[j]->symbol[0].least == before->symbol[0].least; j--)
+    last = range[j]->symbol[v].last < last ? range[j]->symbol[v].last : last;
   if (is->least <= before->symbol[v].least || is->least > last + 1)
-    return mg_fail(e, MG_BAD_INPUT, g->name, "it begins at %s = %lld, the range before it is %lld..%lld", is->name, (long long)is->least, (long long)before->symbol[v].least, (long long)last), 0;
+    return mg_fail(e, MG_BAD_INPUT, g->name, "it begins at %s = %lld, the range before it is %lld..%lld", is->name,
+                   (long long)is->least, (long long)before->symbol[v].least, (long long)last),
+           0;
   for (v++; v < g->n_symbols; v++)
     if (g->symbol[v].least != range[0]->symbol[v].least)
-      return mg_fail(e, MG_BAD_INPUT, g->name, "the first range from %s = %lld on begins at %s = %lld: expected %lld", is->name, (long long)is->least, g->symbol[v].name, (long long)g->symbol[v].least, (long long)range[0]->symbol[v].least), 0;
+      return mg_fail(e, MG_BAD_INPUT, g->name, "the first range from %s = %lld on begins at %s = %lld: expected %lld",
+                     is->name, (long long)is->least, g->symbol[v].name, (long long)g->symbol[v].least,
+                     (long long)range[0]->symbol[v].least),
+             0;
   return 1;
 }
 /* NAME of NAME_1; 0: the ranges are none of the same symbols, one behind the other. */
 MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e) {
   const size_t l = strlen(range[0]->name);
-  if (l < 3 || l > 100 || strcmp(range[0]->name + l - 2, "_1")) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected programs NAME_1, NAME_2 .., found '%.60s'", range[0]->name), 0;
+  if (l < 3 || l > 100 || strcmp(range[0]->name + l - 2, "_1"))
+    return mg_fail(e, MG_BAD_INPUT, "ranges", "expected programs NAME_1, NAME_2 .., found '%.60s'", range[0]->name), 0;
   snprintf(name, 120, "%.*s", (int)l - 2, range[0]->name);
   for (int k = 0; k < n; k++) {
     char want[140];
     snprintf(want, sizeof want, "%s_%d", name, k + 1);
-    if (strcmp(range[k]->name, want)) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected the program %.60s, found %.60s", want, range[k]->name), 0;
-    if (range[k]->n_symbols < 1 || range[k]->n_symbols > 2) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "expected one symbol or two, found %u", range[k]->n_symbols), 0;
-    if (!mgi_cu_ranges_alike(range[0], range[k])) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "it has other inputs, outputs or symbols than %.60s: types, shapes, orders and names have to be the same", range[0]->name), 0;
+    if (strcmp(range[k]->name, want))
+      return mg_fail(e, MG_BAD_INPUT, "ranges", "expected the program %.60s, found %.60s", want, range[k]->name), 0;
+    if (range[k]->n_symbols < 1 || range[k]->n_symbols > 2)
+      return mg_fail(e, MG_BAD_INPUT, range[k]->name, "expected one symbol or two, found %u", range[k]->n_symbols), 0;
+    if (!mgi_cu_ranges_alike(range[0], range[k]))
+      return mg_fail(
+                 e, MG_BAD_INPUT, range[k]->name,
+                 "it has other inputs, outputs or symbols than %.60s: types, shapes, orders and names have to be the same",
+                 range[0]->name),
+             0;
     if (k && !mgi_cu_ranges_follow(range, k, e)) return 0;
   }
   return 1;
 }
-mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit_config *cfg, const char *const *certificate, char **text, mg_error *e) {
+mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit_config *cfg,
+                              const char *const *certificate, char **text, mg_error *e) {
   mg_emit_config c;
   mgi_cu_str parts = {NULL, 0, 0, 0}, out = {NULL, 0, 0, 0}, lines = {NULL, 0, 0, 0};
   char name[120];
@@ -18437,7 +20241,8 @@ mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit
   *text = NULL;
   memset(&c, 0, sizeof c);
   if (cfg) c = *cfg;
-  if (n < 1 || n > MG_MAX_RANGES) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected 1 to %d ranges, found %d", (int)MG_MAX_RANGES, n);
+  if (n < 1 || n > MG_MAX_RANGES)
+    return mg_fail(e, MG_BAD_INPUT, "ranges", "expected 1 to %d ranges, found %d", (int)MG_MAX_RANGES, n);
   if (n == 1) {
     if (certificate) c.certificate = certificate[0];
     return mg_cuda_emit(range[0], &c, text, e);
@@ -18455,20 +20260,28 @@ mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit
       mgi_cu_str_put(&parts, "\n%.*s%s", end ? (int)(end + 5 - one) : 0, one, behind);
     }
     mg_string_free(one);
-    if (s == MG_OK && (read.device != c.device || read.displaced != c.displaced)) { /* all ranges read the same: from the first on again */
+    /* all ranges read the same: from the first on again */
+    if (s == MG_OK && (read.device != c.device || read.displaced != c.displaced)) {
       c.device &= read.device, c.displaced &= read.displaced;
       parts.n = 0, blas = maps = 0, k = -1;
     }
   }
   mg_machine_for(c.arch, &machine);
   if (s == MG_OK) {
-    mgi_cu_str_put(&out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared \\\n     -I<mirage> -o %s.so \\\n     %s.cu\n *\n", machine.arch + 3, machine.arch, name, name);
-    mgi_cu_str_put(&out, " * Ranges of %s%s%s: each is a file of its own, as far as it goes; the last function here,\n * %s_launch(in, out, workspace, sym, stream), takes the one that sym is for:\n", range[0]->symbol[0].name,
-                   range[0]->n_symbols > 1 ? " and " : "", range[0]->n_symbols > 1 ? range[0]->symbol[1].name : "", name);
+    mgi_cu_str_put(
+        &out,
+        "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared \\\n     -I<mirage> -o %s.so \\\n     %s.cu\n *\n",
+        machine.arch + 3, machine.arch, name, name);
+    mgi_cu_str_put(
+        &out,
+        " * Ranges of %s%s%s: each is a file of its own, as far as it goes; the last function here,\n * %s_launch(in, out, workspace, sym, stream), takes the one that sym is for:\n",
+        range[0]->symbol[0].name, range[0]->n_symbols > 1 ? " and " : "",
+        range[0]->n_symbols > 1 ? range[0]->symbol[1].name : "", name);
     for (int k = 0; k < n; k++) {
       mgi_cu_str_put(&out, " *   %s  ", range[k]->name);
       for (uint32_t v = 0; v < range[k]->n_symbols; v++)
-        mgi_cu_str_put(&out, "%s %s from %lld%s", v ? "," : "", range[k]->symbol[v].name, (long long)range[k]->symbol[v].least, mg_range_end(range, n, k, v) ? "" : " on");
+        mgi_cu_str_put(&out, "%s %s from %lld%s", v ? "," : "", range[k]->symbol[v].name,
+                       (long long)range[k]->symbol[v].least, mg_range_end(range, n, k, v) ? "" : " on");
       mgi_cu_str_put(&out, "\n");
     }
     mgi_cu_str_put(&out, " */\n");

@@ -600,9 +600,10 @@ typedef struct mg_model_emulation {
   uint32_t kernels, evaluated;       /* distinct pieces that were emulated; that were not */
   uint32_t launches;
 } mg_model_emulation;
-/* MG_OK: off by at most 1.5 times what the yardstick is off by, no index misplaced; where one draw of weights and inputs
-   is further off, as one large element can make it, the root mean squares over four draws decide.  MG_NOT_FOUND: else, or
-   a kernel faults.  Of cfg count include_dir, work_dir, cxx, timeout_s, and jobs: compilers at a time; it may be NULL. */
+/* MG_OK: off by at most 1.5 times what the yardstick is off by, no index misplaced; where one draw of weights and
+   inputs is further off, as one large element can make it, the root mean squares over four draws decide.  MG_NOT_FOUND:
+   else, or a kernel faults.  Of cfg count include_dir, work_dir, cxx, timeout_s, and jobs: compilers at a time; it may
+   be NULL. */
 mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int steps, uint64_t seed,
                            const mg_check_config *cfg, mg_model_emulation *r, mg_error *e);
 
@@ -641,7 +642,8 @@ typedef struct mg_model_loaded_info {
   uint32_t launches, early, copies, placed; /* a step's; updates that are copies, and that are not */
   uint32_t once;              /* launches that were run as weights were loaded */
   uint32_t followed, graphs;  /* symbols, as bits, that recorded graphs follow; the graphs that there are */
-  uint64_t captured, changed; /* graphs that were captured for a vector of grid counts; for values of one that had its own */
+  /* graphs that were captured for a vector of grid counts; for values of one that had its own */
+  uint64_t captured, changed;
   char handed[160];           /* why a `device` symbol is not followed, the first; empty: all are */
   uint64_t arena, weights, states, workspaces; /* bytes; weights: that are still there */
   uint64_t read;              /* bytes of weights and states that a step reads at least, at its last sizes */
@@ -5843,8 +5845,9 @@ mg_status mg_model_emulate(const mg_model_found *f, const int64_t *sym, int step
       on the device.
    4. Words: of each launch that reads anything in device memory the values of its file's symbols, then by output by how
       many elements it stands behind its pointer, which is the state's then.  One copy before each step brings all.
-   5. Graphs: by the vector of grid counts of all files that read symbols.  A vector's own is changed where a symbol that
-      is not followed has another value; of more than MGI_LOADED_GRAPHS the one that was used longest ago is changed. */
+   5. Graphs: by the vector of grid counts of all files that read symbols.  A vector's own is changed where a symbol
+      that is not followed has another value; of more than MGI_LOADED_GRAPHS the one that was used longest ago is
+      changed. */
 
 enum { MGI_LOADED_ALIGN = 16 }; /* of what an emitted kernel takes */
 enum { MGI_LOADED_GRAPHS = 64 };
@@ -5889,7 +5892,8 @@ struct mg_model_loaded {
   int64_t *word, *blocks;     /* this step's words and vector */
   void *words;                /* the same on the device */
   uint32_t n_words, n_blocks, cap_blocks;
-  mgi_loaded_graph graph[MGI_LOADED_GRAPHS], *now; /* now: the last step's; NULL: it had none, or the words are of other sizes */
+  /* now: the last step's; NULL: it had none, or the words are of other sizes */
+  mgi_loaded_graph graph[MGI_LOADED_GRAPHS], *now;
   int64_t brought[MG_MODEL_MAX_SYMBOLS]; /* the sizes that the words are of */
   mg_model_loaded_info is;
 };
@@ -6018,7 +6022,8 @@ MGI_FN void mgi_loaded_reading(const mg_model_loaded *g, uint32_t piece, mg_emit
     }
   }
 }
-/* A file that copies what an update brings to where it has to stand, rows that each lie in one; NULL text: none does. */
+/* A file that copies what an update brings to where it has to stand, rows that each lie in one; NULL text: none
+   does. */
 MGI_FN mg_status mgi_loaded_copying(const mg_model_loaded *g, const mg_launch *a, mgi_loaded_file *f, mg_error *e) {
   const mg_model_list *l = g->l;
   const mg_value *is = &l->value[a->in[0]], *to = &l->value[a->out[0]];
@@ -6740,7 +6745,8 @@ MGI_FN mg_status mgi_loaded_count(mg_model_loaded *g, const mgi_loaded_file *f, 
     g->blocks = more, g->cap_blocks = 2 * all;
   }
   const int again = n ? mg_device_blocks(g->d, f->is, sym, g->blocks + g->n_blocks, n) : 0;
-  if (again != n) return mg_fail(e, MG_BAD_INPUT, f->name, "expected %d counts of %s_blocks again, found %d", n, f->name, again);
+  if (again != n)
+    return mg_fail(e, MG_BAD_INPUT, f->name, "expected %d counts of %s_blocks again, found %d", n, f->name, again);
   g->n_blocks = all;
   return MG_OK;
 }

@@ -6,8 +6,8 @@
      it is, how fast it is.  No other header compares the name of an architecture, or knows the size of a machine.
      And it says of a kernel what it costs on a machine: the kernel is flattened (mg_flat), planned (how many warps, how
      they share its products, how many stages), and priced as a sum of terms with names.  The search prices by it;
-     `mirage explain` prints it.  And of a kernel whose steps have been noted it finds where in shared memory things lie,
-     and which barriers that takes.  Needs mirage.h, libc and libm.
+     `mirage explain` prints it.  And of a kernel whose steps have been noted it finds where in shared memory things
+     lie, and which barriers that takes.  Needs mirage.h, libc and libm.
 
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_plan.h".  MIRAGE_PLAN_IMPLEMENTATION
@@ -58,16 +58,16 @@
 
    MEMORY
      mg_predict_us, mg_kernel_facts_of, mg_sends_of, mg_machine_read, mg_memory_plan and, of a program with symbols,
-     mg_flat_of allocate while they run; an mg_memory keeps its steps until mg_memory_free.  Nothing else allocates.  The
-     table's rows are constant and live as long as the program.
+     mg_flat_of allocate while they run; an mg_memory keeps its steps until mg_memory_free.  Nothing else allocates.
+     The table's rows are constant and live as long as the program.
 
    THREADS
      No mutable globals: every function may be called from any thread.
 
    DOES NOT
      Decide what the emitter decides by itself (where values live, the order of steps): mg_cuda_facts of mirage_cuda.cuh
-     says that.  Ask the GPU that is here, or measure it.  A row of a machine that nobody has measured is a guess: it ranks
-     candidates, it promises no times.
+     says that.  Ask the GPU that is here, or measure it.  A row of a machine that nobody has measured is a guess: it
+     ranks candidates, it promises no times.
 */
 #ifndef MIRAGE_PLAN_H
 #define MIRAGE_PLAN_H
@@ -130,10 +130,11 @@ enum { MG_PART_LEAST = 2048 };
   F(RATE,  double,       shared_bytes_us,  1e3,  1e7,            "bytes/us of one multiprocessor's shared memory")     \
   F(RATE,  double,       launch_us,        0.01, 100,            "us of an empty kernel in a CUDA graph")              \
   F(RATE,  double,       barrier_us,       1e-4, 10,             "us of a block's barrier, with a pipeline's bubble")
-/* What the cost (>>cost) makes of the rates: shares and multiples of them, and microseconds.  A coefficient stands here because a
-   term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py, which writes the
-   columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have the H200's.  fma_slots is of
-   one kernel on an H100: f32[8, 14336] times bf16[14336, 4096] by 128 blocks of 256 threads takes 271 us. */
+/* What the cost (>>cost) makes of the rates: shares and multiples of them, and microseconds.  A coefficient stands here
+   because a term of the cost has it.  C(F, name, H200, H100, text): fitted to measured kernels by tests/bench/fit.py,
+   which writes the columns (tests/bench/results: fit-h200-2026-11-26, fit-h100-2026-11-26).  All other machines have
+   the H200's.  fma_slots is of one kernel on an H100: f32[8, 14336] times bf16[14336, 4096] by 128 blocks of 256
+   threads takes 271 us. */
 #define MG_MACHINE_COSTS(C, F)                                                                                         \
   C(F, block_draw,             2.921,    3.093, "of a multiprocessor's share of l2_gbps: what one takes in")           \
   C(F, chip_draw,             0.5398,   0.5587, "of l2_gbps: the time of what all take in")                            \
@@ -298,7 +299,8 @@ mg_status mg_machine_check(const mg_machine *m, mg_error *e);
    graph; the search's tuner fills it without one.                                                                   */
 
 enum { MG_FLAT_OPS = 256 };
-enum { MG_TAKEN_ALONG = 1, MG_TAKEN_TURNED = 2, MG_TAKEN_JOINED = 4 }; /* it is written as it lies; its columns as rows; it is joined */
+/* it is written as it lies; its columns as rows; it is joined */
+enum { MG_TAKEN_ALONG = 1, MG_TAKEN_TURNED = 2, MG_TAKEN_JOINED = 4 };
 typedef struct mg_flat_op {
   int16_t code;                 /* an mg_opcode.  A product of joined operands stands as MG_OP_MATMUL */
   int8_t n_in;
@@ -313,16 +315,19 @@ typedef struct mg_flat_op {
   int8_t runs;                  /* of a load: neighbours in a row are neighbours in memory */
   int8_t ragged;                /* of a load: some blocks, or steps, have fewer of it than others */
   int8_t turns;                 /* it exchanges its operand's rows and columns, and does nothing else */
-  int8_t stays;                 /* a move whose rows and columns are its operand's: it changes nothing but where they stand */
+  int8_t stays;                 /* a move whose rows and columns are its operand's: it changes nothing but where they
+                                   stand */
   int8_t along;                 /* SUM, MAX: the dimension that they join */
   int8_t across, adds;          /* ACCUM: over several blocks of the grid too; and by sums alone */
   int8_t wide;                  /* a product with NAME.mma=wide */
   int8_t joined;                /* a product of joined operands: in[0] in[1] + in[2] in[3], n_in 2 */
-  int8_t narrow;                /* the tensor cores multiply its type, of 16 bits; esize counts what lies in memory, of two numbers or wide ones too */
+  int8_t narrow;                /* the tensor cores multiply its type, of 16 bits; esize counts what lies in memory, of
+                                   two numbers or wide ones too */
   int8_t half;                  /* its type is f16 */
   int8_t sums, maxima;          /* ACCUM: it leaves loops, and all of them by sums; by maxima */
   int8_t taken;                 /* MG_TAKEN_..: who takes it, what is computed where it is read being looked through */
-  int8_t direct;                /* of a load outside of loops: stores alone read it, once, twice without a loop, and not across its rows */
+  int8_t direct;                /* of a load outside of loops: stores alone read it, once, twice without a loop, and not
+                                   across its rows */
   int8_t at;                    /* 1 + the MG_AT_.. that NAME.at says; 0: it says nothing */
   int16_t in[4];                /* operands, as places in `op`; of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];       /* extents in one block, in one step */
@@ -334,7 +339,8 @@ typedef struct mg_flat {
   int n;
   mg_flat_op op[MG_FLAT_OPS];   /* operands precede */
   int64_t blocks, iters;        /* of the grid; steps of all loops of one block, at least 1 */
-  int64_t group;                /* blocks that share a result: of these grid axes, as bits, which have more than one block */
+  int64_t group;                /* blocks that share a result: of these grid axes, as bits, which have more than one
+                                   block */
   uint32_t merged;
   uint32_t nests;               /* bit a: loop a stands in another one, or has one in it */
   int64_t queries, keys;        /* of the causal mask that it reads; 0: it reads none */
@@ -345,31 +351,39 @@ typedef struct mg_flat {
 
 typedef struct mg_kernel_plan {
   int stages, warps_m, warps_n, warps_k;
-  int64_t shared;               /* bytes of shared memory of one block: as the planner foretells, or of what is emitted (at_once) */
-  int feasible;                 /* 0: it does not fit the machine; 2: its blocks' parts do not fit a cluster's shared memory */
+  int64_t shared;               /* bytes of shared memory of one block: as the planner foretells, or of what is emitted
+                                   (at_once) */
+  int feasible;                 /* 0: it does not fit the machine; 2: its blocks' parts do not fit a cluster's shared
+                                   memory */
   int own;                      /* 1: every warp has a ring of its own (ring=warp, warps_k) */
-  int parts;                    /* 1: every warp, or warpgroup, brings its part of the block's ring (ring=warp, ring=group) */
+  int parts;                    /* 1: every warp, or warpgroup, brings its part of the block's ring (ring=warp,
+                                   ring=group) */
   int group;                    /* 1: products of warpgroups (mma=warpgroup) */
   int copies;                   /* an MG_COPY_..; not 0: tensor copies fill the rings */
   int late;                     /* 1: a chained product is made beside the next step's first (chain=late) */
-  int at_once;                  /* blocks that a multiprocessor holds at once, as it is emitted (0: that is not known yet) */
+  int at_once;                  /* blocks that a multiprocessor holds at once, as it is emitted (0: that is not known
+                                   yet) */
 } mg_kernel_plan;
 
 /* Which products, and sums of rows, of a kernel take what they read from fragments.  Places count from 1; 0 is none. */
 typedef struct mg_chains {
   int16_t from[MG_FLAT_OPS];    /* of product or sum i: the value whose fragments it takes */
-  int16_t over[MG_FLAT_OPS];    /* of such a value: the product, or its accumulator, whose fragments it is computed in */
+  int16_t over[MG_FLAT_OPS];    /* of such a value: the product, or its accumulator, whose fragments it is computed
+                                   in */
   int16_t lent;                 /* such an exponential that others of its shape read too: they may, under a maximum */
 } mg_chains;
 
-/* Of a kernel whose chains are known, how far exp(x - m) may stand for an exponential exp(x), m being the running maximum of its
-   row: a value of degree n has the factor exp(-n m) then, and what is stored has degree 0, or 1 where it may stay so. */
+/* Of a kernel whose chains are known, how far exp(x - m) may stand for an exponential exp(x), m being the running
+   maximum of its row: a value of degree n has the factor exp(-n m) then, and what is stored has degree 0, or 1 where it
+   may stay so. */
 typedef struct mg_maxima {
-  int16_t of;                   /* that exponential, as a place from 1; 0: its factor does not cancel, or there are none or several */
+  int16_t of;                   /* that exponential, as a place from 1; 0: its factor does not cancel, or there are none
+                                   or several */
   int8_t degree[MG_FLAT_OPS];
   uint8_t undo[MG_FLAT_OPS];    /* of a STORE: MG_UNDO_.. */
 } mg_maxima;
-enum { MG_UNDO_NONE, MG_UNDO_FACTOR, MG_UNDO_LOG }; /* one value a row: its factor is put back, or m is added to its logarithm */
+/* one value a row: its factor is put back, or m is added to its logarithm */
+enum { MG_UNDO_NONE, MG_UNDO_FACTOR, MG_UNDO_LOG };
 
 /* 0: the block graph has more operators, or tensors, than the flat form. */
 int mg_flat_of(const mg_graph *block, mg_flat *k);
@@ -381,10 +395,11 @@ void mg_flat_join(mg_flat_op *o);                     /* what was read as MG_OP_
 void mg_flat_read_once(mg_flat *k);                   /* of several loads of one tensor one keeps its bytes */
 int64_t mg_flat_elements(const mg_flat_op *o);
 int mg_flat_matrix(const mg_flat_op *o);              /* 1 if the block has one matrix of it, or less */
-void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch); /* m x c times c x n */
+/* m x c times c x n */
+void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch);
 int mg_flat_has_product(const mg_flat *k, int i);     /* 1 if value i is made of a product's result */
-/* The load of a causal mask, as a place from 1, whose loop ends behind the last key that a query of the block sees: what
-   the steps after it would add is 0.  0: there is none (>>seen). */
+/* The load of a causal mask, as a place from 1, whose loop ends behind the last key that a query of the block sees:
+   what the steps after it would add is 0.  0: there is none (>>seen). */
 int mg_flat_seen(const mg_flat *k);
 double mg_flat_seen_share(const mg_flat *k); /* of all steps of that loop, those that a block has on average; else 1 */
 #define MG_SEEN_LEAST 0.5 /* no share is less: there are as many keys as queries, or more */
@@ -392,16 +407,19 @@ void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c); /*
 /* The accumulator, a place from 1, into which product, SUM or MAX i is joined where it is made: nothing else reads i,
    and it joins i over its loops as i joins itself.  0: there is none. */
 int mg_flat_in_place(const mg_flat *k, int i);
-/* The product of value t's shape and loop that value v is, or is computed of element by element; -1: none, or several. */
+/* The product of value t's shape and loop that value v is, or is computed of element by element; -1: none, or
+   several. */
 int mg_flat_product_of(const mg_flat *k, const mg_chains *c, int v, int t);
 /* 1 if all that is made of value s ends in t, element by element or moved; with `beside`, or in stores in t's loop. */
 int mg_flat_ends_in(const mg_flat *k, int s, int t, int beside);
-void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m); /* whether each store of degree 1 may stay so is not asked */
+/* whether each store of degree 1 may stay so is not asked */
+void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m);
 void mg_flat_unlend(mg_chains *c);                    /* the exponential that was lent has no maximum: it is no one's */
 /* Which tensors between the kernels of a graph are under a running maximum.  Both are NULL where none is. */
 typedef struct mg_sent {
   uint32_t as;                  /* the first such tensor that the kernel makes; 0: there is none */
-  uint8_t part;                 /* the grid axis that numbers the parts of its columns, each under a maximum of its own; 0: one part */
+  uint8_t part;                 /* the grid axis that numbers the parts of its columns, each under a maximum of its own;
+                                   0: one part */
   uint8_t never;                /* 1: a reader could not take it */
   uint8_t read;                 /* 1: a reader weights the parts by their maxima, which are stored too then */
   uint8_t weights;              /* 1: the kernel is such a reader */
@@ -419,23 +437,28 @@ typedef struct mg_passes {
   uint32_t first;               /* its first store, by operator, that leaves a value under its maximum; 0: none does */
   uint8_t part;                 /* see mg_sent */
 } mg_passes;
-/* Of all kernels' warps as they are written or by default, or where `any` is set and none are written, under some.  0: no memory. */
+/* Of all kernels' warps as they are written or by default, or where `any` is set and none are written, under some.  0:
+   no memory. */
 int mg_sends_of(const mg_graph *g, const mg_machine *m, int any, mg_sends *s);
 void mg_sends_free(mg_sends *s);
 /* Of kernel b of g; without s, or of a block graph that is none of g's operators, nothing comes or leaves. */
-void mg_sends_in(const mg_graph *g, const mg_graph *b, const mg_machine *m, const mg_sends *s, const mg_flat *k, const mg_chains *c,
-                 mg_passes *x);
-/* Of LOAD o of such a tensor of parts: *inner: how many neighbouring columns a part has; *split: 1 if the parts come round again.
-   1 if all that it loads at a time is of one part. */
-int mg_sends_one_part(const mg_graph *g, const mg_graph *b, const mg_op_node *o, const mg_sends *s, int64_t *inner, int *split);
-int mg_degree(int code, int a, int b, int *d);        /* *d: of an operator of operands of degrees a and b; 0: it has none */
-int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i); /* 1 if product i takes its left operand from fragments */
-/* Why product i is none that warpgroups make, "" if they do; and the registers of a thread that all products take so.  Of the
-   plan, its warps are read. */
+void mg_sends_in(const mg_graph *g, const mg_graph *b, const mg_machine *m, const mg_sends *s, const mg_flat *k,
+                 const mg_chains *c, mg_passes *x);
+/* Of LOAD o of such a tensor of parts: *inner: how many neighbouring columns a part has; *split: 1 if the parts come
+   round again.  1 if all that it loads at a time is of one part. */
+int mg_sends_one_part(const mg_graph *g, const mg_graph *b, const mg_op_node *o, const mg_sends *s, int64_t *inner,
+                      int *split);
+int mg_degree(int code, int a, int b, int *d);        /* *d: of an operator of operands of degrees a and b; 0: it has
+                                                         none */
+/* 1 if product i takes its left operand from fragments */
+int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i);
+/* Why product i is none that warpgroups make, "" if they do; and the registers of a thread that all products take so.
+   Of the plan, its warps are read. */
 const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c);
-/* How many a thread of `threads` that multiply has for them; apart 1: a warpgroup beside these copies, and gives up all but
-   MG_COPIER of its registers if they need them: each has as many as mg_group_takes then (0: what the launch deals out will do). */
+/* How many a thread of `threads` that multiply has for them; apart 1: a warpgroup beside these copies, and gives up all
+   but MG_COPIER of its registers if they need them: each has as many as mg_group_takes then (0: what the launch deals
+   out will do). */
 enum { MG_COPIER = 40 };
 int mg_group_room(const mg_machine *m, int threads, int apart);
 int mg_group_takes(const mg_machine *m, int threads, int registers);
@@ -448,19 +471,26 @@ typedef struct mg_rings {
   int16_t taken[MG_FLAT_OPS];   /* of a product behind an own ring: the ring's product that it takes part by part */
   int16_t into[MG_FLAT_OPS];    /* of such a one: the ring's product to which the parts of its result are added */
 } mg_rings;
-void mg_flat_rings(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, mg_rings *r); /* reads the plan's warps and group */
-/* The load that left operand i is, times *row, another load, in an own ring: multiplied in fragments; -1: it is no such thing. */
+/* reads the plan's warps and group */
+void mg_flat_rings(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, mg_rings *r);
+/* The load that left operand i is, times *row, another load, in an own ring: multiplied in fragments; -1: it is no such
+   thing. */
 int mg_flat_scaled(const mg_flat *k, const mg_rings *r, int i, int *row);
-int mg_flat_steady(const mg_flat *k, const mg_chains *c, const mg_rings *r, int i); /* 1 if wide product i keeps such an operand in f16 */
-/* Of a load whose elements go to stores and accumulators alone, and some of whose columns in memory are written as rows, as a transpose
-   has it: how many of a row a thread writes at a time; 0: it is no such load, or has fewer rows or columns than 16 bytes have. */
+/* 1 if wide product i keeps such an operand in f16 */
+int mg_flat_steady(const mg_flat *k, const mg_chains *c, const mg_rings *r, int i);
+/* Of a load whose elements go to stores and accumulators alone, and some of whose columns in memory are written as
+   rows, as a transpose has it: how many of a row a thread writes at a time; 0: it is no such load, or has fewer rows or
+   columns than 16 bytes have. */
 int mg_flat_across(const mg_flat *k, int load);
-int mg_flat_contracts(const mg_flat *k, int load, int how); /* 1 if a product contracts the load's columns, or rows, as they lie */
-/* The load whose squares SUM i adds up on tensor cores; -1: it does not.  An own ring has each warp do so with its part. */
+/* 1 if a product contracts the load's columns, or rows, as they lie */
+int mg_flat_contracts(const mg_flat *k, int load, int how);
+/* The load whose squares SUM i adds up on tensor cores; -1: it does not.  An own ring has each warp do so with its
+   part. */
 int mg_flat_squares(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int i);
-int mg_flat_unshifted(const mg_flat *k);              /* 1 if a product takes an exponential without a running maximum under any plan, at any sizes */
-/* The tile of a load, as it lies in shared memory: what is read of it is padded to whole pieces of 16 bytes, and what a product
-   contracts to whole steps of 16. */
+int mg_flat_unshifted(const mg_flat *k);              /* 1 if a product takes an exponential without a running maximum
+                                                         under any plan, at any sizes */
+/* The tile of a load, as it lies in shared memory: what is read of it is padded to whole pieces of 16 bytes, and what a
+   product contracts to whole steps of 16. */
 typedef struct mg_tile_form {
   int rows, cols;               /* elements; of an own ring, of one warp's part */
   int lines, pieces;            /* rows of its memory, each of so many pieces */
@@ -470,99 +500,113 @@ typedef struct mg_tile_form {
 mg_tile_form mg_flat_tile(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int load);
 int mg_tile_pitch(const mg_tile_form *t, int way);     /* bytes between its rows; way: an MG_IN_.. */
 int64_t mg_tile_bytes(const mg_tile_form *t, int way);
-/* Of a tile that is read across: how many of the words that a warp reads at once share a bank, of those that share one most. */
+/* Of a tile that is read across: how many of the words that a warp reads at once share a bank, of those that share one
+   most. */
 int mg_tile_conflicts(const mg_tile_form *t, int way);
-int64_t mg_tile_cost(const mg_tile_form *t, int way);  /* lines of 128 bytes, eighths of them, filled and read in an iteration */
-/* Ways that the tile of a load may not lie in, as bits, but for what is lifted by less than `until`: nothing lifts a firm
-   ban, the plan's NAME.in=<way> those before, and that the block does not fit those before these. */
+int64_t mg_tile_cost(const mg_tile_form *t, int way);  /* lines of 128 bytes, eighths of them, filled and read in an
+                                                          iteration */
+/* Ways that the tile of a load may not lie in, as bits, but for what is lifted by less than `until`: nothing lifts a
+   firm ban, the plan's NAME.in=<way> those before, and that the block does not fit those before these. */
 enum { MG_UNLESS_SHORT, MG_UNLESS_PLANNED, MG_FIRM };
-uint8_t mg_flat_banned(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int until);
-const char *mg_flat_ban_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int way); /* NULL: no firm ban */
-int mg_flat_way(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load); /* the cheapest; -1: all are banned */
-/* What other pieces of shared memory take, in bytes: a value of rows x cols computed into a tile for products (copy); one that
-   a loop joins in f32 (joined); the fragments of so many warps that share a contraction (parts); what blocks of a cluster
-   get of all `blocks` parts, where each is the owner of a share of the result, or where one takes all (given). */
+uint8_t mg_flat_banned(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load,
+                       int until);
+/* NULL: no firm ban */
+const char *mg_flat_ban_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load,
+                            int way);
+/* the cheapest; -1: all are banned */
+int mg_flat_way(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load);
+/* What other pieces of shared memory take, in bytes: a value of rows x cols computed into a tile for products (copy);
+   one that a loop joins in f32 (joined); the fragments of so many warps that share a contraction (parts); what blocks
+   of a cluster get of all `blocks` parts, where each is the owner of a share of the result, or where one takes all
+   (given). */
 int mg_pitch(int64_t inner, int esize); /* elements between rows: an odd multiple of 16 bytes */
 int64_t mg_copy_bytes(int64_t rows, int64_t cols, int esize);
 int64_t mg_joined_bytes(int64_t rows, int64_t cols);
 int64_t mg_parts_bytes(int64_t rows, int64_t cols, int parts);
 int64_t mg_given_bytes(int64_t rows, int64_t cols, int64_t blocks, int owned);
-/* Elements, beside its result's n, that a sum or maximum joins parts in: of `threads` that run by rows or columns that are
-   neighbours in memory (1), or by other columns (0). */
+/* Elements, beside its result's n, that a sum or maximum joins parts in: of `threads` that run by rows or columns that
+   are neighbours in memory (1), or by other columns (0). */
 int64_t mg_reduce_scratch(int64_t n, int threads, int neighbours);
-/* What stands behind a merge over the grid: all that a merged value reaches, with the whole of a loop that has some of it,
-   and the loads outside of loops that nothing before it uses. */
+/* What stands behind a merge over the grid: all that a merged value reaches, with the whole of a loop that has some of
+   it, and the loads outside of loops that nothing before it uses. */
 void mg_flat_late(const mg_flat *k, uint8_t late[MG_FLAT_OPS]);
-/* 1 if all behind the merge is elementwise, of merged values and loads, and stored in one shape, *rows x *cols: each block of
-   a cluster can then do a share of it. */
+/* 1 if all behind the merge is elementwise, of merged values and loads, and stored in one shape, *rows x *cols: each
+   block of a cluster can then do a share of it. */
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols);
 /* By whom each value is taken: sets `taken` and `direct`, the sizes being there. */
 void mg_flat_takers(mg_flat *k);
-/* 1 if a load outside of loops, neither direct nor read across its rows, is read in runs along them, as others are read across. */
+/* 1 if a load outside of loops, neither direct nor read across its rows, is read in runs along them, as others are read
+   across. */
 int mg_flat_beside(const mg_flat *k, int load);
-/* How many loads the kernel has, if each is read where something of it is stored: directly, across its tile or beside such; else 0. */
+/* How many loads the kernel has, if each is read where something of it is stored: directly, across its tile or beside
+   such; else 0. */
 int mg_flat_read_in_stores(const mg_flat *k);
 /* 1 if no NAME.at keeps the value from living so: an MG_AT_... */
 int mg_flat_lets(const mg_flat_op *o, int at);
-/* The first load, a place from 1, of whole rows that so many threads hold in registers, 16 bytes at a time, while they join them to one
-   value a row and store rows; only parts of what they join go through shared memory.  Of a kernel without loops, products, moves and
-   merges, of tensors of one shape beside vectors: rows of whole 16-byte pieces, as many as whole passes of the threads take, that
-   no block has fewer of.  0: it is no such kernel. */
+/* The first load, a place from 1, of whole rows that so many threads hold in registers, 16 bytes at a time, while they
+   join them to one value a row and store rows; only parts of what they join go through shared memory.  Of a kernel
+   without loops, products, moves and merges, of tensors of one shape beside vectors: rows of whole 16-byte pieces, as
+   many as whole passes of the threads take, that no block has fewer of.  0: it is no such kernel. */
 int mg_flat_strip(const mg_flat *k, int threads);
 /* 1 if tensor cores multiply value a by value b; else f32 multiply-adds do. */
 int mg_flat_by_tensors(const mg_flat *k, int a, int b);
-/* 1 if value i, which is computed where it is read, stands in a tile of shared memory that all threads compute, and products take it
-   from there, as it is or turned.  That is better than that they compute it wherever they take it: of what stands outside of loops
-   where a product's loop, or several warps, would do so again; of what a step of a loop computes where several warps would, and
-   it is costly (mg_flat_costly): then it is computed once a step, with a barrier between its writers and the product. */
+/* 1 if value i, which is computed where it is read, stands in a tile of shared memory that all threads compute, and
+   products take it from there, as it is or turned.  That is better than that they compute it wherever they take it: of
+   what stands outside of loops where a product's loop, or several warps, would do so again; of what a step of a loop
+   computes where several warps would, and it is costly (mg_flat_costly): then it is computed once a step, with a
+   barrier between its writers and the product. */
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i);
 /* 1 if what is computed with value i has a dear operator in it, or a move that no tile can be read by. */
 int mg_flat_costly(const mg_flat *k, int i);
-/* The load in whose tile such a value i, of 16 bits, stands, as nothing else is made of the load, and i element by element; -1: it
-   has a tile of its own.  Only beside rings that tensor copies fill, which room lets begin early: elements that are written
-   where they were read are read one after another. */
+/* The load in whose tile such a value i, of 16 bits, stands, as nothing else is made of the load, and i element by
+   element; -1: it has a tile of its own.  Only beside rings that tensor copies fill, which room lets begin early:
+   elements that are written where they were read are read one after another. */
 int mg_flat_over(const mg_flat *k, const mg_kernel_plan *p, int i);
-/* The load whose tile, as it is or turned, value i is; -1: it has to be computed.  *turned (may be NULL): 1 if it is turned. */
+/* The load whose tile, as it is or turned, value i is; -1: it has to be computed.  *turned (may be NULL): 1 if it is
+   turned. */
 int mg_flat_tile_read(const mg_flat *k, int i, int *turned);
-/* 1 if product i, of warpgroups, is under way while the loop's next step begins: tensor copies bring both of its operands, which are
-   multiplied as they lie, and its accumulator is touched by nothing else in the loop. */
+/* 1 if product i, of warpgroups, is under way while the loop's next step begins: tensor copies bring both of its
+   operands, which are multiplied as they lie, and its accumulator is touched by nothing else in the loop. */
 int mg_flat_flies(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
-/* The product, a place from 1, beside whose next one a product i of its fragments may be made (chain=late): tensor copies bring the right
-   operands of both, the loop has no other product, and nothing that it or another product makes is a left operand of the first.
-   0: there is none. */
+/* The product, a place from 1, beside whose next one a product i of its fragments may be made (chain=late): tensor
+   copies bring the right operands of both, the loop has no other product, and nothing that it or another product makes
+   is a left operand of the first.  0: there is none. */
 int mg_flat_trails(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 /* 1 if product i is made by warpgroups: the plan has them, and mg_flat_group_why has nothing against it. */
 int mg_flat_by_group(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 int64_t mg_round_up(int64_t x, int64_t multiple);
-/* The dimension that a block's value of these extents has its rows in: the last but one; or, where that has one element, the one
-   before it that has more, if there is one such.  The columns are in the last. */
+/* The dimension that a block's value of these extents has its rows in: the last but one; or, where that has one
+   element, the one before it that has more, if there is one such.  The columns are in the last. */
 int mg_rows_in(int rank, const int64_t *dim);
-/* 1 if parts of dimension d, of that extent, as axes of block graph b up to `last` cut it, may be shorter than others, or be none;
-   symbol: the extent comes with the launch. */
+/* 1 if parts of dimension d, of that extent, as axes of block graph b up to `last` cut it, may be shorter than others,
+   or be none; symbol: the extent comes with the launch. */
 int mg_uneven(const mg_graph *b, const mg_map *m, int64_t extent, int d, uint32_t last, int symbol);
-int mg_innermost(const mg_tensor_info *t);            /* of its dimensions of several elements the one whose neighbours are neighbours in memory */
-int mg_runs_down(const mg_tensor_info *t, int rows);  /* 1 if t's columns, not its rows, which are in dimension `rows`, are contiguous in memory */
-/* What move o makes of rows and columns, if its operand and its result have nothing else: what they were, or exchanged. */
+int mg_innermost(const mg_tensor_info *t);            /* of its dimensions of several elements the one whose neighbours
+                                                         are neighbours in memory */
+int mg_runs_down(const mg_tensor_info *t, int rows);  /* 1 if t's columns, not its rows, which are in dimension `rows`,
+                                                         are contiguous in memory */
+/* What move o makes of rows and columns, if its operand and its result have nothing else: what they were, or
+   exchanged. */
 enum { MG_MOVES_MORE, MG_MOVES_NOTHING, MG_MOVES_TURNS };
 int mg_moves_how(const mg_op_node *o, const mg_shape *from, const mg_shape *to);
 int mg_flat_brings(const mg_flat_op *o);              /* 1 if it is a load that brings something from device memory */
 int mg_op_moves(int code);                            /* 1 if the operator only moves elements */
 int mg_flat_only_reader(const mg_flat *k, int i);     /* the one that reads value i, -1: none, several, or one twice */
 /* `placed` (NULL: none) says which values have a place of their own, and are not computed where they are read.
-   1 if value i is computed, element by element, by a dear operator or of a dear value, or so of value x alone in x's loop.
-   Of a dear vector i that many elements of something larger take, so that it is made once: 1, or 2 as the inverse by which
-   all of them multiply.
-   Where a kernel's rows stay in registers (strip, as mg_flat_strip says) a dear value as large as these is kept beside them where
-   several steps take it, if the registers suffice: kept[i] of value i. */
+   1 if value i is computed, element by element, by a dear operator or of a dear value, or so of value x alone in x's
+   loop.  Of a dear vector i that many elements of something larger take, so that it is made once: 1, or 2 as the
+   inverse by which all of them multiply.
+   Where a kernel's rows stay in registers (strip, as mg_flat_strip says) a dear value as large as these is kept beside
+   them where several steps take it, if the registers suffice: kept[i] of value i. */
 int mg_flat_dear(const mg_flat *k, int i, const uint8_t *placed);
 int mg_flat_only_of(const mg_flat *k, int i, int x, const uint8_t *placed);
 int mg_flat_vector(const mg_flat *k, int threads, int strip, int i, const uint8_t *placed);
 void mg_flat_kept(const mg_flat *k, int threads, int strip, uint8_t kept[MG_FLAT_OPS]);
-/* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose plan
-   has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
+/* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose
+   plan has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
 int mg_wide(const mg_graph *g, mg_tensor t);
-/* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands there as
-   the sum of two, times a power of two of the block's own, so that it never passes f16's exponents. */
+/* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands
+   there as the sum of two, times a power of two of the block's own, so that it never passes f16's exponents. */
 int mg_split(const mg_graph *g, mg_tensor t);
 /* 1 if `op` of kernel-level g is a slice that may be an address, and no kernel: it is no output, and its rows begin at
    multiples of 16 bytes in what it is cut from, which lies as it is. */
@@ -573,26 +617,28 @@ int mg_slice_is_address(const mg_graph *g, uint32_t op);
    addresses. */
 mg_tensor mg_sliced_from(const mg_graph *g, mg_tensor t);
 /* 1 if `op` of kernel-level g is another name of the same bytes, or of some of them, and no kernel: a slice that is an
-   address; a reshape of which both tensors lie row by row, as one type, and one that is an output is the only one of what
-   a kernel makes. */
+   address; a reshape of which both tensors lie row by row, as one type, and one that is an output is the only one of
+   what a kernel makes. */
 int mg_renames(const mg_graph *g, uint32_t op);
 /* The kernels of kernel-level g, library operators' too: all operators but what mg_renames. */
 int mg_kernels(const mg_graph *g);
 /* The input, output or intermediate whose bytes tensor t of kernel-level g has, or some of: t itself, but for what
    mg_renames. */
 mg_tensor mg_lies_as(const mg_graph *g, mg_tensor t);
-/* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has NAME.mma=wide. */
+/* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has
+   NAME.mma=wide. */
 int mg_wide_product(const mg_graph *b, uint32_t op);
 /* 1 if tensor t of a block graph is a load of what `stands` (mg_wide, mg_split) says of the kernel level's tensors. */
 int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t));
 
 /* ------------------------------------------------------------------------------------------------------ >>keys
 
-   The keys of a kernel's plan, as in `plan { stages=4, ring=warp, p.at=fragment }`.  A key is a row, and this list is the
-   only place that knows its name, its numbers and its words: what checks, reads or writes a plan goes by the row.
+   The keys of a kernel's plan, as in `plan { stages=4, ring=warp, p.at=fragment }`.  A key is a row, and this list is
+   the only place that knows its name, its numbers and its words: what checks, reads or writes a plan goes by the row.
 
-   To add a key, add a row.  Compilers then warn of mgi_cu_decided (mirage_cuda.cuh) until it says what became of the key:
-   what the key does is the emitter's.  A key that kernels are to have without being told is tried by mg_flat_plan.    */
+   To add a key, add a row.  Compilers then warn of mgi_cu_decided (mirage_cuda.cuh) until it says what became of the
+   key:  what the key does is the emitter's.  A key that kernels are to have without being told is tried by
+   mg_flat_plan.    */
 
 /* W(P, id, word, what): the words of a key; P is for who expands the list. */
 #define MG_NUMBERS(W, P)                                                                                               \
@@ -638,8 +684,8 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   W(P, F32,       "f32",       "it stands in device memory in f32")                                                    \
   W(P, SPLIT,     "split",     "it stands there as the sum of two of f16")
 
-/* K(id, of, key, WORDS, least, most, what).  of: KERNEL; or of which values NAME the key NAME.key speaks: TENSOR (any of
-   the block), LOAD, PRODUCT, STORED (what a store stores).  least, most: of a number. */
+/* K(id, of, key, WORDS, least, most, what).  of: KERNEL; or of which values NAME the key NAME.key speaks: TENSOR (any
+   of the block), LOAD, PRODUCT, STORED (what a store stores).  least, most: of a number. */
 #define MG_PLAN_KEYS(K)                                                                                                \
   K(STAGES,   KERNEL,  "stages",   MG_NUMBERS,        1, 8,  "tiles of a load that are under way or in use at once")   \
   K(WARPS_M,  KERNEL,  "warps_m",  MG_NUMBERS,        1, 32, "warps that share a product's rows")                      \
@@ -675,10 +721,11 @@ MG_PLAN_KEYS(MGI_K)
    of block->threads share the largest product: its rows, then its columns, the contraction where rows are few; and no
    contraction where a product can stay in fragments then.  0: they are not as many as the block has (1 to 32). */
 int mg_plan_warps(const mg_graph *block, const mg_flat *k, mg_kernel_plan *p);
-enum { MG_APART = 128 }; /* threads of a block beside those of its graph with copy=warp: a warpgroup, as registers are dealt out */
+/* threads of a block beside those of its graph with copy=warp: a warpgroup, as registers are dealt out */
+enum { MG_APART = 128 };
 enum { MG_STAGES = 3, MG_STAGES_MOST = 8 }; /* of a ring, where the plan says nothing: fewer where these do not fit */
-/* What block's plan says: the number, or the place of the word; -1 if it says nothing that the row has.  `name`: of a value,
-   where the key is one of values; else NULL. */
+/* What block's plan says: the number, or the place of the word; -1 if it says nothing that the row has.  `name`: of a
+   value, where the key is one of values; else NULL. */
 int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name);
 /* Writes it into the plan, as the row prints it.  0: the key with that name is longer than a key may be. */
 int mg_plan_say(mg_graph *block, mg_plan_key key, const char *name, int value);
@@ -707,8 +754,9 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e);
   T(merge,    "merge: parts of warps, and of blocks, put together")                                                    \
   T(drain,    "drain: the last stores, the end")
 
-/* T(id, text): what the body is made of, each as if it were alone.  Memory is the largest of the first three, compute the sum
-   of the next three; the body is the larger of memory and compute, `unhidden` times the smaller, and the last. */
+/* T(id, text): what the body is made of, each as if it were alone.  Memory is the largest of the first three, compute
+   the sum of the next three; the body is the larger of memory and compute, `unhidden` times the smaller, and the
+   last. */
 #define MG_BODY_TERMS(T)                                                                                               \
   T(dram,     "device memory")                                                                                         \
   T(l2,       "L2 cache")                                                                                              \
@@ -729,23 +777,26 @@ typedef struct mg_cost {
   double total_us; /* the terms' sum times that; 1e9 more if it does not fit the machine */
 } mg_cost;
 
-/* What a byte from L2 and a microsecond of one multiprocessor's arithmetic add to a kernel's time, about where it is. */
+/* What a byte from L2 and a microsecond of one multiprocessor's arithmetic add to a kernel's time, about where it
+   is. */
 typedef struct mg_rates { double mem, comp; int warps_m, warps_n; } mg_rates;
 
-/* What a block of a kernel takes as it is emitted: mg_cuda_facts of mirage_cuda.cuh says it, of the text that it writes. */
+/* What a block of a kernel takes as it is emitted: mg_cuda_facts of mirage_cuda.cuh says it, of the text that it
+   writes. */
 typedef struct mg_kernel_takes {
   int threads, stages;
   int64_t shared_bytes;
   int64_t barriers;             /* that a block comes to */
   int accumulators;             /* registers of products' results, a thread */
   int workspace;                /* 1: its blocks' parts meet in the workspace */
-  int direct;                   /* loads, where nothing but them and what is stored of each of their elements is in the kernel; 0 */
+  int direct;                   /* loads, where nothing but them and what is stored of each of their elements is in the
+                                   kernel; 0 */
   int blocks;                   /* that a multiprocessor holds at once: the launch bound says so (mg_blocks_at_once) */
   int registers;                /* a ceiling: that bound leaves a thread no more */
 } mg_kernel_takes;
-/* Sets blocks, at least 1, and registers: as many blocks at once as shared memory, threads, the grid and registers allow, these
-   being MG_REGISTERS_BESIDE more than the accumulators', and what that leaves a thread.  A thread of direct loads holds 16 bytes of
-   each, and MG_DIRECT_BESIDE. */
+/* Sets blocks, at least 1, and registers: as many blocks at once as shared memory, threads, the grid and registers
+   allow, these being MG_REGISTERS_BESIDE more than the accumulators', and what that leaves a thread.  A thread of
+   direct loads holds 16 bytes of each, and MG_DIRECT_BESIDE. */
 enum { MG_REGISTERS_BESIDE = 120, MG_FLYING_BESIDE = 26, MG_DIRECT_BESIDE = 24, MG_REGISTERS_MOST = 255 };
 void mg_blocks_at_once(const mg_machine *m, int64_t grid, mg_kernel_takes *takes);
 
@@ -758,12 +809,13 @@ typedef struct mg_kernel_facts {
   mg_cost cost;
 } mg_kernel_facts;
 
-/* Of the kernel that operator `op` of µGraph g is, its thread graphs inlined (mg_inline_threads); m NULL: the default machine.
-   0: g->ops[op] is no kernel, or too large for the flat form. */
+/* Of the kernel that operator `op` of µGraph g is, its thread graphs inlined (mg_inline_threads); m NULL: the default
+   machine.  0: g->ops[op] is no kernel, or too large for the flat form. */
 int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f);
-/* The same of a kernel that is emitted: stages, shared bytes and the blocks that a multiprocessor holds are those of `takes`, and
-   the cost is of them.  NULL: as above, by what the planner foretells. */
-int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_kernel_takes *takes, mg_kernel_facts *f);
+/* The same of a kernel that is emitted: stages, shared bytes and the blocks that a multiprocessor holds are those of
+   `takes`, and the cost is of them.  NULL: as above, by what the planner foretells. */
+int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_kernel_takes *takes,
+                           mg_kernel_facts *f);
 
 /* The plan with the least cost, its microseconds, and (may be NULL) the rates there. */
 mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates);
@@ -773,35 +825,40 @@ double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
 /* The same where nothing takes it. */
 double mg_library_alone_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
-/* What one call of a library makes where operator `op` is a product: out = A B + added + bias, with the adds right behind
-   it whose operand nothing else reads (cublasLtMatmul: beta C, the epilogue BIAS).  Not a relu: that of a NaN is a NaN
-   here. */
+/* What one call of a library makes where operator `op` is a product: out = A B + added + bias, with the adds right
+   behind it whose operand nothing else reads (cublasLtMatmul: beta C, the epilogue BIAS).  Not a relu: that of a NaN is
+   a NaN here. */
 enum { MG_LIBRARY_TAKES = 2 };
 typedef struct mg_library_product {
-  uint32_t added, bias;          /* tensors, there before the product; 0: none.  added: of its shape; bias: of its columns */
+  uint32_t added, bias;          /* tensors, there before the product; 0: none.  added: of its shape; bias: of its
+                                    columns */
   int taken;                     /* operators beside the product */
   uint32_t op[MG_LIBRARY_TAKES]; /* these, in their order; the last one's result is of the operands' type */
 } mg_library_product;
 mg_library_product mg_library_takes(const mg_graph *g, uint32_t op);
-/* 1 if a product of µGraph g is an operator of its own, which a library makes where there is one: by an algorithm that it
-   picks for the sizes, so a row's bits may depend on these. */
+/* 1 if a product of µGraph g is an operator of its own, which a library makes where there is one: by an algorithm that
+   it picks for the sizes, so a row's bits may depend on these. */
 int mg_library_multiplies(const mg_graph *g);
 /* 1 if both have the same extents. */
 int mg_same_shape(const mg_shape *a, const mg_shape *b);
 /* The product that takes operator `op`; 0: none does. */
 uint32_t mg_library_taker(const mg_graph *g, uint32_t op);
-/* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one row. */
+/* What a block of an operator over whole tensors makes of its results: 256 elements, a row for each of 8 warps, or one
+   row. */
 int mg_library_items(mg_opcode code, int softmax);
 /* Of operator o of g as a library kernel: the most blocks that share a row, and the most of all of them where several
-   do; of so many rows as there are, MG_SHARED_BY says how many share one.  most is 1 but for an argmax over long rows. */
+   do; of so many rows as there are, MG_SHARED_BY says how many share one.  most is 1 but for an argmax over long
+   rows. */
 typedef struct mg_shares { int64_t blocks, most; } mg_shares;
 mg_shares mg_library_shares(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
-double mg_sm_rate(const mg_machine *m);                          /* bytes a microsecond that a multiprocessor takes in */
+double mg_sm_rate(const mg_machine *m);                          /* bytes a microsecond that a multiprocessor takes
+                                                                    in */
 /* Blocks that a multiprocessor works off one after another, or at once, where `group` of them share a result. */
 double mg_waves(const mg_machine *m, int64_t blocks, int64_t group);
-/* Microseconds of one multiprocessor that is full of warps: of operations of tensor cores, by warpgroups or by warps; of issue
-   slots of elements; of bytes that products read of shared memory. */
-double mg_dram_us(const mg_machine *m, double bytes); /* of the whole chip: no kernel takes less to bring or store so much */
+/* Microseconds of one multiprocessor that is full of warps: of operations of tensor cores, by warpgroups or by warps;
+   of issue slots of elements; of bytes that products read of shared memory. */
+/* of the whole chip: no kernel takes less to bring or store so much */
+double mg_dram_us(const mg_machine *m, double bytes);
 double mg_products_us(const mg_machine *m, double flops, int group);
 double mg_flying_us(const mg_machine *m, double flops); /* of warpgroups, under way while the next step begins */
 double mg_slots_us(const mg_machine *m, double slots);
@@ -814,17 +871,18 @@ typedef struct mg_least {
   double step_us;               /* of a step */
 } mg_least;
 mg_least mg_least_of(const mg_machine *m, int loop, int group, int products, int streams);
-double mg_load_waste(int64_t inner, int rank, int esize);        /* bytes moved for each byte needed, by the length of a run */
+double mg_load_waste(int64_t inner, int rank, int esize);        /* bytes moved for each byte needed, by the length of a
+                                                                    run */
 
-/* The analytic model's time of a µGraph, every kernel under the best plan that it knows, or of a program (each operator a
-   library kernel), in microseconds; m NULL: the default machine.  MG_NO_TIME if memory is out. */
+/* The analytic model's time of a µGraph, every kernel under the best plan that it knows, or of a program (each operator
+   a library kernel), in microseconds; m NULL: the default machine.  MG_NO_TIME if memory is out. */
 #define MG_NO_TIME 1e18
 double mg_predict_us(const mg_graph *ugraph, const mg_machine *m);
 /* µGraphs of one program that are timed side by side; us[k]: of g[k], 0 where it failed. */
 typedef struct mg_measure_job { const mg_graph *program; const mg_graph *const *g; int n; double *us; } mg_measure_job;
 
-/* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their
-   product; of what its plan said before it keeps what is of values, NAME.key.  m NULL: the default machine. */
+/* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 *
+   their product; of what its plan said before it keeps what is of values, NAME.key.  m NULL: the default machine. */
 void mg_plan_kernel(mg_graph *block, const mg_machine *m);
 
 /* -------------------------------------------------------------------------------------------------- >>memory
@@ -836,20 +894,21 @@ void mg_plan_kernel(mg_graph *block, const mg_machine *m);
        t = tile           BEGIN  WRITE t                             t is alive from here
        s = sum of t       BEGIN  READ t  WRITE s    a barrier        to here
 
-   Lifetimes: from the first touch to the end of the statement of the last; what was there before a loop and is touched in it, to the loop's end;
-   what is written in every iteration, of that iteration alone, as a barrier stands where it begins.  Two layouts are
-   compared.  In the tight one pieces share addresses as soon as the steps allow it; in the loose one only if a barrier
-   stands between them anyway, so that sharing adds none.  The loose one counts unless more blocks fit a multiprocessor
-   by the tight one.
+   Lifetimes: from the first touch to the end of the statement of the last; what was there before a loop and is touched
+   in it, to the loop's end; what is written in every iteration, of that iteration alone, as a barrier stands where it
+   begins.  Two layouts are compared.  In the tight one pieces share addresses as soon as the steps allow it; in the
+   loose one only if a barrier stands between them anyway, so that sharing adds none.  The loose one counts unless more
+   blocks fit a multiprocessor by the tight one.
 
    Barriers: of every piece it is known whether it was written or read since the last one.  Reading what was written, or
-   writing what (or what shares addresses with something that) was read or written, waits for one.                     */
+   writing what (or what shares addresses with something that) was read or written, waits for
+   one.                     */
 
 /* Dynamic storage allocation.  A piece takes `bytes` (0 and up) from step `begin` to step `end`, both included; none if
-   end < begin.  mg_memory_plan fills in the offsets, multiples of `align`, so that pieces alive at one step share no byte,
-   and returns how many bytes that takes; -1 for a negative size, an align below 1, more than MG_MEMORY_PIECES pieces
-   or a sum beyond 2^62.  *exact (may be NULL): 1 if no plan takes less, which up to MG_MEMORY_EXACT pieces always holds.  The same
-   pieces always give the same plan.  Thread safety: as a pure function. */
+   end < begin.  mg_memory_plan fills in the offsets, multiples of `align`, so that pieces alive at one step share no
+   byte, and returns how many bytes that takes; -1 for a negative size, an align below 1, more than MG_MEMORY_PIECES
+   pieces or a sum beyond 2^62.  *exact (may be NULL): 1 if no plan takes less, which up to MG_MEMORY_EXACT pieces
+   always holds.  The same pieces always give the same plan.  Thread safety: as a pure function. */
 enum { MG_MEMORY_EXACT = 12, MG_MEMORY_PIECES = 128 };
 typedef struct mg_memory_piece {
   int64_t bytes;
@@ -1488,14 +1547,15 @@ int64_t mg_flat_elements(const mg_flat_op *o) {
 }
 int mg_flat_lets(const mg_flat_op *o, int at) { return !o->at || o->at == 1 + at; }
 int mg_flat_brings(const mg_flat_op *o) { return o->code == MG_OP_LOAD && !o->made; }
-/* Of the loads of one tensor, all with its bytes in `unique`, one keeps them: one in a loop, then the largest, then the one
-   with the shortest runs, so that the order of independent operators does not matter. */
+/* Of the loads of one tensor, all with its bytes in `unique`, one keeps them: one in a loop, then the largest, then the
+   one with the shortest runs, so that the order of independent operators does not matter. */
 void mg_flat_read_once(mg_flat *k) {
   for (int i = 0; i < k->n; i++)
     for (int j = 0; j < i && k->op[i].code == MG_OP_LOAD; j++) {
       mg_flat_op *a = &k->op[j], *b = &k->op[i];
       if (a->code != MG_OP_LOAD || a->in[0] != b->in[0] || !a->unique) continue;
-      int64_t x = mg_flat_elements(a), y = mg_flat_elements(b), s = a->rank ? a->d[a->inner] : 1, t = b->rank ? b->d[b->inner] : 1;
+      int64_t x = mg_flat_elements(a), y = mg_flat_elements(b), s = a->rank ? a->d[a->inner] : 1,
+              t = b->rank ? b->d[b->inner] : 1;
       int later = a->inloop != b->inloop ? b->inloop : x != y ? y > x : t < s;
       if (later) a->unique = 0;
       else b->unique = 0;
@@ -1504,7 +1564,9 @@ void mg_flat_read_once(mg_flat *k) {
 int mg_op_moves(int code) { return code < MG_OP_TABLE_END && mg_op_row((mg_opcode)code)->moves; }
 /* A move that is nothing but another name for its operand's rows and columns, or has them turned. */
 MGI_FN int mgi_renames(const mg_flat_op *o) { return o->turns || o->stays; }
-MGI_FN int mgi_elementwise(const mg_flat_op *o) { return o->stays || (o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise); }
+MGI_FN int mgi_elementwise(const mg_flat_op *o) {
+  return o->stays || (o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise);
+}
 
 MGI_FN int mgi_rows_in(const mg_flat_op *o) { return mg_rows_in(o->rank, o->d); }
 MGI_FN int64_t mgi_rows_of(const mg_flat_op *o) { return o->rank > 1 ? o->d[mgi_rows_in(o)] : 1; }
@@ -1534,7 +1596,8 @@ int mg_moves_how(const mg_op_node *o, const mg_shape *from, const mg_shape *to) 
   if (mgi_swaps_last(o, to->rank)) return MG_MOVES_TURNS;
   if (from->rank < 1 || to->rank < 1 || (o->code != MG_OP_RESHAPE && o->code != MG_OP_TRANSPOSE)) return MG_MOVES_MORE;
   const int rows = mg_rows_in(to->rank, to->dim), cols = to->rank - 1, of = mg_rows_in(from->rank, from->dim);
-  const int64_t m = rows < 0 ? 1 : to->dim[rows], n = to->dim[cols], had = of < 0 ? 1 : from->dim[of], wide = from->dim[from->rank - 1];
+  const int64_t m = rows < 0 ? 1 : to->dim[rows], n = to->dim[cols], had = of < 0 ? 1 : from->dim[of],
+                wide = from->dim[from->rank - 1];
   if (mg_shape_elements(to) != m * n || had * wide != m * n) return MG_MOVES_MORE;
   if (o->code == MG_OP_RESHAPE) return m == had ? MG_MOVES_NOTHING : MG_MOVES_MORE;
   const int m_from = o->attr.perm[rows < 0 ? 0 : rows], n_from = o->attr.perm[cols];
@@ -1611,7 +1674,8 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
   const int symbols = b->up && b->up->n_symbols;
   uint8_t *symbol = NULL; /* without memory each extent may be one */
   if (symbols) (void)mg_symbols_of(b->up, &symbol, NULL);
-  const mg_op_node *owner = b->up && b->up_op ? &b->up->ops[b->up_op] : NULL; /* none yet while it is under construction */
+  /* none yet while it is under construction */
+  const mg_op_node *owner = b->up && b->up_op ? &b->up->ops[b->up_op] : NULL;
   int stores = 0;
   for (uint32_t i = 1; i < b->n_ops; i++) {
     const mg_op_node *o = &b->ops[i];
@@ -1628,7 +1692,8 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       const int how = mg_moves_how(o, &mg_tensor_of(b, o->in[0])->shape, &t->shape);
       m->turns = how == MG_MOVES_TURNS, m->stays = how == MG_MOVES_NOTHING;
     }
-    for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1, m->outer = (int8_t)s;
+    for (uint32_t s = o->scope; s; s = b->axes[s].parent)
+      m->trips *= (double)b->axes[s].extent, m->inloop = 1, m->outer = (int8_t)s;
     m->loop = (int8_t)o->scope;
     m->n_in = 0;
     if (o->code == MG_OP_LOAD && b->up) {
@@ -1651,9 +1716,12 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     } else {
       for (int j = 0; j < o->n_in && j < 4; j++) m->in[m->n_in++] = of[o->in[j].id] < 0 ? 0 : of[o->in[j].id];
       if (o->code == MG_OP_STORE) {
-        if (owner && stores < owner->n_out && (mg_wide(b->up, owner->out[stores]) || mg_split(b->up, owner->out[stores]))) m->esize = 4;
+        if (owner && stores < owner->n_out &&
+            (mg_wide(b->up, owner->out[stores]) || mg_split(b->up, owner->out[stores])))
+          m->esize = 4;
         m->unique = mg_flat_elements(m) * m->esize * (k->blocks / k->group);
-        if (owner && stores < owner->n_out) m->unique = mg_shape_elements(&mg_tensor_of(b->up, owner->out[stores])->shape) * m->esize;
+        if (owner && stores < owner->n_out)
+          m->unique = mg_shape_elements(&mg_tensor_of(b->up, owner->out[stores])->shape) * m->esize;
         stores++;
       }
       m->wide = (int8_t)mg_wide_product(b, i);
@@ -1663,10 +1731,13 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
         m->across = 1;
         m->adds &= o->map.to[a] == MG_MAP_SUM;
       }
-      if (o->code == MG_OP_ACCUM) m->sums = (int8_t)mgi_leaves_by(b, o, MG_MAP_SUM), m->maxima = (int8_t)mgi_leaves_by(b, o, MG_MAP_MAX);
+      if (o->code == MG_OP_ACCUM)
+        m->sums = (int8_t)mgi_leaves_by(b, o, MG_MAP_SUM), m->maxima = (int8_t)mgi_leaves_by(b, o, MG_MAP_MAX);
       if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) m->along = (int8_t)o->attr.dim;
       if (o->code == MG_OP_CONCAT_MATMUL) mg_flat_join(m), m->trips *= 2;
-      for (int j = 0; j < o->n_in && o->code == MG_OP_MATMUL; j++) m->trips *= mg_loads_what(b, o->in[j], mg_split) ? 2 : 1; /* by both halves */
+      /* by both halves */
+      for (int j = 0; j < o->n_in && o->code == MG_OP_MATMUL; j++)
+        m->trips *= mg_loads_what(b, o->in[j], mg_split) ? 2 : 1;
     }
     for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
     k->n++;
@@ -1680,15 +1751,15 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
 /* -------------------------------------------------------------------------------------------------- >>seen
    A block of causal attention goes over keys, chunk by chunk, in a loop, and none of its queries sees the last of them.
    Where all that such a step adds is 0, the loop ends before it.
-     Lemma (of loop bounds, by integers alone).  Query r sees key c where c <= r + keys - queries.  A block whose last query
-     is r sees nothing of a chunk that begins at c > r + keys - queries, nor of the chunks behind it.  So of `count` chunks
-     of n keys it has to take the first min(count, floor((r + keys - queries) / n) + 1) alone.
-   What a step adds is 0 by these: a masked score is s - 32768 (MG_MASKED), a score that is seen being there in the first
-   chunk for every query (keys >= queries); exp of it, under its row's maximum, is 0 in f32 unless it exceeds all that is seen
-   by 2^15 - 104; so are products of 0, its quotients by what knows nothing of the mask, and its sums.  A masked score from
-   which something is taken that is made of masked ones itself, or a quotient of two such sums, may be anything.  Scores that
-   lie further apart are none that a mask takes (mirage.h: within 32000); the kernel does what a mask of -infinity would.
-   Over field elements nothing is masked, and no step is left out (mg_causal_steps). */
+     Lemma (of loop bounds, by integers alone).  Query r sees key c where c <= r + keys - queries.  A block whose last
+     query is r sees nothing of a chunk that begins at c > r + keys - queries, nor of the chunks behind it.  So of
+     `count` chunks of n keys it has to take the first min(count, floor((r + keys - queries) / n) + 1) alone.
+   What a step adds is 0 by these: a masked score is s - 32768 (MG_MASKED), a score that is seen being there in the
+   first chunk for every query (keys >= queries); exp of it, under its row's maximum, is 0 in f32 unless it exceeds all
+   that is seen by 2^15 - 104; so are products of 0, its quotients by what knows nothing of the mask, and its sums.  A
+   masked score from which something is taken that is made of masked ones itself, or a quotient of two such sums, may be
+   anything.  Scores that lie further apart are none that a mask takes (mirage.h: within 32000); the kernel does what a
+   mask of -infinity would.  Over field elements nothing is masked, and no step is left out (mg_causal_steps). */
 
 typedef enum mgi_seen_kind {
   MGI_SEEN_CLEAN,   /* the mask is in nothing that it is made of */
@@ -1706,12 +1777,14 @@ MGI_FN int mgi_seen_kind_of(const mg_flat *k, int i, const uint8_t *kind) {
   if (clean) return MGI_SEEN_CLEAN;
   if (a == MGI_SEEN_TAINTED || b == MGI_SEEN_TAINTED || o->joined) return MGI_SEEN_TAINTED;
   switch (o->code) {
-    case MG_OP_ADD: return a == MGI_SEEN_MASKED || b == MGI_SEEN_MASKED ? MGI_SEEN_MASKED : a == b ? a : (int)MGI_SEEN_TAINTED;
+    case MG_OP_ADD:
+      return a == MGI_SEEN_MASKED || b == MGI_SEEN_MASKED ? MGI_SEEN_MASKED : a == b ? a : (int)MGI_SEEN_TAINTED;
     case MG_OP_SUB:
       if (a == MGI_SEEN_MASKED && b != MGI_SEEN_MASKED) return MGI_SEEN_MASKED;
       return a == MGI_SEEN_ZERO && b == MGI_SEEN_ZERO ? MGI_SEEN_ZERO : MGI_SEEN_TAINTED;
     case MG_OP_EXP: return a == MGI_SEEN_MASKED ? MGI_SEEN_ZERO : MGI_SEEN_TAINTED;
-    case MG_OP_MUL: case MG_OP_MATMUL: return a == MGI_SEEN_MASKED || b == MGI_SEEN_MASKED ? MGI_SEEN_TAINTED : MGI_SEEN_ZERO;
+    case MG_OP_MUL:
+    case MG_OP_MATMUL: return a == MGI_SEEN_MASKED || b == MGI_SEEN_MASKED ? MGI_SEEN_TAINTED : MGI_SEEN_ZERO;
     case MG_OP_DIV: return a == MGI_SEEN_ZERO && b == MGI_SEEN_CLEAN ? MGI_SEEN_ZERO : MGI_SEEN_TAINTED;
     case MG_OP_SCALE: case MG_OP_SUM: return a == MGI_SEEN_ZERO ? MGI_SEEN_ZERO : MGI_SEEN_TAINTED;
     default: return o->stays || o->turns ? a : (int)MGI_SEEN_TAINTED;
@@ -1747,7 +1820,8 @@ double mg_flat_seen_share(const mg_flat *k) {
   const int mask = mg_flat_seen(k);
   if (!mask) return 1;
   const mg_flat_op *m = &k->op[mask - 1];
-  const double last = (double)(k->keys - k->queries) + (double)(k->queries + m->d[0]) / 2; /* keys that a block's last query sees */
+  /* keys that a block's last query sees */
+  const double last = (double)(k->keys - k->queries) + (double)(k->queries + m->d[0]) / 2;
   return fmin(1, (last / (double)m->d[1] + 0.5) / m->trips);
 }
 
@@ -1803,7 +1877,8 @@ int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name) {
   }
   return -1;
 }
-/* How tensor t of kernel-level g, of 16 bits and no output, is stored by a kernel's plan: an MG_STORE_..; -1: as it is. */
+/* How tensor t of kernel-level g, of 16 bits and no output, is stored by a kernel's plan: an MG_STORE_..; -1: as it
+   is. */
 MGI_FN int mgi_stored_how(const mg_graph *g, mg_tensor t) {
   const mg_tensor_info *i = mg_tensor_of(g, t);
   const mg_op_node *o = mg_op_of(g, i->op);
@@ -1818,7 +1893,8 @@ MGI_FN int mgi_stored_how(const mg_graph *g, mg_tensor t) {
   }
   return -1;
 }
-/* 1 if library operators alone read t, none of them a product, through reshapes that are names too, of which none is an output. */
+/* 1 if library operators alone read t, none of them a product, through reshapes that are names too, of which none is an
+   output. */
 MGI_FN int mgi_read_wide(const mg_graph *g, mg_tensor t) {
   if (mg_is_output(g, t)) return 0;
   for (uint32_t k = 1; k < g->n_ops; k++)
@@ -1827,7 +1903,9 @@ MGI_FN int mgi_read_wide(const mg_graph *g, mg_tensor t) {
       if (by->in[j].id != t.id) continue;
       if (by->code >= MG_OP_TABLE_END || by->code == MG_OP_MATMUL || by->code == MG_OP_CONCAT_MATMUL) return 0;
       if (mg_slice_is_address(g, k)) return 0;
-      if (by->code == MG_OP_RESHAPE && mg_tensor_of(g, by->out[0])->dtype == mg_tensor_of(g, t)->dtype && !mgi_read_wide(g, by->out[0])) return 0;
+      if (by->code == MG_OP_RESHAPE && mg_tensor_of(g, by->out[0])->dtype == mg_tensor_of(g, t)->dtype &&
+          !mgi_read_wide(g, by->out[0]))
+        return 0;
     }
   return 1;
 }
@@ -1837,7 +1915,8 @@ int mg_wide(const mg_graph *g, mg_tensor t) {
   if (g->level != MG_KERNEL || mg_dtype_bytes(i->dtype) > 2 || !i->op || mg_is_output(g, t)) return 0;
   if (o->code == MG_OP_GRAPH) return mgi_stored_how(g, t) == MG_STORE_F32;
   if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) return 0;
-  if (o->code == MG_OP_RESHAPE && mg_tensor_of(g, o->in[0])->dtype == i->dtype && !mg_wide(g, o->in[0])) return 0; /* no digits are new */
+  /* no digits are new */
+  if (o->code == MG_OP_RESHAPE && mg_tensor_of(g, o->in[0])->dtype == i->dtype && !mg_wide(g, o->in[0])) return 0;
   return mgi_read_wide(g, t);
 }
 int mg_split(const mg_graph *g, mg_tensor t) {
@@ -1873,7 +1952,8 @@ mg_tensor mg_sliced_from(const mg_graph *g, mg_tensor t) {
 }
 /* What t is a reshape of a reshape .. of. */
 MGI_FN mg_tensor mgi_reshaped(const mg_graph *g, mg_tensor t) {
-  while (g->tensors[t.id].op && g->ops[g->tensors[t.id].op].code == MG_OP_RESHAPE) t = g->ops[g->tensors[t.id].op].in[0];
+  while (g->tensors[t.id].op && g->ops[g->tensors[t.id].op].code == MG_OP_RESHAPE)
+    t = g->ops[g->tensors[t.id].op].in[0];
   return t;
 }
 int mg_renames(const mg_graph *g, uint32_t op) {
@@ -1888,7 +1968,8 @@ int mg_renames(const mg_graph *g, uint32_t op) {
   if (!same || !mg_is_output(g, to)) return same;
   same = g->tensors[root.id].op && !mg_is_output(g, root);
   for (uint32_t k = 0; k < g->n_out; k++) same &= g->out[k].id == to.id || mgi_reshaped(g, g->out[k]).id != root.id;
-  for (mg_tensor t = from; t.id != root.id && same; t = g->ops[g->tensors[t.id].op].in[0]) same = mg_renames(g, g->tensors[t.id].op);
+  for (mg_tensor t = from; t.id != root.id && same; t = g->ops[g->tensors[t.id].op].in[0])
+    same = mg_renames(g, g->tensors[t.id].op);
   return same;
 }
 int mg_kernels(const mg_graph *g) {
@@ -1900,7 +1981,8 @@ mg_tensor mg_lies_as(const mg_graph *g, mg_tensor t) {
   while (g->tensors[t.id].op && mg_renames(g, g->tensors[t.id].op)) t = g->ops[g->tensors[t.id].op].in[0];
   for (uint32_t k = 0; k < g->n_out && g->tensors[t.id].op; k++) {
     mg_tensor of = g->out[k];
-    while (of.id != t.id && g->tensors[of.id].op && mg_renames(g, g->tensors[of.id].op)) of = g->ops[g->tensors[of.id].op].in[0];
+    while (of.id != t.id && g->tensors[of.id].op && mg_renames(g, g->tensors[of.id].op))
+      of = g->ops[g->tensors[of.id].op].in[0];
     if (of.id == t.id) return g->out[k];
   }
   return t;
@@ -1949,17 +2031,20 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e) {
     while (r < end && ((dot == NULL) != (r->of == MGI_OF_KERNEL) || strcmp(dot ? dot + 1 : key, r->key))) r++;
     if (r == end) return mg_fail(e, MG_UNSUPPORTED, where, "the plan's %.60s=%.20s: there is no such word", key, value);
     if (dot && !mgi_plan_has(block, r->of, key, (size_t)(dot - key)))
-      return mg_fail(e, MG_UNSUPPORTED, where, "the plan's %.60s=%.20s: there is no such %s", key, value, mgi_key_of_text[r->of]);
+      return mg_fail(e, MG_UNSUPPORTED, where, "the plan's %.60s=%.20s: there is no such %s", key, value,
+                     mgi_key_of_text[r->of]);
     if (mgi_plan_value(r, value) < 0)
-      return mg_fail(e, MG_UNSUPPORTED, where, "the plan's %.60s=%.20s: want %s", key, value, mgi_plan_wants(r, wants, sizeof wants));
+      return mg_fail(e, MG_UNSUPPORTED, where, "the plan's %.60s=%.20s: want %s", key, value,
+                     mgi_plan_wants(r, wants, sizeof wants));
   }
   return MG_OK;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>facts
 
-   What a kernel is under a plan: which products take their operands from fragments, which loops have rings of warps or of
-   warpgroups, what warpgroups may multiply.  mirage_cuda.cuh decides the same when it writes; tests hold them together. */
+   What a kernel is under a plan: which products take their operands from fragments, which loops have rings of warps or
+   of warpgroups, what warpgroups may multiply.  mirage_cuda.cuh decides the same when it writes; tests hold them
+   together. */
 
 MGI_FN int mgi_plan_threads(const mg_kernel_plan *p) { return 32 * p->warps_m * p->warps_n * p->warps_k; }
 /* With those that only copy. */
@@ -1984,21 +2069,24 @@ int mg_flat_has_product(const mg_flat *k, int i) {
 }
 
 /* ---- chains
-   A product whose left operand is another product, or an elementwise function of one, takes it from that one's fragments,
-   narrowed; sums of the operand's rows do the same, and nothing goes through shared memory:
+   A product whose left operand is another product, or an elementwise function of one, takes it from that one's
+   fragments, narrowed; sums of the operand's rows do the same, and nothing goes through shared memory:
 
        S = matmul(q, k);  P = exp(S);  l = sum(P, dim=1);  O = matmul(P, v)      over[P] = S, from[O] = from[l] = P
 
-   The operand has 16 bits, its columns are whole steps of 16 for every warp, no two warps share the contraction.  It is made
-   of one product of its shape and its loop, which nothing else reads; and all that reads it takes it so.  Two more readers
-   may be: a store, of what an exponential is of; and, of one exponential outside of loops, elementwise functions. */
+   The operand has 16 bits, its columns are whole steps of 16 for every warp, no two warps share the contraction.  It is
+   made of one product of its shape and its loop, which nothing else reads; and all that reads it takes it so.  Two more
+   readers may be: a store, of what an exponential is of; and, of one exponential outside of loops, elementwise
+   functions. */
 
 /* 1 if SUM, MAX o joins neither rows nor columns, but a dimension of one element. */
 MGI_FN int mgi_joins_one(const mg_flat *k, const mg_flat_op *o) {
   const mg_flat_op *x = &k->op[o->in[0]];
   return (o->code == MG_OP_SUM || o->code == MG_OP_MAX) && o->along != x->rank - 1 && o->along != mgi_rows_in(x);
 }
-MGI_FN int mgi_same_matrix(const mg_flat_op *a, const mg_flat_op *b) { return mgi_rows_of(a) == mgi_rows_of(b) && mgi_cols_of(a) == mgi_cols_of(b); }
+MGI_FN int mgi_same_matrix(const mg_flat_op *a, const mg_flat_op *b) {
+  return mgi_rows_of(a) == mgi_rows_of(b) && mgi_cols_of(a) == mgi_cols_of(b);
+}
 /* How many places of o->in are values that it reads. */
 MGI_FN int mgi_reads(const mg_flat_op *o) {
   if (o->code == MG_OP_LOAD) return 0;
@@ -2106,11 +2194,13 @@ MGI_FN int mgi_multiplies(const mg_flat *k, const mg_flat_op *o, int t) {
 /* The product in whose fragments value t is computed, by the rules above; -1: none.  *lends: others read t too. */
 MGI_FN int mgi_settles(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int t, int *lends) {
   const mg_flat_op *v = &k->op[t];
-  const int64_t registers = mg_round_up(mgi_rows_of(v), 16 * p->warps_m) / (16 * p->warps_m) * 4; /* a lane's, of 8 columns */
+  /* a lane's, of 8 columns */
+  const int64_t registers = mg_round_up(mgi_rows_of(v), 16 * p->warps_m) / (16 * p->warps_m) * 4;
   int64_t total = registers * mgi_cols_of(v) / (8 * p->warps_n);
   int products = 0, others = 0, beside = 0;
   *lends = 0;
-  if (!v->narrow || !mg_flat_lets(v, MG_AT_SETTLE) || mg_round_up(mgi_cols_of(v), 8 * p->warps_n) % (16 * p->warps_n)) return -1;
+  if (!v->narrow || !mg_flat_lets(v, MG_AT_SETTLE) || mg_round_up(mgi_cols_of(v), 8 * p->warps_n) % (16 * p->warps_n))
+    return -1;
   for (int q = t + 1; q < k->n; q++) {
     const mg_flat_op *o = &k->op[q];
     for (int j = 0; j < mgi_reads(o); j++) {
@@ -2167,8 +2257,8 @@ MGI_FN int mgi_below_maximum(const mg_flat *k, int i) {
   const mg_flat_op *o = &k->op[i];
   return o->code == MG_OP_SUB && k->op[o->in[1]].code == MG_OP_MAX && k->op[o->in[1]].in[0] == o->in[0];
 }
-/* 1 if tensor t of block graph g is a load of what `stands` says of kernel-level tensors: mg_wide, or mg_split, of which a product takes
-   both numbers. */
+/* 1 if tensor t of block graph g is a load of what `stands` says of kernel-level tensors: mg_wide, or mg_split, of
+   which a product takes both numbers. */
 int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t)) {
   const mg_op_node *o = mg_op_of(g, mg_tensor_of(g, t)->op);
   return g->level == MG_BLOCK && o->code == MG_OP_LOAD && stands(g->up, o->in[0]);
@@ -2195,12 +2285,13 @@ MGI_FN int mgi_look_raw_exp(const mg_flat *k, int i, void *what) {
 }
 
 /* ---- running maxima
-   A product takes exp(x) narrowed, in fragments: exp(x - m) instead, m the maximum of the row so far, passes no type.  The
-   factor exp(-m) cancels in what divides one value of it by another:
+   A product takes exp(x) narrowed, in fragments: exp(x - m) instead, m the maximum of the row so far, passes no type.
+   The factor exp(-m) cancels in what divides one value of it by another:
 
        p = exp(x)      d = matmul(p, v)      l = sum(p)      o = div(d, l)            degrees: d, l 1; o 0
 
-   Every warp has a maximum of its own, as have blocks whose sums are merged; what joins their parts undoes the difference. */
+   Every warp has a maximum of its own, as have blocks whose sums are merged; what joins their parts undoes the
+   difference. */
 
 int mg_degree(int code, int a, int b, int *d) {
   switch (code) {
@@ -2217,7 +2308,8 @@ int mg_degree(int code, int a, int b, int *d) {
   }
   return *d <= 8 && *d >= -8;
 }
-/* 1 if value i is one a row of value p, outside of loops, in a block that joins no parts of others; `open`: may be, at some sizes. */
+/* 1 if value i is one a row of value p, outside of loops, in a block that joins no parts of others; `open`: may be, at
+   some sizes. */
 MGI_FN int mgi_row_value(const mg_flat *k, int i, int p, int open) {
   for (int q = 0; q < k->n; q++)
     if (k->op[q].across) return 0;
@@ -2301,7 +2393,8 @@ MGI_FN int mgi_overflows(const mg_flat *k, const mg_chains *c, const mg_maxima *
   int worst = MGI_NEVER;
   for (int i = 0; i < k->n; i++) {
     if (!mgi_takes_raw(k, i) || (c->from[i] && c->from[i] == m->of)) continue;
-    if (!c->from[i] || mgi_divides(k)) return MGI_IN_16_BITS; /* with a quotient there are candidates whose maxima cancel */
+    /* with a quotient there are candidates whose maxima cancel */
+    if (!c->from[i] || mgi_divides(k)) return MGI_IN_16_BITS;
     worst = MGI_IN_FRAGMENTS;
   }
   return worst;
@@ -2336,7 +2429,8 @@ void mg_flat_unlend(mg_chains *c) {
 
 /* ---- products of warpgroups
    The left operand comes in registers; the right one from a load's tile, which has to be swizzled: whole panels of 64
-   neighbours in memory.  A warpgroup has 64 rows, and a share of the columns; of a chained product, of the contraction. */
+   neighbours in memory.  A warpgroup has 64 rows, and a share of the columns; of a chained product, of the
+   contraction. */
 
 int mg_flat_tile_read(const mg_flat *k, int i, int *turned) {
   int odd = 0;
@@ -2345,7 +2439,8 @@ int mg_flat_tile_read(const mg_flat *k, int i, int *turned) {
   return mg_flat_brings(&k->op[i]) && !k->op[i].weighted ? i : -1;
 }
 /* What one warpgroup makes of product i: of so many columns, by so many steps' depth of the contraction. */
-MGI_FN void mgi_group_share(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, int64_t *cols, int64_t *depth) {
+MGI_FN void mgi_group_share(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, int64_t *cols,
+                            int64_t *depth) {
   const mg_flat_op *o = &k->op[i];
   *cols = c->from[i] ? mgi_cols_of(o) : mgi_cols_of(o) / p->warps_n;
   *depth = c->from[i] ? mgi_cols_of(&k->op[o->in[0]]) / p->warps_n : mgi_cols_of(&k->op[o->in[0]]);
@@ -2362,10 +2457,12 @@ const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const m
   if (l->esize != 2 && !l->split) return "its right operand lies in memory in 32 bits";
   const int64_t along = l->down ? mgi_rows_of(l) : mgi_cols_of(l), across = l->down ? mgi_cols_of(l) : mgi_rows_of(l);
   if (along % 64 || across % 16) return "its right operand has no whole panels of 64 neighbours in memory, by 16";
-  if (mgi_cols_of(left) % (c->from[i] ? 16 * p->warps_n : 16)) return "its contraction is no whole number of steps of 16";
+  if (mgi_cols_of(left) % (c->from[i] ? 16 * p->warps_n : 16))
+    return "its contraction is no whole number of steps of 16";
   mgi_group_share(k, p, c, i, &cols, &depth);
   const int whole = c->from[i] || mgi_cols_of(o) % p->warps_n == 0;
-  if (!whole || (cols != 16 && cols != 32 && cols % 64)) return "a warpgroup has not 16, 32 or a multiple of 64 columns of it";
+  if (!whole || (cols != 16 && cols != 32 && cols % 64))
+    return "a warpgroup has not 16, 32 or a multiple of 64 columns of it";
   return "";
 }
 int mg_flat_by_group(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
@@ -2379,7 +2476,9 @@ MGI_FN const mg_flat_op *mgi_copied_tile(const mg_flat *k, const mg_flat_op *pro
 }
 int mg_flat_flies(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
   const mg_flat_op *o = &k->op[i];
-  if (!p->copies || p->stages < 3 || o->code != MG_OP_MATMUL || !o->inloop || c->from[i] || !mg_flat_by_group(k, p, c, i) || !mg_flat_in_place(k, i)) return 0;
+  if (!p->copies || p->stages < 3 || o->code != MG_OP_MATMUL || !o->inloop || c->from[i] ||
+      !mg_flat_by_group(k, p, c, i) || !mg_flat_in_place(k, i))
+    return 0;
   for (int j = 0; j < 2; j++) {
     const mg_flat_op *l = mgi_copied_tile(k, o, j);
     if (!l || l->esize != 2 || (l->down ? mgi_rows_of(l) : mgi_cols_of(l)) % 64) return 0;
@@ -2428,7 +2527,8 @@ int mg_group_takes(const mg_machine *m, int threads, int registers) {
 }
 int mg_group_room(const mg_machine *m, int threads, int apart) {
   if (!apart) return mgi_launched_registers(m, threads) - MGI_GROUP_BESIDE;
-  const int launched = mgi_launched_registers(m, threads + MG_APART), takes = mg_group_takes(m, threads, MG_REGISTERS_MOST);
+  const int launched = mgi_launched_registers(m, threads + MG_APART),
+            takes = mg_group_takes(m, threads, MG_REGISTERS_MOST);
   return (takes > launched ? takes : launched) - (takes > launched ? MGI_APART_BESIDE : MGI_GROUP_BESIDE);
 }
 
@@ -2446,18 +2546,21 @@ MGI_FN int mgi_warpgroups_fit(const mg_flat *k, const mg_machine *machine, const
     if (mgi_rows_of(o) != 16 * p->warps_m || *mg_flat_group_why(k, p, &c, i)) return 0;
     if (mg_flat_has_product(k, o->in[0]) && (!c.from[i] || o->trips != k->op[o->in[0]].trips)) return 0;
     const mg_flat_op *r = &k->op[o->in[1]]; /* what the search has no layout for */
-    if (!mg_flat_brings(r) || (r->esize != 2 && !r->split) || r->rank < 2 || (r->inner != r->rank - 1 && r->inner != mgi_rows_in(r))) return 0;
+    if (!mg_flat_brings(r) || (r->esize != 2 && !r->split) || r->rank < 2 ||
+        (r->inner != r->rank - 1 && r->inner != mgi_rows_in(r)))
+      return 0;
   }
   return products && mg_flat_group_registers(k, p, &c) <= mg_group_room(machine, threads, 0);
 }
 
 /* ---- rings of warps, and of warpgroups
-   The tiles that a loop loads go round in the stages of a ring.  As a rule the block's warps fill it together, and wait for
-   each other at every step.  Where no warp reads what another one brought they need not:
+   The tiles that a loop loads go round in the stages of a ring.  As a rule the block's warps fill it together, and wait
+   for each other at every step.  Where no warp reads what another one brought they need not:
 
        own       warps split the contraction alone: each has a ring of its own, for its part of every chunk
-       parts     each warp, or warpgroup, reads columns of its own of a first product's right operand, and so rows of its own
-                 of the right operand of the one that is chained to it; it brings these into its part of the block's ring
+       parts     each warp, or warpgroup, reads columns of its own of a first product's right operand, and so rows of
+                 its own of the right operand of the one that is chained to it; it brings these into its part of the
+                 block's ring
 
        S = matmul(q, k);  P = exp(S);  O = accum(matmul(P, v))          parts: k by columns, v by rows
 
@@ -2494,8 +2597,8 @@ MGI_FN int mgi_cut_through(const mg_flat_op *o, int how) {
   if (!o->turns) return how;
   return how == MG_CUT_COLS ? MG_CUT_ROWS : MG_CUT_COLS;
 }
-/* Cuts value i along `how` among the warps, and what it is made of.  0 if that cannot be: for each of them a whole number of
-   steps of 16 is needed, and a load whose chunk of the loop lies along it. */
+/* Cuts value i along `how` among the warps, and what it is made of.  0 if that cannot be: for each of them a whole
+   number of steps of 16 is needed, and a load whose chunk of the loop lies along it. */
 MGI_FN int mgi_cut_own(const mg_flat *k, int warps, int loop, int i, int how, int8_t *cut) {
   const mg_flat_op *o = &k->op[i];
   const int64_t extent = how == MG_CUT_COLS ? mgi_cols_of(o) : mgi_rows_of(o);
@@ -2527,7 +2630,8 @@ MGI_FN int mgi_own_ring(const mg_flat *k, int warps, int loop, int8_t *cut) {
     if (o->code == MG_OP_MATMUL) { /* pairs of a left and a right operand */
       if (!mg_flat_in_place(k, i)) return 0;
       for (int j = 0; j < mgi_reads(o); j++)
-        if (!k->op[o->in[j]].narrow || !mgi_cut_own(k, warps, loop, o->in[j], j % 2 ? MG_CUT_ROWS : MG_CUT_COLS, cut)) return 0;
+        if (!k->op[o->in[j]].narrow || !mgi_cut_own(k, warps, loop, o->in[j], j % 2 ? MG_CUT_ROWS : MG_CUT_COLS, cut))
+          return 0;
     }
     if (o->code != MG_OP_SUM && o->code != MG_OP_MAX) continue;
     if (!mg_flat_in_place(k, i) || !mgi_joins_cols(k, o)) return 0;
@@ -2569,10 +2673,12 @@ MGI_FN int mgi_part_squares(const mg_flat *k, const mg_chains *c, int i, const i
   for (x = of->in[0]; mgi_renames(&k->op[x]); x = k->op[x].in[0]) turned ^= k->op[x].turns;
   const mg_flat_op *l = &k->op[x];
   if (!mg_flat_brings(l) || l->loop != o->loop) return 0;
-  const int kept = mgi_joins_cols(k, o) ^ turned ? MG_CUT_ROWS : MG_CUT_COLS; /* the load's dimension that is not joined */
+  /* the load's dimension that is not joined */
+  const int kept = mgi_joins_cols(k, o) ^ turned ? MG_CUT_ROWS : MG_CUT_COLS;
   return cut[x] == kept && (kept == MG_CUT_COLS ? mgi_cols_of(l) : mgi_rows_of(l)) % 16 == 0;
 }
-/* What is looked for in a value: up to values that `placed` says have a place of their own by now; of one only, in its loop. */
+/* What is looked for in a value: up to values that `placed` says have a place of their own by now; of one only, in its
+   loop. */
 typedef struct mgi_sought { const uint8_t *placed; int only; } mgi_sought;
 MGI_FN int mgi_computed_here(const mg_flat *k, int i, const mgi_sought *s) {
   return mgi_elementwise(&k->op[i]) && !(s->placed && s->placed[i]);
@@ -2611,7 +2717,8 @@ int mg_flat_vector(const mg_flat *k, int threads, int strip, int i, const uint8_
   return larger ? 1 + divides : 0;
 }
 
-/* Cuts the load that product i reads as its right operand.  0 if its parts are not whole, or another product's are others. */
+/* Cuts the load that product i reads as its right operand.  0 if its parts are not whole, or another product's are
+   others. */
 MGI_FN int mgi_cut_right(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, int8_t *cut) {
   const mg_flat_op *o = &k->op[i], *right = &k->op[o->in[1]];
   int how = c->from[i] ? MG_CUT_ROWS : MG_CUT_COLS, x;
@@ -2623,7 +2730,8 @@ MGI_FN int mgi_cut_right(const mg_flat *k, const mg_kernel_plan *p, const mg_cha
   const int neighbours = k->op[x].down ? MG_CUT_ROWS : MG_CUT_COLS;
   return !p->group || how != neighbours || extent / p->warps_n % 64 == 0; /* whole panels */
 }
-/* 1 if product i goes with such a ring: the first of a chain, of nothing of the loop on its left, or one that is chained. */
+/* 1 if product i goes with such a ring: the first of a chain, of nothing of the loop on its left, or one that is
+   chained. */
 MGI_FN int mgi_parts_product(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
   const mg_flat_op *o = &k->op[i];
   int first = c->over[i] != 0;
@@ -2633,8 +2741,8 @@ MGI_FN int mgi_parts_product(const mg_flat *k, const mg_kernel_plan *p, const mg
   for (int t = 0; t < k->n; t++) first |= c->over[t] == i + 1;
   return first && !mgi_in_loop(&k->op[o->in[0]], o->loop);
 }
-/* 1 if value i may stand in such a loop: a row sum of the chain, what is computed where it is read, or, of warpgroups, which
-   have barriers of their own, a sum of squares of a load and vectors made of that. */
+/* 1 if value i may stand in such a loop: a row sum of the chain, what is computed where it is read, or, of warpgroups,
+   which have barriers of their own, a sum of squares of a load and vectors made of that. */
 MGI_FN int mgi_parts_value(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, const int8_t *cut) {
   const mg_flat_op *o = &k->op[i];
   if (o->code == MG_OP_SUM) {
@@ -2657,20 +2765,23 @@ MGI_FN int mgi_parts_ring(const mg_flat *k, const mg_kernel_plan *p, const mg_ch
     if (!mgi_in_loop(o, loop)) continue;
     loads += mg_flat_brings(o);
     if (mg_flat_brings(o) && !mgi_right_only(k, i, p->group)) return 0;
-    if (o->code == MG_OP_MATMUL && (o->joined || !mgi_parts_product(k, p, c, i) || !mgi_cut_right(k, p, c, i, cut))) return 0;
+    if (o->code == MG_OP_MATMUL && (o->joined || !mgi_parts_product(k, p, c, i) || !mgi_cut_right(k, p, c, i, cut)))
+      return 0;
   }
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
-    if (mgi_in_loop(o, loop) && o->code != MG_OP_LOAD && o->code != MG_OP_MATMUL && !mgi_parts_value(k, p, c, i, cut)) return 0;
+    if (mgi_in_loop(o, loop) && o->code != MG_OP_LOAD && o->code != MG_OP_MATMUL && !mgi_parts_value(k, p, c, i, cut))
+      return 0;
   }
   return loads > 0;
 }
 
 /* ---- parts taken on
-   (sum over warps of p) b = sum over warps of (p b): a product behind an own ring, of one of its products, is taken of every
-   warp's part, in its fragments; and a sum of it and of another product of the ring is one of parts:
+   (sum over warps of p) b = sum over warps of (p b): a product behind an own ring, of one of its products, is taken of
+   every warp's part, in its fragments; and a sum of it and of another product of the ring is one of parts:
 
-       p = accum(matmul(x, a));  q = accum(matmul(x, w));  s = add(q, matmul(p, b))        acc_q += acc_p b: no barrier */
+       p = accum(matmul(x, a));  q = accum(matmul(x, w));  s = add(q, matmul(p, b))        acc_q += acc_p b: no
+       barrier */
 
 /* The product of an own ring that accumulator a joins over its loop alone, one operator reading it; -1: it is none. */
 MGI_FN int mgi_ring_product(const mg_flat *k, const mg_rings *r, int a) {
@@ -2733,7 +2844,8 @@ MGI_FN int mgi_loads_narrow(const mg_flat *k) {
     if (mg_flat_brings(&k->op[i]) && k->op[i].inloop && k->op[i].esize != 2) return 0;
   return 1;
 }
-/* 1 if the block's warps or warpgroups bring parts in all loops; of warpgroups, only loops with exponentials have been timed so. */
+/* 1 if the block's warps or warpgroups bring parts in all loops; of warpgroups, only loops with exponentials have been
+   timed so. */
 MGI_FN int mgi_all_parts(const mg_flat *k, const mg_kernel_plan *p, mg_rings *r) {
   int powers = 0;
   if (k->iters < 2 || p->warps_k != 1 || p->warps_n == 1) return 0;
@@ -2757,10 +2869,12 @@ MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, const mg_rings *r
 }
 
 /* ---- left operands of rings of warps
-   There a load times a row, both as they lie, is a left operand that is multiplied in its fragments; and a wide product of
-   it, of at most 16 rows, keeps it in f16 by running powers of two of its rows, where its parts are added up behind the loop. */
+   There a load times a row, both as they lie, is a left operand that is multiplied in its fragments; and a wide product
+   of it, of at most 16 rows, keeps it in f16 by running powers of two of its rows, where its parts are added up behind
+   the loop. */
 
-/* 1 if MUL i's operand j is a row, of a load, that its operand `of` is as wide as: elements of a tensor that is of i's shape. */
+/* 1 if MUL i's operand j is a row, of a load, that its operand `of` is as wide as: elements of a tensor that is of i's
+   shape. */
 MGI_FN int mgi_times_row(const mg_flat *k, int i, int of, int j) {
   const mg_flat_op *o = &k->op[i], *x = &k->op[of], *row = &k->op[j];
   const int load = mg_flat_tile_read(k, of, NULL);
@@ -2835,8 +2949,9 @@ MGI_FN int mgi_only_squared(const mg_flat *k, const mg_kernel_plan *p, const mg_
 
 /* ---- tiles of loads
    A tile lies in one of the ways of MG_IN_WORDS (mirage_cuda.cuh, >>tiles, draws them): in the cheapest that no row of
-   MGI_BANS bans.  Copies fill eight neighbouring pieces of 16 bytes together: a line of 128 bytes, or two where padded rows straddle
-   lines.  Products read the pieces at one place of eight rows together: a line for each that share a bank. */
+   MGI_BANS bans.  Copies fill eight neighbouring pieces of 16 bytes together: a line of 128 bytes, or two where padded
+   rows straddle lines.  Products read the pieces at one place of eight rows together: a line for each that share a
+   bank. */
 
 mg_tile_form mg_flat_tile(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int load) {
   const mg_flat_op *o = &k->op[load];
@@ -2928,7 +3043,8 @@ static const struct { uint8_t ways, until; const char *why; } mgi_bans[] = {
 #undef MGI_R
 };
 /* The bans that hold for a load, as bits. */
-MGI_FN uint32_t mgi_bans_of(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load) {
+MGI_FN uint32_t mgi_bans_of(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r,
+                            int load) {
   const mg_flat_op *o = &k->op[load];
   const mg_tile_form t = mg_flat_tile(k, p, r, load);
   const int own = o->inloop && r->own >> o->loop & 1, copied = o->inloop && p->copies;
@@ -2941,21 +3057,25 @@ MGI_FN uint32_t mgi_bans_of(const mg_flat *k, const mg_kernel_plan *p, const mg_
   if (copied) bans |= 1u << (t.lines == 1 ? MGI_BAN_ROW : t.pieces % 8 ? MGI_BAN_LINES : MGI_BAN_BOXES);
   bans |= 1u << (panels ? MGI_BAN_GROUP : MGI_BAN_ALONE);
   if (bans >> MGI_BAN_BOXES & 1) bans &= ~(1u << MGI_BAN_ALONE);
-  if (!own && r->cut[load] == along && (o->down ? mgi_rows_of(o) : mgi_cols_of(o)) / p->warps_n % 64) bans |= 1u << MGI_BAN_PARTS;
+  if (!own && r->cut[load] == along && (o->down ? mgi_rows_of(o) : mgi_cols_of(o)) / p->warps_n % 64)
+    bans |= 1u << MGI_BAN_PARTS;
   if (own) bans |= 1u << MGI_BAN_RING;
   if (!own && !copied && (!o->narrow || !contracted)) bans |= 1u << MGI_BAN_VALUE;
   if (!own && !(bans >> MGI_BAN_ROW & 1)) bans |= 1u << MGI_BAN_BLOCK;
-  if (!t.across || own || copied || contracted || r->cut[load] || t.pieces * 16 / t.esize % 8) bans |= 1u << MGI_BAN_ALONG;
+  if (!t.across || own || copied || contracted || r->cut[load] || t.pieces * 16 / t.esize % 8)
+    bans |= 1u << MGI_BAN_ALONG;
   return bans;
 }
-uint8_t mg_flat_banned(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int until) {
+uint8_t mg_flat_banned(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load,
+                       int until) {
   const uint32_t bans = mgi_bans_of(k, p, c, r, load);
   uint8_t ways = 0;
   for (int b = 0; b < MGI_BAN_COUNT; b++)
     if (bans >> b & 1 && mgi_bans[b].until >= until) ways |= mgi_bans[b].ways;
   return ways;
 }
-const char *mg_flat_ban_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int way) {
+const char *mg_flat_ban_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load,
+                            int way) {
   const uint32_t bans = mgi_bans_of(k, p, c, r, load);
   for (int b = 0; b < MGI_BAN_COUNT; b++)
     if (bans >> b & 1 && mgi_bans[b].until == MG_FIRM && mgi_bans[b].ways >> way & 1) return mgi_bans[b].why;
@@ -3019,7 +3139,8 @@ void mg_flat_takers(mg_flat *k) {
     mg_flat_op *o = &k->op[q];
     const int through = mgi_is_inline(k, q), store = o->code == MG_OP_STORE;
     const int site = store || o->code == MG_OP_SUM || o->code == MG_OP_MAX || (o->code == MG_OP_ACCUM && !through);
-    const int reads = (o->code == MG_OP_MATMUL ? 2 : site) + (through ? read[q] : 0), stores = store + (through ? stored[q] : 0);
+    const int reads = (o->code == MG_OP_MATMUL ? 2 : site) + (through ? read[q] : 0),
+              stores = store + (through ? stored[q] : 0);
     const int alone = read[q] && read[q] <= (loops ? 1 : 2) && stored[q] == read[q];
     int by = o->taken;
     o->direct = mg_flat_brings(o) && alone && mg_flat_lets(o, MG_AT_DIRECT) && (o->inloop || !mg_flat_across(k, q));
@@ -3051,9 +3172,14 @@ int mg_flat_read_in_stores(const mg_flat *k) {
   return loads;
 }
 
-/* 1 if it is of 16 bits that tensor cores multiply, or a load of two numbers of these; not a load of f32 in its place. */
-MGI_FN int mgi_in_16_bits(const mg_flat_op *o) { return o->narrow && (o->code != MG_OP_LOAD || o->split || o->esize == 2); }
-int mg_flat_by_tensors(const mg_flat *k, int a, int b) { return mgi_in_16_bits(&k->op[a]) && mgi_in_16_bits(&k->op[b]); }
+/* 1 if it is of 16 bits that tensor cores multiply, or a load of two numbers of these; not a load of f32 in its
+   place. */
+MGI_FN int mgi_in_16_bits(const mg_flat_op *o) {
+  return o->narrow && (o->code != MG_OP_LOAD || o->split || o->esize == 2);
+}
+int mg_flat_by_tensors(const mg_flat *k, int a, int b) {
+  return mgi_in_16_bits(&k->op[a]) && mgi_in_16_bits(&k->op[b]);
+}
 MGI_FN int mgi_look_costly(const mg_flat *k, int i, void *what) {
   const mg_flat_op *o = &k->op[i];
   (void)what;
@@ -3082,11 +3208,13 @@ MGI_FN int mgi_taken_again(const mg_flat *k, const mg_kernel_plan *p, int i) {
 }
 int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i) {
   const mg_flat_op *t = &k->op[i];
-  if (!t->narrow || !mgi_is_inline(k, i) || mg_flat_tile_read(k, i, NULL) >= 0 || !mg_flat_lets(t, MG_AT_ONCE)) return 0;
+  if (!t->narrow || !mgi_is_inline(k, i) || mg_flat_tile_read(k, i, NULL) >= 0 || !mg_flat_lets(t, MG_AT_ONCE))
+    return 0;
   if (!mgi_taken_again(k, p, i)) return 0;
   return !t->inloop || (!mg_flat_has_product(k, i) && mg_flat_costly(k, i));
 }
-/* Whether value i, read by products alone, is all that is made of load l: element by element, and each where it stands. */
+/* Whether value i, read by products alone, is all that is made of load l: element by element, and each where it
+   stands. */
 MGI_FN int mgi_all_of(const mg_flat *k, int l, int i) {
   uint8_t of[MG_FLAT_OPS] = { 0 };
   int made = 0;
@@ -3116,7 +3244,8 @@ int mg_flat_over(const mg_flat *k, const mg_kernel_plan *p, int i) {
   }
   return -1;
 }
-/* Rows that are as long as whole passes of the threads, or of which a pass has several; nothing else is thrown into registers. */
+/* Rows that are as long as whole passes of the threads, or of which a pass has several; nothing else is thrown into
+   registers. */
 MGI_FN int mgi_in_passes(int64_t rows, int64_t pieces, int threads) {
   if (pieces >= threads) return pieces % threads == 0;
   return threads % pieces == 0 && (pieces & (pieces - 1)) == 0 && rows % (threads / pieces) == 0;
@@ -3145,8 +3274,8 @@ int mg_flat_strip(const mg_flat *k, int threads) {
   }
   return joins && bytes <= (int64_t)256 * threads ? first : 0; /* 64 registers a thread */
 }
-/* Registers of a thread that keeps all loads of these rows, and what mg_flat_kept keeps, about: BESIDE them, and for the places of
-   SEVERAL rows. */
+/* Registers of a thread that keeps all loads of these rows, and what mg_flat_kept keeps, about: BESIDE them, and for
+   the places of SEVERAL rows. */
 MGI_FN int mgi_strip_registers(const mg_flat *k, int strip, int threads) {
   enum { BESIDE = 24, SEVERAL = 24 };
   const mg_flat_op *rows = &k->op[strip - 1];
@@ -3162,7 +3291,8 @@ MGI_FN int mgi_strip_registers(const mg_flat *k, int strip, int threads) {
   return (int)mg_round_up(mgi_rows_of(rows) > 1 ? own + SEVERAL : own, 8);
 }
 void mg_flat_kept(const mg_flat *k, int threads, int strip, uint8_t kept[MG_FLAT_OPS]) {
-  enum { SITES = 64, ROOM = 192, ROOM_OF_MANY = 96, MANY = 512 }; /* ROOM: bytes of a thread's registers, where a block has at most MANY threads */
+  /* ROOM: bytes of a thread's registers, where a block has at most MANY threads */
+  enum { SITES = 64, ROOM = 192, ROOM_OF_MANY = 96, MANY = 512 };
   uint64_t at[MG_FLAT_OPS] = { 0 }; /* the steps that take a value, as bits */
   const int64_t room = (int64_t)threads * (threads <= MANY ? ROOM : ROOM_OF_MANY);
   int64_t bytes = 0;
@@ -3171,12 +3301,14 @@ void mg_flat_kept(const mg_flat *k, int threads, int strip, uint8_t kept[MG_FLAT
   if (!strip) return;
   const mg_flat_op *rows = &k->op[strip - 1];
   for (int q = 0; q < k->n; q++)
-    if (k->op[q].code == MG_OP_LOAD && mgi_same_matrix(&k->op[q], rows)) bytes += mg_flat_elements(&k->op[q]) * k->op[q].esize;
+    if (k->op[q].code == MG_OP_LOAD && mgi_same_matrix(&k->op[q], rows))
+      bytes += mg_flat_elements(&k->op[q]) * k->op[q].esize;
   for (int q = k->n - 1; q >= 0; q--) {
     const mg_flat_op *o = &k->op[q];
     const uint64_t own = (uint64_t)1 << sites % SITES;
     const int alike = mgi_elementwise(o) && mgi_same_matrix(o, rows), shared = (at[q] & (at[q] - 1)) != 0;
-    kept[q] = alike && shared && mg_op_cost(o->code) != MG_CLASS_PLAIN && mg_flat_lets(o, MG_AT_KEPT) && bytes + 4 * mg_flat_elements(o) <= room;
+    kept[q] = alike && shared && mg_op_cost(o->code) != MG_CLASS_PLAIN && mg_flat_lets(o, MG_AT_KEPT) &&
+              bytes + 4 * mg_flat_elements(o) <= room;
     if (kept[q]) bytes += 4 * mg_flat_elements(o);
     const uint64_t by = alike && !kept[q] ? at[q] : own;
     sites += by == own;
@@ -3210,8 +3342,8 @@ int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
 
 /* --------------------------------------------------------------------------------------------------- >>plans
 
-   How many warps, how they share the products, how many stages: by rules, from the block's extents.  The rules were made
-   on an H200; each says what it is for.
+   How many warps, how they share the products, how many stages: by rules, from the block's extents.  The rules were
+   made on an H200; each says what it is for.
 
    1. Warps.  Few rows: warps split the contraction, each with a ring of its own where the loop allows it; else they
       share the columns.  More rows: warps of 16 rows first, then of columns.
@@ -3219,24 +3351,30 @@ int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
    3. Stages: four, or as many as the loop has; fewer where the ring, with all else, does not fit the block's shared
       memory, or where one more block would fit the multiprocessor.
    4. Warpgroups (mma=warpgroup): one for 64 rows, or two; what mgi_warpgroups_fit allows.
-   5. Their products under way while the next step begins, copied by the block or by a warp beside it, where two of them have
-      128 rows: with as many stages as fit, or three.  That is what was measured; a plan may ask for it elsewhere too.
-   6. There, too, a product of fragments is late (chain=late), in three stages; a warp beside copies where a loop has more steps
-      than it takes to make up for its start.                                                                            */
+   5. Their products under way while the next step begins, copied by the block or by a warp beside it, where two of them
+      have 128 rows: with as many stages as fit, or three.  That is what was measured; a plan may ask for it elsewhere
+      too.
+   6. There, too, a product of fragments is late (chain=late), in three stages; a warp beside copies where a loop has
+      more steps than it takes to make up for its
+      start.                                                                            */
 
 /* What a block's tiles take, and the product that decides how warps are shared out. */
 typedef struct mgi_tiles {
   int64_t ring, once;      /* bytes: of one stage of the loop's loads; of what else stands in shared memory */
   int64_t accumulators;    /* elements of all products */
-  int64_t m, n, c, work;   /* the deciding product's rows, columns and contraction, padded, and m n c; 0: there is none */
+  int64_t m, n, c, work;   /* the deciding product's rows, columns and contraction, padded, and m n c; 0: there is
+                              none */
   int parted;              /* warps may split the contraction: no product takes another's fragments */
 } mgi_tiles;
 
 /* Bytes of a product's result as the operand of another: in shared memory, narrowed. */
-MGI_FN int64_t mgi_made_bytes(const mg_flat_op *a) { return mg_round_up(mgi_rows_of(a), 16) * (mg_round_up(mgi_cols_of(a), 8) * 2 + 16); }
+MGI_FN int64_t mgi_made_bytes(const mg_flat_op *a) {
+  return mg_round_up(mgi_rows_of(a), 16) * (mg_round_up(mgi_cols_of(a), 8) * 2 + 16);
+}
 
-/* 1, and its size in `of`: product o goes before those that were asked about before it.  The one of most work; of two of
-   the same work one whose operands no product made, then the wider: the order of independent operators does not matter. */
+/* 1, and its size in `of`: product o goes before those that were asked about before it.  The one of most work; of two
+   of the same work one whose operands no product made, then the wider: the order of independent operators does not
+   matter. */
 MGI_FN int mgi_product_decides(const mg_flat *k, const mg_flat_op *o, int64_t *of) {
   int64_t m, n, c, b;
   int at = 0;
@@ -3287,7 +3425,8 @@ MGI_FN int mgi_warps_of_elements(const mg_flat *k, const mg_machine *m) {
     joins |= o->code == MG_OP_SUM || o->code == MG_OP_MAX;
   }
   while (warps < 16 && warps * 32 * 32 <= most) warps *= 2; /* 16 bytes a thread */
-  /* Of rows in registers, half the threads each where a multiprocessor works off many blocks: more of them hide each other's barriers. */
+  /* Of rows in registers, half the threads each where a multiprocessor works off many blocks: more of them hide each
+     other's barriers. */
   if (warps > 4 && k->blocks >= MGI_BLOCKS_OF_MANY * m->sms && mg_flat_strip(k, warps * 16)) warps /= 2;
   while (!joins && warps > 1 && warps * 16 >= units) warps /= 2; /* a thread has enough to store */
   return warps;
@@ -3299,9 +3438,11 @@ MGI_FN void mgi_warps_of_few_rows(const mg_flat *k, const mgi_tiles *t, mg_kerne
   const int64_t wide = k->iters > 1 ? 128 : 64;
   mg_rings r;
   while (t->n / p->warps_n > wide && p->warps_n < 8 && t->n / 8 % (p->warps_n * 2) == 0) p->warps_n *= 2;
-  if (t->parted && p->warps_n == 1 && t->accumulators <= 4096 && k->group < 2) { /* each wants a line of the left operand's rows: 64 values */
+  /* each wants a line of the left operand's rows: 64 values */
+  if (t->parted && p->warps_n == 1 && t->accumulators <= 4096 && k->group < 2) {
     while (p->warps_k < 8 && deep % (128 * p->warps_k) == 0) p->warps_k *= 2;
-    while (p->warps_k < 4 && deep % (32 * p->warps_k) == 0 && (p->warps_k == 1 || t->c >= 128 * p->warps_k)) p->warps_k *= 2;
+    while (p->warps_k < 4 && deep % (32 * p->warps_k) == 0 && (p->warps_k == 1 || t->c >= 128 * p->warps_k))
+      p->warps_k *= 2;
     if (p->warps_k > 1 && !(mgi_loads_narrow(k) && mgi_all_own(k, p, &r))) p->warps_k = 1;
   }
   if (p->warps_k > 1) return;
@@ -3314,7 +3455,9 @@ MGI_FN void mgi_warps_of_few_rows(const mg_flat *k, const mgi_tiles *t, mg_kerne
 MGI_FN void mgi_warps_of_rows(const mgi_tiles *t, mg_kernel_plan *p) {
   while (p->warps_m < 4 && t->m / 16 % (p->warps_m * 2) == 0) p->warps_m *= 2;
   while (p->warps_m * p->warps_n < 8 && t->n / 8 % (p->warps_n * 2) == 0 && t->n / p->warps_n > 32) p->warps_n *= 2;
-  while (p->warps_m * p->warps_n < 16 && t->accumulators / (p->warps_m * p->warps_n) > 4096 && t->n / 8 % (p->warps_n * 2) == 0) p->warps_n *= 2;
+  while (p->warps_m * p->warps_n < 16 && t->accumulators / (p->warps_m * p->warps_n) > 4096 &&
+         t->n / 8 % (p->warps_n * 2) == 0)
+    p->warps_n *= 2;
   while (p->warps_m * p->warps_n * p->warps_k < 4 && mg_round_up(t->c, 16) % (32 * p->warps_k) == 0) p->warps_k *= 2;
 }
 
@@ -3334,7 +3477,8 @@ MGI_FN void mgi_warps_keep_fragments(const mg_flat *k, mg_kernel_plan *p) {
   }
 }
 
-/* The warps with which a product takes its left operand from fragments: eight, of 16 rows each where there are 64.  0 if none does. */
+/* The warps with which a product takes its left operand from fragments: eight, of 16 rows each where there are 64.  0
+   if none does. */
 MGI_FN int mgi_warps_chain(const mg_flat *k, const mgi_tiles *t, mg_kernel_plan *p) {
   const mg_kernel_plan was = *p;
   int64_t size[5] = { 0 };
@@ -3382,8 +3526,8 @@ MGI_FN void mgi_tiles_of_panels(const mg_flat *k, mgi_tiles *t) {
   }
 }
 
-/* Bytes of the tiles that are computed once: of costly values; of others, where a late product leaves no room but what is
-   counted. */
+/* Bytes of the tiles that are computed once: of costly values; of others, where a late product leaves no room but what
+   is counted. */
 MGI_FN int64_t mgi_once_bytes(const mg_flat *k, const mg_kernel_plan *p) {
   int64_t bytes = 0;
   for (int i = 0; i < k->n; i++) {
@@ -3394,8 +3538,8 @@ MGI_FN int64_t mgi_once_bytes(const mg_flat *k, const mg_kernel_plan *p) {
   return bytes;
 }
 
-/* Bytes of the fragments that warps put together: t->once has those that the loop does itself; those behind it are returned, as
-   the ring is free for them then. */
+/* Bytes of the fragments that warps put together: t->once has those that the loop does itself; those behind it are
+   returned, as the ring is free for them then. */
 MGI_FN int64_t mgi_fragment_bytes(const mg_flat *k, const mg_kernel_plan *p, int chained, mgi_tiles *t) {
   int64_t behind = 0;
   for (int i = 0; i < k->n; i++) {
@@ -3435,17 +3579,23 @@ MGI_FN int64_t mgi_cluster_bytes(const mg_flat *k, const mg_machine *m) {
   return bytes;
 }
 
-MGI_FN int mgi_stages_of(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_tiles *t, int64_t own, int64_t parts, int chained) {
+MGI_FN int mgi_stages_of(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_tiles *t,
+                         int64_t own, int64_t parts, int chained) {
   const int64_t room = m->shared_per_block - 1024, ring = t->ring, once = t->once;
   const int64_t lines = own ? mgi_short_runs(k) : 0;
   int stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
-  if (k->iters > 4 && k->iters <= 8 && k->iters * ring <= 32768) stages = (int)k->iters; /* sums of few bytes: all at once */
+  /* sums of few bytes: all at once */
+  if (k->iters > 4 && k->iters <= 8 && k->iters * ring <= 32768) stages = (int)k->iters;
   while (p->group && p->parts && stages > 2 && (stages - 2) * ring >= 65536) stages--; /* loads then go out ahead */
-  while (own && k->group < 2 && p->warps_k <= 4 && 2 * lines < ring && stages > 2 && (stages - 1) * ring > 98304) stages--; /* whole lines */
+  /* whole lines */
+  while (own && k->group < 2 && p->warps_k <= 4 && 2 * lines < ring && stages > 2 && (stages - 1) * ring > 98304)
+    stages--;
   while (own && 2 * lines > ring && stages > 2 && stages < k->iters && (stages - 1) * ring >= 65536) stages--;
   while (stages > 2 && stages * ring + once > room) stages--;
   while (p->group && stages > 2 && stages * ring + once + parts > room) stages--;
-  if (own && parts && stages == 4 && k->iters >= 8 && k->blocks <= m->sms && 5 * ring + once + parts <= room) stages = 5; /* dependent launches fill it */
+  /* dependent launches fill it */
+  if (own && parts && stages == 4 && k->iters >= 8 && k->blocks <= m->sms && 5 * ring + once + parts <= room)
+    stages = 5;
   if (chained && k->iters > 2) { /* a stage less, where two blocks then share a multiprocessor that has to take two */
     const int64_t fit = mg_machine_filled_sms(m, k->group), half = m->shared_per_sm / 2 - 1024;
     for (int less = stages - 1; less >= 2 && k->blocks > fit && stages * ring + once + parts > half; less--)
@@ -3455,7 +3605,8 @@ MGI_FN int mgi_stages_of(const mg_flat *k, const mg_machine *m, const mg_kernel_
 }
 
 /* The plan's rings, where it may have some, stages (0: as is best) and shared memory, its warps being chosen. */
-MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_plan *p, mgi_tiles *t, int chained, int rings, int stages) {
+MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_plan *p, mgi_tiles *t, int chained,
+                            int rings, int stages) {
   const int64_t held = t->accumulators / (p->warps_m * p->warps_n); /* at most 128 registers a thread, 24 beside them */
   const int threads = mgi_plan_threads(p);
   mg_rings r;
@@ -3467,14 +3618,16 @@ MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_pla
   const int64_t own = p->own ? t->ring : 0;
   const int64_t parts = mgi_cluster_bytes(k, m);
   p->stages = stages ? stages : mgi_stages_of(k, m, p, t, own, parts, chained);
-  if (k->iters < 2) p->shared = t->once > behind ? t->once : behind; /* without a loop the loads are done with by then */
+  /* without a loop the loads are done with by then */
+  if (k->iters < 2) p->shared = t->once > behind ? t->once : behind;
   else p->shared = (p->stages * t->ring > behind ? p->stages * t->ring : behind) + t->once;
   if (parts && p->shared + parts > m->shared_per_block - 1024) p->feasible = p->feasible ? 2 : 0;
   else p->shared += parts;
   if (p->shared > m->shared_per_block - 1024) p->feasible = 0;
 }
 
-/* The plan with products of warps (across 0), or with those of warpgroups, which mgi_warpgroups_fit allows: `across` of them share the columns. */
+/* The plan with products of warps (across 0), or with those of warpgroups, which mgi_warpgroups_fit allows: `across` of
+   them share the columns. */
 MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int across) {
   mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0 };
   mgi_tiles t = mgi_tiles_of(k);
@@ -3532,14 +3685,15 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
 
    1. Base: MCFuser's t = (t_mem + t_comp) * alpha.  Device memory and the L2 cache are limits of their own: each tensor
       comes once from device memory, and from L2 once for every block that reads it.
-   2. alpha is wave quantisation: a multiprocessor works off `waves` blocks one after the other, and no block runs faster
-      than what one multiprocessor can draw from L2.
+   2. alpha is wave quantisation: a multiprocessor works off `waves` blocks one after the other, and no block runs
+      faster than what one multiprocessor can draw from L2.
    3. That rate is reached with about 32 KB in flight, which a ring's stages times the blocks that fit give.
    4. In a loop memory and compute overlap, but for a share of the smaller of the two.
    5. The operands of a product come from shared memory, again for every warp that needs them; one that a product made
       goes there first, behind a barrier.
    6. An operator on a product's operand costs issue slots for each element and each use: three times as many on the
-      right side, which has no ldmatrix then.  One that is computed once (mg_flat_once) costs them once, and a barrier.  */
+      right side, which has no ldmatrix then.  One that is computed once (mg_flat_once) costs them once, and a
+      barrier.  */
 
 /* Bytes a microsecond that one multiprocessor takes in: more than its share while others have nothing to load. */
 double mg_sm_rate(const mg_machine *m) { return m->l2_gbps * 1e3 / m->sms * m->block_draw; }
@@ -3550,11 +3704,13 @@ double mg_products_us(const mg_machine *m, double flops, int group) {
 double mg_flying_us(const mg_machine *m, double flops) {
   return flops / (m->tensor_tflops * m->fly_rate * 1e6 / m->sms);
 }
-double mg_slots_us(const mg_machine *m, double slots) { return slots / (m->fp32_tflops * m->slot_rate * 0.5e6 / m->sms); }
+double mg_slots_us(const mg_machine *m, double slots) {
+  return slots / (m->fp32_tflops * m->slot_rate * 0.5e6 / m->sms);
+}
 double mg_shared_us(const mg_machine *m, double bytes) { return bytes / (m->shared_bytes_us * m->ldmatrix_rate); }
 
-/* The bytes that a load costs for each that it needs, by the length of its runs in memory: sectors have 32 bytes, copies
-   16, lines 128. */
+/* The bytes that a load costs for each that it needs, by the length of its runs in memory: sectors have 32 bytes,
+   copies 16, lines 128. */
 double mg_load_waste(int64_t inner, int rank, int esize) {
   const int64_t run = inner * esize;
   double share; /* of what is moved, what is needed */
@@ -3578,7 +3734,8 @@ typedef struct mgi_work {
   double merged_bytes;   /* that it hands to the blocks that share its result */
   double flops;          /* on tensor cores */
   double slots;          /* issue slots of everything that is element by element */
-  double shared_bytes;   /* that products read of shared memory, or write to it; and transposes, each as often as banks make them wait */
+  double shared_bytes;   /* that products read of shared memory, or write to it; and transposes, each as often as banks
+                            make them wait */
   double barriers;       /* beside those of the loop's steps */
   int streams;           /* products of few rows with what the loop brings: memory alone counts */
   int chained;           /* a product takes another's fragments */
@@ -3590,7 +3747,8 @@ typedef struct mgi_work {
   double narrow_bytes;   /* of bytes: in runs shorter than a line, as warps bring parts of them */
   double torn_bytes;     /* of stored_bytes: in sectors of 32 bytes of which others store the rest */
   double direct_bytes;   /* that stores behind the loop load */
-  double lines;          /* of 128 bytes, that copies come to, each as often as a run of bytes begins or goes on in it */
+  double lines;          /* of 128 bytes, that copies come to, each as often as a run of bytes begins or goes on in
+                            it */
   double fmas;           /* multiply-adds of products that no tensor cores make */
   double wide_reads;     /* elements of wide products' operands, which are widened where they are used */
   double joins;          /* sums and maxima, each as often as a block comes to it */
@@ -3607,8 +3765,8 @@ typedef struct mgi_work {
 
 /* The work of a block that has such a share of its steps.  What stands outside the loop is little beside it. */
 MGI_FN void mgi_work_share(mgi_work *w, double share) {
-  double *const by_step[] = {&w->bytes, &w->l2_bytes, &w->flops, &w->slots, &w->shared_bytes, &w->barriers, &w->narrow_bytes,
-                             &w->lines, &w->fmas, &w->wide_reads, &w->joins};
+  double *const by_step[] = { &w->bytes,        &w->l2_bytes, &w->flops, &w->slots,      &w->shared_bytes, &w->barriers,
+                              &w->narrow_bytes, &w->lines,    &w->fmas,  &w->wide_reads, &w->joins };
   for (size_t k = 0; k < sizeof by_step / sizeof *by_step; k++) *by_step[k] *= share;
   w->iters = fmax(1, w->iters * share);
 }
@@ -3621,10 +3779,12 @@ MGI_FN int mgi_work_turned(const mg_flat *k, int i) {
   return turned;
 }
 
-MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double share, const mg_rings *r) {
+MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double share,
+                          const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t run = o->rank ? o->d[o->inner] : 1;
-  const int by_warps = (p->own || p->parts) && o->code == MG_OP_LOAD && o->inloop && r->cut[i] && mgi_cut_in(o, r->cut[i]) == o->inner;
+  const int by_warps = (p->own || p->parts) && o->code == MG_OP_LOAD && o->inloop && r->cut[i] &&
+                       mgi_cut_in(o, r->cut[i]) == o->inner;
   if (by_warps) run /= p->own ? p->warps_k : p->warps_n;
   if (by_warps && run * o->esize < 128) w->narrow_bytes += (double)mg_flat_elements(o) * o->esize * o->trips;
   const double bytes = share * (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
@@ -3643,7 +3803,8 @@ MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
 }
 
 /* What threads read of load i across its rows in memory. */
-MGI_FN void mgi_work_across(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *c, const mg_rings *r) {
+MGI_FN void mgi_work_across(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *c,
+                            const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   const mg_tile_form t = mg_flat_tile(k, p, r, i);
   const int way = t.across ? mg_flat_way(k, p, c, r, i) : -1;
@@ -3653,7 +3814,8 @@ MGI_FN void mgi_work_across(mgi_work *w, const mg_flat *k, const mg_kernel_plan 
 }
 
 /* The left operand, which a product made, of product i.  1 if that is all that it costs: it stays in fragments. */
-MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *chains, double read) {
+MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *chains,
+                          double read) {
   const mg_flat_op *o = &k->op[i];
   int64_t m, n, c, b;
   if (!chains->from[i]) return 0;
@@ -3667,8 +3829,8 @@ MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   return 1;
 }
 
-/* Barriers for a tile that is computed and then read, in a step of a loop or outside: one before it is read; and one before
-   it is written again, where no barrier of the block begins a step, as tensor copies fill the ring. */
+/* Barriers for a tile that is computed and then read, in a step of a loop or outside: one before it is read; and one
+   before it is written again, where no barrier of the block begins a step, as tensor copies fill the ring. */
 MGI_FN double mgi_tile_barriers(const mg_kernel_plan *p, int inloop) { return inloop && p->copies ? 2 : 1; }
 /* Operand a of product o is computed into a tile.  In a loop the elements that it is made of are read in the ring. */
 MGI_FN void mgi_work_once(mgi_work *w, const mg_kernel_plan *p, const mg_flat_op *o, const mg_flat_op *a) {
@@ -3678,17 +3840,20 @@ MGI_FN void mgi_work_once(mgi_work *w, const mg_kernel_plan *p, const mg_flat_op
   if (a->inloop || !o->inloop) w->barriers += mgi_tile_barriers(p, a->inloop) * a->trips;
   if (a->inloop) w->shared_bytes += 2 * elements * a->esize;
 }
-MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *c, const mg_rings *r) {
+MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *c,
+                             const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t m, n, depth, b;
   mg_flat_product(k, o, &m, &n, &depth, &b);
   const int64_t rows = mg_round_up(m, 16), cols = mg_round_up(n, 8), deep = mg_round_up(depth, 16);
   const double left = (double)(rows * deep * b), right = (double)(deep * cols * b);
   const int steady = o->wide && mg_flat_steady(k, c, r, i), flies = mg_flat_flies(k, p, c, i);
-  if (mg_flat_by_tensors(k, o->in[0], o->in[1])) w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
+  if (mg_flat_by_tensors(k, o->in[0], o->in[1]))
+    w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
   else w->fmas += (double)(rows * cols * depth * b) * o->trips;
   if (steady) w->slots += 8 * left * o->trips;
-  else if (o->wide) w->wide_reads += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
+  /* each fragment's halves are widened where it is used */
+  else if (o->wide) w->wide_reads += (left * p->warps_n + right * p->warps_m) * o->trips;
   for (int j = 0; j < 2; j++) {
     const int tile = mg_flat_tile_read(k, o->in[j], NULL); /* as it lies, or turned */
     const int at = tile < 0 ? mgi_operand_of(k, o->in[j]) : tile;
@@ -3729,7 +3894,8 @@ MGI_FN void mgi_work_accumulate(mgi_work *w, const mg_flat *k, int i) {
   else if (a->code != MG_OP_MATMUL) w->slots += elements * 2 * a->trips;
 }
 
-MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double share, const mg_rings *r) {
+MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double share,
+                              const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   const double out = (double)mg_flat_elements(o), in = o->n_in ? (double)mg_flat_elements(&k->op[o->in[0]]) : out;
   if (mg_flat_squares(k, p, r, i) >= 0) { /* by tensor cores: products of 16 x 16, of which the diagonal counts */
@@ -3772,7 +3938,8 @@ MGI_FN void mgi_work_flies(mgi_work *w, const mg_flat *k, const mg_kernel_plan *
 }
 
 MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {
-  uint8_t inlined[MG_FLAT_OPS] = { 0 }, late[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there; it stands behind the merge */
+  /* a product's operand: counted there; it stands behind the merge */
+  uint8_t inlined[MG_FLAT_OPS] = { 0 }, late[MG_FLAT_OPS] = { 0 };
   int made = 0;
   mg_chains c;
   mg_rings r;
@@ -3783,7 +3950,8 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   w->strip = mg_flat_strip(k, mgi_plan_threads(p));
   if (w->strip) w->strip_registers = mgi_strip_registers(k, w->strip, mgi_plan_threads(p));
   if (k->group > 1) mgi_work_late(w, k, late);
-  for (int i = 0; i < k->n && !made; i++) made = k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
+  for (int i = 0; i < k->n && !made; i++)
+    made = k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
   if (made) mgi_work_fragments(w, k, p, &c);
   if (p->own || p->parts) mg_flat_rings(k, p, &c, &r);
   w->streams = k->iters > 1 && p->warps_m == 1;
@@ -3800,7 +3968,8 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     w->tensors |= !mg_flat_matrix(o);
     if (o->made) continue;
     if (o->code == MG_OP_LOAD) mgi_work_across(w, k, p, i, &c, &r);
-    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
+    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE)
+      mgi_work_move(w, k, p, i, late[i] && !w->alone ? 1 / w->group : 1, &r);
     else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &c, &r);
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, i);
     else if (!o->stays && !o->turns && (!inlined[i] || !mgi_elementwise(o)))
@@ -3825,7 +3994,8 @@ MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, const m
   if (w->flies) {
     const int64_t registers = mg_round_up(w->flies + MG_FLYING_BESIDE, 8);
     resident = fmin(resident, (double)(m->registers_per_sm / (threads * registers)));
-  } else if (w->strip && !p->at_once) resident = fmin(resident, (double)(m->registers_per_sm / (threads * w->strip_registers)));
+  } else if (w->strip && !p->at_once)
+    resident = fmin(resident, (double)(m->registers_per_sm / (threads * w->strip_registers)));
   else if (p->at_once) resident = p->at_once;
   if (resident > waves) resident = waves;
   return resident < 1 ? 1 : resident;
@@ -3848,7 +4018,8 @@ mg_least mg_least_of(const mg_machine *m, int loop, int group, int products, int
   mg_least l;
   memset(&l, 0, sizeof l);
   if (!loop) {
-    l.unhidden = products ? fmin(fmin(m->unhidden_chain, m->unhidden_between), m->unhidden_once) : fmin(m->unhidden_elements, m->unhidden_loop);
+    l.unhidden = products ? fmin(fmin(m->unhidden_chain, m->unhidden_between), m->unhidden_once)
+                          : fmin(m->unhidden_elements, m->unhidden_loop);
     if (products && group) l.unhidden = fmin(l.unhidden, m->unhidden_group_once);
     return l;
   }
@@ -3873,12 +4044,15 @@ MGI_FN double mgi_last_us(const mg_machine *m, double group, double bytes, doubl
   return m->last_us + m->last_block_us * group + m->last_bytes * bytes * group / draw;
 }
 /* Microseconds that the blocks of a group take to put their parts together. */
-MGI_FN double mgi_merge_us(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves, double rounds, double draw) {
-  const double gathered = w->alone ? 1 + m->alone * (w->group - 1) : 1; /* each block a share of all parts, or one block all */
+MGI_FN double mgi_merge_us(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves, double rounds,
+                           double draw) {
+  /* each block a share of all parts, or one block all */
+  const double gathered = w->alone ? 1 + m->alone * (w->group - 1) : 1;
   if (w->group < 2) return 0;
   const double late = w->late ? m->late_us : 0;
   if (p->feasible != 2 && mg_machine_clusters(m, (int64_t)w->group)) /* through a cluster's shared memory */
-    return rounds * (late + (w->group > 8 ? m->cluster_large_us : m->cluster_us)) + waves * w->merged_bytes * gathered / m->cluster_bytes_us;
+    return rounds * (late + (w->group > 8 ? m->cluster_large_us : m->cluster_us)) +
+           waves * w->merged_bytes * gathered / m->cluster_bytes_us;
   /* Through the workspace: the last block to arrive does it. */
   return rounds * (late + mgi_last_us(m, w->group, w->merged_bytes, draw));
 }
@@ -3895,7 +4069,8 @@ MGI_FN double mgi_step_waits(const mg_machine *m, const mg_kernel_plan *p, const
 MGI_FN double mgi_memory_us(mg_cost *c, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves) {
   const double read = w->l2_bytes + m->narrow * w->narrow_bytes, all = w->blocks * read / (m->l2_gbps * 1e3);
   c->dram_us = mg_dram_us(m, w->dram_bytes);
-  c->l2_us = fmax(waves * read / mg_sm_rate(m), m->chip_draw * all) + m->torn * w->blocks * w->torn_bytes / (m->l2_gbps * 1e3);
+  c->l2_us = fmax(waves * read / mg_sm_rate(m), m->chip_draw * all) +
+             m->torn * w->blocks * w->torn_bytes / (m->l2_gbps * 1e3);
   if (w->streams) { /* what blocks read again comes on top of the stream */
     const double again = all - w->dram_bytes / (m->l2_gbps * 1e3);
     c->again_us = c->dram_us + (p->own ? m->again_own : m->again) * fmax(again, 0);
@@ -3922,7 +4097,8 @@ MGI_FN double mgi_compute_us(mg_cost *c, const mg_machine *m, const mg_kernel_pl
 /* The larger of both, a little more where they are alike. */
 MGI_FN double mgi_smooth_max(double a, double b) { return sqrt(hypot(a * a, b * b)); }
 
-MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *all_steps, mg_rates *rates) {
+MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, const mgi_work *all_steps,
+                               mg_rates *rates) {
   mg_cost c;
   mgi_work seen = *all_steps;
   const mgi_work *const w = &seen;
@@ -3944,7 +4120,8 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   /* With too little under way a stream is as slow as what it waits for. */
   if (w->streams) c.again_us = memory = mgi_smooth_max(memory, waits);
   else c.chain_us = waits;
-  if (loop && w->chained && !p->late) c.chain_us += waves / resident * iters * (p->group ? m->chain_group_us : m->chain_us);
+  if (loop && w->chained && !p->late)
+    c.chain_us += waves / resident * iters * (p->group ? m->chain_group_us : m->chain_us);
   const double larger = fmax(memory, compute), smaller = fmin(memory, compute);
   if (rates) {
     const int by_memory = c.l2_us > compute;
@@ -3984,7 +4161,8 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   MG_COST_TERMS(MGI_T)
 #undef MGI_T
 
-  /* What no candidate should be is last of all: an exponential that overflows, what the templates have no form for, what does not fit. */
+  /* What no candidate should be is last of all: an exponential that overflows, what the templates have no form for,
+     what does not fit. */
   c.penalty = w->overflow == MGI_IN_16_BITS ? 8 : w->overflow == MGI_IN_FRAGMENTS ? 1.25 : 1;
   if (w->tensors) c.penalty *= 4;
   c.total_us *= c.penalty;
@@ -3992,8 +4170,8 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   return c;
 }
 
-/* Takes plan p of warpgroups with tensor copies, if its products can be under way while the next step begins and its price
-   is less than `us` then: as many stages as there is room for, or three, which two blocks may have at once. */
+/* Takes plan p of warpgroups with tensor copies, if its products can be under way while the next step begins and its
+   price is less than `us` then: as many stages as there is room for, or three, which two blocks may have at once. */
 MGI_FN void mgi_plan_flies(const mg_flat *k, const mg_machine *m, mg_kernel_plan p, mg_kernel_plan *best, double *us,
                            mg_rates *rates) {
   const int most = k->iters < MG_STAGES_MOST ? (int)k->iters : MG_STAGES_MOST;
@@ -4021,7 +4199,8 @@ MGI_FN void mgi_plan_flies(const mg_flat *k, const mg_machine *m, mg_kernel_plan
   }
 }
 
-/* 1 if value i of a loop has no place in shared memory but in the tiles of two products: what a late product leaves room for. */
+/* 1 if value i of a loop has no place in shared memory but in the tiles of two products: what a late product leaves
+   room for. */
 MGI_FN int mgi_only_fragments(const mg_flat *k, const mg_chains *c, int i) {
   const mg_flat_op *o = &k->op[i];
   if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) return c->from[i] != 0;
@@ -4048,7 +4227,9 @@ MGI_FN void mgi_plan_trails(const mg_flat *k, const mg_machine *m, mg_kernel_pla
     alone &= !k->op[i].inloop || mgi_only_fragments(k, &c, i);
     if (k->op[i].code == MG_OP_MATMUL) takes.accumulators += (int)mgi_cols_of(&k->op[i]) / 2;
   }
-  if (!trails || !alone || mg_flat_group_registers(k, &p, &c) > mg_group_room(m, mgi_plan_threads(&p), p.copies == MG_COPY_WARP)) return;
+  if (!trails || !alone ||
+      mg_flat_group_registers(k, &p, &c) > mg_group_room(m, mgi_plan_threads(&p), p.copies == MG_COPY_WARP))
+    return;
   mgi_tiles_kept(k, &p, &tiles);
   mgi_tiles_of_panels(k, &tiles);
   mgi_plan_memory(k, m, &p, &tiles, 1, 0, MG_STAGES);
@@ -4115,9 +4296,11 @@ MGI_FN int mgi_stands_before(const mg_graph *g, mg_tensor t, uint32_t op) {
     if (i->order[d] != d) return 0;
   return 1;
 }
-MGI_FN mg_dtype mgi_wide_type(const mg_graph *g, mg_tensor t) { return mg_wide(g, t) ? MG_F32 : mg_tensor_of(g, t)->dtype; }
-/* Whether the leading dimensions of an operand, of such strides, lie in memory as those of the result do: all of them, one behind
-   the other, or none. */
+MGI_FN mg_dtype mgi_wide_type(const mg_graph *g, mg_tensor t) {
+  return mg_wide(g, t) ? MG_F32 : mg_tensor_of(g, t)->dtype;
+}
+/* Whether the leading dimensions of an operand, of such strides, lie in memory as those of the result do: all of them,
+   one behind the other, or none. */
 MGI_FN int mgi_leads_as_one(const mg_shape *x, const int64_t *stride, const mg_shape *made) {
   int64_t next = 0, found = 1, wanted = 1;
   for (int d = 0; d < made->rank - 2; d++) wanted *= made->dim[d];
@@ -4189,7 +4372,8 @@ uint32_t mg_library_taker(const mg_graph *g, uint32_t op) {
   }
   return 0;
 }
-/* The dimension of operator o's input k along which neighbouring threads read, where `along` is that of a sum; -1: it has none. */
+/* The dimension of operator o's input k along which neighbouring threads read, where `along` is that of a sum; -1: it
+   has none. */
 MGI_FN int mgi_library_reads_along(const mg_graph *g, const mg_op_node *o, int k, int along) {
   const int rank = mg_tensor_of(g, o->in[k])->shape.rank, last = mg_tensor_of(g, o->out[0])->shape.rank - 1;
   if (along >= 0) return along;
@@ -4210,8 +4394,8 @@ MGI_FN double mgi_library_read(const mg_graph *g, const mg_op_node *o, int along
   }
   return bytes;
 }
-/* A library kernel of anything but products: its memory and its compute, of blocks of 256 threads, of which each item takes its
-   part (mg_library_items), and what blocks that share rows take to join them (mg_library_shares). */
+/* A library kernel of anything but products: its memory and its compute, of blocks of 256 threads, of which each item
+   takes its part (mg_library_items), and what blocks that share rows take to join them (mg_library_shares). */
 MGI_FN double mgi_library_elements_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m, double moved) {
   enum { THREADS = 256 };
   const mg_tensor_info *out = mg_tensor_of(g, o->out[0]);
@@ -4222,18 +4406,20 @@ MGI_FN double mgi_library_elements_us(const mg_graph *g, const mg_op_node *o, co
   const double items = softmax >= 0 ? results / extent : results, elements = items * extent;
   const mg_shares shares = mg_library_shares(g, o, m);
   const double parts = (double)MG_SHARED_BY((int64_t)items, shares.blocks, shares.most), share = ceil(extent / parts);
-  const double blocks = ceil(items / per) * parts, waves = ceil(blocks / m->sms), rounds = ceil(waves * THREADS / m->threads_per_sm);
+  const double blocks = ceil(items / per) * parts, waves = ceil(blocks / m->sms),
+               rounds = ceil(waves * THREADS / m->threads_per_sm);
   const double read = mgi_library_read(g, o, along, elements);
   const double memory = fmax(mg_dram_us(m, moved), m->chip_draw * read / (m->l2_gbps * 1e3));
-  const double slots = THREADS * m->library_slots + elements / blocks * mg_cost_slots(mg_op_cost(o->code)); /* of a block */
+  /* of a block */
+  const double slots = THREADS * m->library_slots + elements / blocks * mg_cost_slots(mg_op_cost(o->code));
   const double compute = mg_slots_us(m, waves * slots);
   const double unhidden = m->unhidden_loop + (m->unhidden_elements - m->unhidden_loop) / rounds;
   const double steps = m->library_step_us * rounds * ceil(share * per / THREADS);
   const double joined = parts > 1 ? rounds * mgi_last_us(m, parts, 8, mg_sm_rate(m)) : 0; /* a key is of 8 bytes */
   return fmax(memory, compute) + unhidden * fmin(memory, compute) + steps + joined;
 }
-/* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
-   loop over the contraction in steps of 64, no split. */
+/* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows,
+   a loop over the contraction in steps of 64, no split. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *machine) {
   const uint32_t product = mg_library_taker(g, (uint32_t)(o - g->ops));
   if (!product) return mg_library_alone_us(g, o, machine);
@@ -4267,20 +4453,22 @@ double mg_library_alone_us(const mg_graph *g, const mg_op_node *o, const mg_mach
   double t_comp = waves * mg_products_us(machine, 2 * tile * 64 * depth, 0);
   double t_mem = t_l2 > t_dram ? t_l2 : t_dram;
   const double larger = t_mem > t_comp ? t_mem : t_comp, smaller = t_mem > t_comp ? t_comp : t_mem;
-  return launch + machine->library_product_us + machine->library * (larger + machine->unhidden_loop * smaller) + ceil(depth / 64) * machine->step * machine->barrier_us;
+  return launch + machine->library_product_us + machine->library * (larger + machine->unhidden_loop * smaller) +
+         ceil(depth / 64) * machine->step * machine->barrier_us;
 }
 
 /* ---- maxima between kernels
-   A kernel may leave what it stores under its rows' running maximum, where every kernel that reads it takes the factor out
-   again; where each block has a part of the columns, each part has a maximum of its own:
+   A kernel may leave what it stores under its rows' running maximum, where every kernel that reads it takes the factor
+   out again; where each block has a part of the columns, each part has a maximum of its own:
 
        kernel 0, of a part:   d = sum exp(s - m) v,  l = sum exp(s - m)             by = 0, of degree 1, part: the axis of parts
        kernel 1:              sum over parts of w d / sum over parts of w l         w = exp(m - max m): weighted
 
-   What a kernel sends follows from the kernel and from those that read it, so all are gone through again until none is stuck. */
+   What a kernel sends follows from the kernel and from those that read it, so all are gone through again until none is
+   stuck. */
 
-/* The kernel whose tensors under a maximum b loads; 0: there is none.  *ok: 0 if it has several, or if rows are cut differently in
-   two loads, or by a loop; *axes: the grid axes that cut them, as bits. */
+/* The kernel whose tensors under a maximum b loads; 0: there is none.  *ok: 0 if it has several, or if rows are cut
+   differently in two loads, or by a loop; *axes: the grid axes that cut them, as bits. */
 MGI_FN uint32_t mgi_sender_of(const mg_graph *g, const mg_graph *b, const mg_sends *s, int *ok, uint32_t *axes) {
   uint32_t sender = 0, first = 0;
   *axes = 0;
@@ -4318,11 +4506,12 @@ MGI_FN uint32_t mgi_depends(const mg_graph *b, const mg_flat *k, int of) {
 MGI_FN uint32_t mgi_stored_as(const mg_graph *g, const mg_graph *b, uint32_t op) {
   return g->ops[b->up_op].out[mg_ops_before(b, op, MG_OP_STORE)].id;
 }
-/* 1 if the store `op`, of a value under the maximum of p, may leave it so: only loads of other kernels read the tensor, its last
-   dimension is that of columns, the next that of rows, and one grid axis at most of those that p depends on (as bits) numbers
-   parts of the columns.  All such stores are alike in that; `first` is one that was found before, or 0. */
-MGI_FN int mgi_may_send(const mg_graph *g, const mg_graph *b, const mg_flat *k, int p, uint32_t depends, uint32_t op, uint32_t first,
-                        uint8_t *part) {
+/* 1 if the store `op`, of a value under the maximum of p, may leave it so: only loads of other kernels read the tensor,
+   its last dimension is that of columns, the next that of rows, and one grid axis at most of those that p depends on
+   (as bits) numbers parts of the columns.  All such stores are alike in that; `first` is one that was found before, or
+   0. */
+MGI_FN int mgi_may_send(const mg_graph *g, const mg_graph *b, const mg_flat *k, int p, uint32_t depends, uint32_t op,
+                        uint32_t first, uint8_t *part) {
   const mg_op_node *o = &b->ops[op], *alike = &b->ops[first ? first : op];
   const uint32_t t = mgi_stored_as(g, b, op);
   const mg_shape *shape = &g->tensors[t].shape;
@@ -4351,7 +4540,8 @@ MGI_FN int mgi_may_send(const mg_graph *g, const mg_graph *b, const mg_flat *k, 
   }
   return 1;
 }
-int mg_sends_one_part(const mg_graph *g, const mg_graph *b, const mg_op_node *o, const mg_sends *s, int64_t *inner, int *split) {
+int mg_sends_one_part(const mg_graph *g, const mg_graph *b, const mg_op_node *o, const mg_sends *s, int64_t *inner,
+                      int *split) {
   const uint32_t above = o->in[0].id, sender = s->by[above];
   const uint8_t part = s->of[sender].part;
   const mg_graph *made = g->ops[sender].sub;
@@ -4374,13 +4564,13 @@ int mg_sends_one_part(const mg_graph *g, const mg_graph *b, const mg_op_node *o,
   }
   return align && *inner % chunk == 0 && align % chunk == 0;
 }
-/* What kernel b makes of tensors that x->sender left under its rows' maxima, at degree 1: these have to cancel in all that it
-   stores.  open: of a value of other degree, the axes over which its parts are yet to be added, as bits, and bit 0 for several
-   in its columns.  What divides must have none: a part far under the largest weighs nothing, and 0/0 would be left of a
-   quotient of its own.  A kernel whose blocks or iterations have one part each, and join none, takes all parts as they are.
-   axes: of the grid, which cut their rows.  0 if it cannot take them. */
-MGI_FN int mgi_takes_sent(const mg_graph *g, const mg_graph *b, const mg_machine *m, const mg_sends *s, const mg_flat *f, uint32_t axes,
-                     mg_passes *x) {
+/* What kernel b makes of tensors that x->sender left under its rows' maxima, at degree 1: these have to cancel in all
+   that it stores.  open: of a value of other degree, the axes over which its parts are yet to be added, as bits, and
+   bit 0 for several in its columns.  What divides must have none: a part far under the largest weighs nothing, and 0/0
+   would be left of a quotient of its own.  A kernel whose blocks or iterations have one part each, and join none, takes
+   all parts as they are.  axes: of the grid, which cut their rows.  0 if it cannot take them. */
+MGI_FN int mgi_takes_sent(const mg_graph *g, const mg_graph *b, const mg_machine *m, const mg_sends *s,
+                          const mg_flat *f, uint32_t axes, mg_passes *x) {
   const mg_sent *sent = &s->of[x->sender];
   const int64_t parts = sent->part ? g->ops[x->sender].sub->axes[sent->part].extent : 1;
   int8_t degree[MG_FLAT_OPS] = { 0 };
@@ -4452,7 +4642,8 @@ MGI_FN int mgi_takes_sent(const mg_graph *g, const mg_graph *b, const mg_machine
   x->weighted = ok && sent->part && !apart;
   return ok;
 }
-/* Whether the maxima of the kernel's own exponential cancel in what it stores, or may stay where it stands for other kernels. */
+/* Whether the maxima of the kernel's own exponential cancel in what it stores, or may stay where it stands for other
+   kernels. */
 MGI_FN void mgi_leaves(const mg_graph *g, const mg_graph *b, const mg_sends *s, const mg_flat *k, mg_passes *x) {
   mg_maxima *m = &x->maxima;
   int sends = s && s->by && !s->of[b->up_op].never;
@@ -4471,8 +4662,8 @@ MGI_FN void mgi_leaves(const mg_graph *g, const mg_graph *b, const mg_sends *s, 
   }
   if (!m->of) x->first = 0;
 }
-void mg_sends_in(const mg_graph *g, const mg_graph *b, const mg_machine *m, const mg_sends *s, const mg_flat *k, const mg_chains *c,
-                 mg_passes *x) {
+void mg_sends_in(const mg_graph *g, const mg_graph *b, const mg_machine *m, const mg_sends *s, const mg_flat *k,
+                 const mg_chains *c, mg_passes *x) {
   int ok = 1;
   uint32_t axes = 0;
   memset(x, 0, sizeof *x);
@@ -4632,9 +4823,10 @@ MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine 
   }
 }
 
-/* The flat form of kernel `op` of g, and the microseconds that maxima take which it sends to other kernels: they go to memory and
-   come back, and the weights have a barrier.  0: it is too large. */
-MGI_FN int mgi_flat_in(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_sends *s, mg_flat *k, double *maxima_us) {
+/* The flat form of kernel `op` of g, and the microseconds that maxima take which it sends to other kernels: they go to
+   memory and come back, and the weights have a barrier.  0: it is too large. */
+MGI_FN int mgi_flat_in(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_sends *s, mg_flat *k,
+                       double *maxima_us) {
   const mg_graph *b = g->ops[op].sub;
   int64_t least = 0;
   *maxima_us = 0;
@@ -4669,7 +4861,8 @@ void mg_blocks_at_once(const mg_machine *m, int64_t grid, mg_kernel_takes *t) {
 int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f) {
   return mg_kernel_facts_taking(g, op, m, NULL, f);
 }
-int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_kernel_takes *takes, mg_kernel_facts *f) {
+int mg_kernel_facts_taking(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_kernel_takes *takes,
+                           mg_kernel_facts *f) {
   mg_flat k;
   mgi_work w;
   mg_sends s;
@@ -4740,10 +4933,10 @@ void mg_plan_kernel(mg_graph *block, const mg_machine *m) {
 /* ------------------------------------------------------------------------------------------------- >>packing
 
    Dynamic storage allocation: a piece is a rectangle, steps by bytes, whose steps are given and whose offset is sought.
-   Pieces that share a step may not share a byte, so one of each such pair lies below the other; in a smallest plan every
-   piece can be let down until it rests on the floor or on a piece that it shares a step with.  Such plans are listed by
-   branch and bound in the order of their offsets: the next piece rests on the highest of those placed before that it
-   shares a step with, and no lower than the one before it.
+   Pieces that share a step may not share a byte, so one of each such pair lies below the other; in a smallest plan
+   every piece can be let down until it rests on the floor or on a piece that it shares a step with.  Such plans are
+   listed by branch and bound in the order of their offsets: the next piece rests on the highest of those placed before
+   that it shares a step with, and no lower than the one before it.
 
        bytes |      ####c###           a rests on the floor, b too; c on the higher of the two.
              | ##a##    #b#            Order: a, b, c.
@@ -4751,7 +4944,8 @@ void mg_plan_kernel(mg_graph *block, const mg_machine *m) {
 
    Bound: at each step the pieces still to come stand on each other, none below the place where it could rest now: the
    makespan of one machine with release dates, exact in order of these.  Of equal pieces the first comes first.
-   Beyond MG_MEMORY_EXACT pieces a budget of nodes ends it; what it starts from is the best of four orders by first fit. */
+   Beyond MG_MEMORY_EXACT pieces a budget of nodes ends it; what it starts from is the best of four orders by first
+   fit. */
 typedef struct mgi_mem {
   const mg_memory_piece *piece;
   int id[MG_MEMORY_PIECES], n;       /* pieces that take anything, largest first */
@@ -4802,9 +4996,11 @@ MGI_FN void mgi_mem_branch(mgi_mem *M, int depth, int64_t floor, int last, int64
     int again = 0;
     for (int q = 0; q < M->n; q++) {
       if (M->placed[q] && M->meets[q][k] && M->at[q] + M->size[q] > rest) rest = M->at[q] + M->size[q];
-      again |= q < k && !M->placed[q] && M->size[q] == M->size[k] && M->piece[M->id[q]].begin == M->piece[M->id[k]].begin && M->piece[M->id[q]].end == M->piece[M->id[k]].end;
+      again |= q < k && !M->placed[q] && M->size[q] == M->size[k] &&
+               M->piece[M->id[q]].begin == M->piece[M->id[k]].begin && M->piece[M->id[q]].end == M->piece[M->id[k]].end;
     }
-    if (again || rest < floor || (rest == floor && k < last) || rest + M->size[k] >= M->best) continue; /* another order of offsets lists that plan */
+    /* another order of offsets lists that plan */
+    if (again || rest < floor || (rest == floor && k < last) || rest + M->size[k] >= M->best) continue;
     M->at[k] = rest;
     M->placed[k] = 1;
     int64_t *next = M->low[depth + 1], end = rest + M->size[k];
@@ -4823,7 +5019,8 @@ MGI_FN void mgi_mem_first_fit(mgi_mem *M, const int *order) {
       moved = 0;
       for (int i = 0; i < j; i++) {
         const int q = order[i];
-        if (M->meets[q][k] && M->at[q] < at + M->size[k] && at < M->at[q] + M->size[q]) at = M->at[q] + M->size[q], moved = 1;
+        if (M->meets[q][k] && M->at[q] < at + M->size[k] && at < M->at[q] + M->size[q])
+          at = M->at[q] + M->size[q], moved = 1;
       }
     }
     M->at[k] = at;
@@ -4856,7 +5053,8 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
   for (int k = 0; k < M->n; k++) {
     const mg_memory_piece *p = &piece[M->id[k]];
     M->size[k] = mg_ceil_div(p->bytes, align);
-    for (int q = 0; q < M->n; q++) M->meets[k][q] = q != k && piece[M->id[q]].begin <= p->end && p->begin <= piece[M->id[q]].end;
+    for (int q = 0; q < M->n; q++)
+      M->meets[k][q] = q != k && piece[M->id[q]].begin <= p->end && p->begin <= piece[M->id[q]].end;
   }
   M->best = sum / align + 1;
   for (int how = 0; how < 4; how++) { /* as given; by size; by size times steps; by begin */
@@ -4864,8 +5062,10 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
       int j = k;
       for (; j; j--) {
         const mg_memory_piece *a = &piece[M->id[order[j - 1]]], *b = &piece[M->id[k]];
-        const double la = (double)a->bytes * ((double)a->end - a->begin + 1), lb = (double)b->bytes * ((double)b->end - b->begin + 1);
-        if (how == 0 ? M->id[order[j - 1]] < M->id[k] : how == 1 ? 1 : how == 2 ? la >= lb : a->begin <= b->begin) break;
+        const double la = (double)a->bytes * ((double)a->end - a->begin + 1),
+                     lb = (double)b->bytes * ((double)b->end - b->begin + 1);
+        if (how == 0 ? M->id[order[j - 1]] < M->id[k] : how == 1 ? 1 : how == 2 ? la >= lb : a->begin <= b->begin)
+          break;
         order[j] = order[j - 1];
       }
       order[j] = k;
@@ -5028,8 +5228,8 @@ MGI_FN void mgi_memory_ring_next(mgi_memory_walk *W, int older) {
     p->written = 1;
   }
 }
-/* The statement before ends here.  It may read one piece while it writes another, in whatever order they were noted: no two
-   of them lie at one address. */
+/* The statement before ends here.  It may read one piece while it writes another, in whatever order they were noted: no
+   two of them lie at one address. */
 MGI_FN void mgi_memory_begin(mgi_memory_walk *W) {
   for (int k = 0; k < W->M->n; k++) {
     mgi_memory_state *p = &W->of[k];
@@ -5113,7 +5313,8 @@ MGI_FN void mgi_memory_walk_over(mg_memory *M, const mg_graph *block, int laid) 
   mgi_memory_begin(&W);
 }
 
-/* Whether some piece that threads write, or have cp.async write, before the ring of step s lies in part where that does. */
+/* Whether some piece that threads write, or have cp.async write, before the ring of step s lies in part where that
+   does. */
 MGI_FN int mgi_memory_over(const mg_memory *M, const mg_memory_step *s) {
   const mg_memory_life *ring = &M->piece[s->n];
   for (int k = 0; k < M->n && s->n < M->n; k++) {

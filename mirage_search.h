@@ -34,7 +34,8 @@
      }
 
    CONTENTS (search for the tag)
-     >>egraph-api  >>search-api  >>family-api  >>safety-api  >>tilings-api  >>threads-api                              declarations
+     >>egraph-api  >>search-api  >>family-api  >>safety-api  >>tilings-api  >>threads-api
+                   declarations
      >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>tilings  >>threads  >>values  >>closure
      >>structures  >>tuner  >>bounds  >>kernels  >>safety  >>kept  >>cuts  >>search  >>rewrite  >>results
      >>families                                                                                          implementation
@@ -50,25 +51,30 @@
                   it is sum(grid, sum(loop, sum(rest, x))); in a loop's body, which sees one chunk, a sum goes without
                   sum(loop, ..), which an accumulator adds; in a block that sees one part of it, without sum(grid, ..).
                   Classes of equal extent share factors, so that the pruning is never stronger than the axioms are.
-     frame        which classes the grid axes and the loops partition.  Each frame is searched on its own.  One grid axis
-                  may partition a class that is summed over: the group axis, over whose blocks accumulators sum.  One may
-                  partition classes of several outputs that no tensor together has (the columns of X A and of X B).
+     frame        which classes the grid axes and the loops partition.  Each frame is searched on its own.  One grid
+                  axis may partition a class that is summed over: the group axis, over whose blocks accumulators sum.
+                  One may partition classes of several outputs that no tensor together has (the columns of X A and of X
+                  B).
      value        a tensor of a block graph, known by e-class, scope, dimension classes, partition and by what it is: a
                   hash of all its elements over a large prime field, at small sizes.  Two ways to compute one value are
                   one value with two derivations: nothing is searched twice.
      structure    a choice of derivations that makes the outputs: operators and maps, no sizes yet.
-     segment      operators of the program that one kernel shall compute.  Programs that do not fit one kernel are cut into
-                  segments by dynamic programming over predicted times, in every order that operands allow: the order of the
-                  program's text counts for nothing.  Long programs are cut before they are searched whole, small segments first.
-     effort       limits of a segment's search that rise from one time to the next: little for all segments that may be part of the best
-                  program comes before more for any.
+     segment      operators of the program that one kernel shall compute.  Programs that do not fit one kernel are cut
+                  into segments by dynamic programming over predicted times, in every order that operands allow: the
+                  order of the program's text counts for nothing.  Long programs are cut before they are searched whole,
+                  small segments first.
+     effort       limits of a segment's search that rise from one time to the next: little for all segments that may be
+                  part of the best program comes before more for any.
                   Reshapes and transposes between kernels are addresses of their loads and stores where axes say them,
                   slices that kernels alone read are addresses of their loads (mg_slice_is_address); reshapes of what
-                  lies row by row are other names of it (mg_renames), and are moved to a program's edges first where they can be.
-     parts        of a row too long for a block, or of few rows: one kernel makes what each part gives to a reduction, the next puts that
-                  together (>>search, rows in parts): a softmax over a vocabulary.
-     piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
-     tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
+                  lies row by row are other names of it (mg_renames), and are moved to a program's edges first where
+                  they can be.
+     parts        of a row too long for a block, or of few rows: one kernel makes what each part gives to a reduction,
+                  the next puts that together (>>search, rows in parts): a softmax over a vocabulary.
+     piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in
+                  two.
+     tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for
+                  each.
      thread graph operators of one scope that pass values in registers: by rule, after the search (mg_fuse_threads).
 
    ERRORS
@@ -81,21 +87,22 @@
      them n * n / 16 bytes, and what the walk remembers 64 MiB, one frame at a time and thread.
 
    THREADS
-     cfg.threads workers (at most 64) take the frames of all segments under way, and begin another segment when none is left.
-     The result does not depend on their number, nor on the seed.
+     cfg.threads workers (at most 64) take the frames of all segments under way, and begin another segment when none is
+     left.  The result does not depend on their number, nor on the seed.
 
    DOES NOT
-     Search nested loops other than the tilings', accumulators over two grid axes, compositions beyond >>rewrite's requirements,
-     kernels that hand on exponentials that nothing has normalised yet (fp16 overflows), a kernel that ends
-     before a unary elementwise operator, no exponential, on what it makes, no product, for that alone (>>cuts), or rewrite exp(a) exp(b).
-     Add up, element by element, the pieces of a dimension that the loop cuts; join pieces along a dimension that it does
-     not cut; cut two dimensions of a tensor by one axis; pair or cut dimensions of two classes because their extents are
-     equal, where an output or a tensor together has them; cut one of several outputs' dimensions of one extent and not the others
-     that no tensor together has; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
-     Take apart a sum of two inputs that nothing else uses, where the closure with its parts passes the e-graph's limit (mgi_se_seg_seals).
-     Price what the model's bound (cfg.bound) puts behind: sums at one tile, of which a frame keeps 48; and at all tiles only the 96
-     best of a frame and of a segment by coarse ones (by all tiles, where there is no loop).  Of 150 random programs one had a kernel 0.3 % faster, by the model, without the bound.
-     stats.complete speaks of the space without these.
+     Search nested loops other than the tilings', accumulators over two grid axes, compositions beyond >>rewrite's
+     requirements, kernels that hand on exponentials that nothing has normalised yet (fp16 overflows), a kernel that
+     ends before a unary elementwise operator, no exponential, on what it makes, no product, for that alone (>>cuts), or
+     rewrite exp(a) exp(b).  Add up, element by element, the pieces of a dimension that the loop cuts; join pieces along
+     a dimension that it does not cut; cut two dimensions of a tensor by one axis; pair or cut dimensions of two classes
+     because their extents are equal, where an output or a tensor together has them; cut one of several outputs'
+     dimensions of one extent and not the others that no tensor together has; move other dimensions than the program
+     moves.  (tests/test_theorem.c counts what these leave out.) Take apart a sum of two inputs that nothing else uses,
+     where the closure with its parts passes the e-graph's limit (mgi_se_seg_seals).  Price what the model's bound
+     (cfg.bound) puts behind: sums at one tile, of which a frame keeps 48; and at all tiles only the 96 best of a frame
+     and of a segment by coarse ones (by all tiles, where there is no loop).  Of 150 random programs one had a kernel
+     0.3 % faster, by the model, without the bound.  stats.complete speaks of the space without these.
 */
 #ifndef MIRAGE_SEARCH_H
 #define MIRAGE_SEARCH_H
@@ -122,8 +129,8 @@ typedef enum mg_eop {
   MG_E_VAR, MG_E_ADD, MG_E_MUL, MG_E_DIV, MG_E_EXP, MG_E_SCALE, MG_E_ADD_SCALAR, MG_E_SUM, MG_E_MAX, MG_E_OPAQUE, MG_E_COUNT
 } mg_eop;
 
-/* VAR: a = which atom.  SCALE, ADD_SCALAR: the rational a/b.  SUM, MAX: factor b (0 loop, 1 rest, 2 grid) of size class a.
-   OPAQUE: a = key of operator and attributes.  Others: zero. */
+/* VAR: a = which atom.  SCALE, ADD_SCALAR: the rational a/b.  SUM, MAX: factor b (0 loop, 1 rest, 2 grid) of size class
+   a.  OPAQUE: a = key of operator and attributes.  Others: zero. */
 typedef struct mg_eattr { int64_t a, b; } mg_eattr;
 
 typedef enum mg_saturation { MG_SATURATED, MG_NODES, MG_TIME, MG_STOPPED } mg_saturation;
@@ -196,39 +203,46 @@ uint32_t mg_egraph_node(const mg_egraph *eg, uint32_t k, mg_eop *op, mg_eattr *a
 
 typedef struct mg_search_stats {
   double seconds, egraph_ms;         /* egraph_ms: the slowest saturation */
-  double probe_ns;                   /* the median check of a candidate operator's expression, every 64th being timed, less the clock's own time; 0: none was */
-  double closure_us[4];              /* of the whole program's closure by normal forms: the program's terms, classes, factors,
-                                        terms of the classes.  Zero where rewriting found it: then, by axiom, both directions: */
+  double probe_ns;                   /* the median check of a candidate operator's expression, every 64th being timed,
+                                        less the clock's own time; 0: none was */
+  double closure_us[4];              /* of the whole program's closure by normal forms: the program's terms, classes,
+                                        factors, terms of the classes.  Zero where rewriting found it: then, by axiom,
+                                        both directions: */
   double axiom_us[MG_AXIOM_TIMES];
   int threads;
   uint64_t states;                   /* operators tried in block graphs, shapes fitting */
-  uint64_t pruned_pairs;             /* not tried: pairs of values that no operator joins to a subexpression of the program */
+  uint64_t pruned_pairs;             /* not tried: pairs of values that no operator joins to a subexpression of the
+                                        program */
   uint64_t pruned_expression;        /* of the states: not a subexpression of the program */
   uint64_t pruned_shape;             /* operands do not fit */
   uint64_t pruned_duplicate;         /* the value was there: a derivation was added */
   uint64_t pruned_limit;             /* past max_block_ops or max_states, or too large or too long (MEMORY) */
-  uint64_t pruned_bound;             /* the model's bound: structures behind the best of their frame, or that the model cannot tell from
-                                        them; segments behind the best program */
+  uint64_t pruned_bound;             /* the model's bound: structures behind the best of their frame, or that the model
+                                        cannot tell from them; segments behind the best program */
   uint64_t frames, values, structures, segments, tilings; /* tilings: µGraphs of tiling expressions looked at */
-  uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
+  /* sized graphs built; passed and failed the fast tier; not emittable */
+  uint64_t candidates, verified, rejected, refused;
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
-  int late;                          /* 1: the time limit, the e-graph's, or `stop` cut something off; the ten seconds of a check (mg_search) leave it 0 */
+  int late;                          /* 1: the time limit, the e-graph's, or `stop` cut something off; the ten seconds
+                                        of a check (mg_search) leave it 0 */
   int timed;                         /* 1: those, or a check's memory, did */
   uint64_t egraph_nodes, egraph_classes;
   uint64_t resumed;                  /* of the frames, those taken from the checkpoint */
   int checkpoint_lost;               /* 1: the checkpoint could not be written again; the result is not touched by it */
-  int cached;                        /* 1: from cfg.cache; all but seconds and threads is what the search that found it said */
-  char cache_note[200];              /* one line: why the cache's entry was not used, or why none was written; else empty */
-  const char *egraph_stop;           /* "SATURATED", or what ended the first e-graph that did not saturate: its own limits, "NODES" or "TIME",
-                                        or the search's time limit or `stop`, "STOPPED".  Its closure under the axioms that copy no
-                                        term is searched then */
+  int cached;                        /* 1: from cfg.cache; all but seconds and threads is what the search that found it
+                                        said */
+  char cache_note[200];              /* one line: why the cache's entry was not used, or why none was written; else
+                                        empty */
+  const char *egraph_stop;           /* "SATURATED", or what ended the first e-graph that did not saturate: its own
+                                        limits, "NODES" or "TIME", or the search's time limit or `stop`, "STOPPED".  Its
+                                        closure under the axioms that copy no term is searched then */
   int best_kernels, best_block_ops;
   double predicted_us;               /* of the best µGraph; 0 before there is one that passed the fast tier */
   double measured_us;                /* of the best, by the hook `measure`; 0: the order is predicted */
   char unmeasured[256];              /* then: why, or empty without a hook */
-  /* while it runs: of the frames of the segments begun, how many there are; an estimate of the seconds left for the whole
-     search, negative if there is none yet; by the model the program as it is written, and the least that the whole program takes by
-     what is known yet, one kernel or parts put together, not verified, 0: nothing */
+  /* while it runs: of the frames of the segments begun, how many there are; an estimate of the seconds left for the
+     whole search, negative if there is none yet; by the model the program as it is written, and the least that the
+     whole program takes by what is known yet, one kernel or parts put together, not verified, 0: nothing */
   uint64_t frames_begun;
   double left_s, own_us, structure_us;
   int left_limit;                    /* 1: left_s is what is left of the time limit: it takes no longer */
@@ -237,16 +251,19 @@ typedef struct mg_search_stats {
 typedef struct mg_search_config {
   const mg_machine *machine;         /* NULL: the first row of the table, an H200 */
   int threads;                       /* 0: 2 */
-  int max_kernel_ops;                /* 0: of up to 5 kernels the best for each number, of more the best where it is better.  The program
-                                        itself is a candidate at any number */
+  int max_kernel_ops;                /* 0: of up to 5 kernels the best for each number, of more the best where it is
+                                        better.  The program itself is a candidate at any number */
   int max_loops;                     /* in a block, one after the other; 0: 1, at most 2 */
-  int max_block_ops;                 /* 0: 11, of tilings 40; at most 40; loads, stores and unary elementwise operators are not counted */
-  int top_k;                         /* 0: 8; of kernels for the whole program, at most as many as a segment keeps: 96 */
-  int bound;                         /* leave out what the model's bound puts behind a frame's best; the default config has 1 */
-  int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds the
-                                        depth in operators of every kind, as nothing else would */
-  int allow_sampled;                 /* 1: also what agrees in all tests of a maximum that does not cancel, without a proof; it may be
-                                        wrong, and is never MG_OK */
+  int max_block_ops;                 /* 0: 11, of tilings 40; at most 40; loads, stores and unary elementwise operators
+                                        are not counted */
+  int top_k;                         /* 0: 8; of kernels for the whole program, at most as many as a segment keeps:
+                                        96 */
+  int bound;                         /* leave out what the model's bound puts behind a frame's best; the default config
+                                        has 1 */
+  int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds
+                                        the depth in operators of every kind, as nothing else would */
+  int allow_sampled;                 /* 1: also what agrees in all tests of a maximum that does not cancel, without a
+                                        proof; it may be wrong, and is never MG_OK */
   double time_limit_s;               /* 0: none.  An e-graph takes at most half of what is left of it */
   uint64_t seed;                     /* of the field test; 0: 1 */
   int64_t max_states;                /* values a frame may hold; 0: 32768, at most 65535 */
@@ -255,43 +272,55 @@ typedef struct mg_search_config {
   mg_egraph_limits egraph;
   void *user;
   mg_status (*emittable)(void *user, const mg_graph *g, mg_error *why); /* may be NULL; refuses sized µGraphs; by any thread, one at a time.
-                                        Where it is given, structures that leave a block more than one matrix of a tensor are not tried */
-  void (*progress)(void *user, const mg_search_stats *s);               /* may be NULL; called from the caller's thread */
-  void (*structure)(void *user, const mg_graph *g);                     /* may be NULL; every structure of one kernel for the
-                                        whole program, axes at their smallest counts, not verified; by any thread, one at a time */
+                                        Where it is given, structures that leave a block more than one matrix of a
+                                        tensor are not tried */
+  void (*progress)(void *user, const mg_search_stats *s);               /* may be NULL; called from the caller's
+                                                                           thread */
+  void (*structure)(void *user, const mg_graph *g);                     /* may be NULL; every structure of one kernel
+                                        for the whole program, axes at their smallest counts, not verified; by any
+                                        thread, one at a time */
   void *measure_user;
   mg_status (*measure)(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e); /* may be
-                                        NULL; times the results: us[k] of g[k], 0 where it failed.  They are then ranked by it, those
-                                        that failed last.  Not MG_OK: the predicted order stands, and stats.unmeasured says why.
-                                        mg_cuda_measure_us of mirage_cuda.cuh is one */
+                                        NULL; times the results: us[k] of g[k], 0 where it failed.  They are then ranked
+                                        by it, those that failed last.  Not MG_OK: the predicted order stands, and
+                                        stats.unmeasured says why.  mg_cuda_measure_us of mirage_cuda.cuh is one */
   mg_status (*measure_all)(void *user, const mg_measure_job *job, int n, mg_error *e); /* may be NULL: the same of several calls, so that
-                                        they can be prepared side by side; mg_search_family asks it.  With measure_user */
+                                        they can be prepared side by side; mg_search_family asks it.  With
+                                        measure_user */
   double timed_loss;                 /* of mg_search_family: what a range may lose by times; 0: MG_RANGE_LOSS_TIMED */
-  int measure_few;                   /* 0, or of mg_search_family: at a size so many of what was found there are timed, and of others as many */
+  int measure_few;                   /* 0, or of mg_search_family: at a size so many of what was found there are timed,
+                                        and of others as many */
   int (*wary)(void *user, const mg_graph *g); /* may be NULL; with `user`; 1: whatever its time, measured or predicted, g is ranked
-                                        behind those that are 0: one that overflows where these do not, say; and a form with its rows'
-                                        maxima taken off exponentials is tried beside it.  By the caller's thread */
-  int unsafe;                        /* 1: results that are not as safe as written (>>safety-api) are neither repaired nor ranked behind.  0: one
-                                        is repaired by its plan where that makes it safe or leaves it open: f32 between kernels, wide
-                                        products; else it is ranked behind all others, as one that `wary` names */
-  int batch_invariant;               /* 1: no library makes a product of a result (mg_library_multiplies), and mg_search_family has one range
-                                        along every symbol that nothing sums over: a row's bits depend on no size and on no other row */
+                                        behind those that are 0: one that overflows where these do not, say; and a form
+                                        with its rows' maxima taken off exponentials is tried beside it.  By the
+                                        caller's thread */
+  int unsafe;                        /* 1: results that are not as safe as written (>>safety-api) are neither repaired
+                                        nor ranked behind.  0: one is repaired by its plan where that makes it safe or
+                                        leaves it open: f32 between kernels, wide products; else it is ranked behind all
+                                        others, as one that `wary` names */
+  int batch_invariant;               /* 1: no library makes a product of a result (mg_library_multiplies), and
+                                        mg_search_family has one range along every symbol that nothing sums over: a
+                                        row's bits depend on no size and on no other row */
   void *settle_user;
   int (*settle)(void *user, const mg_graph *program, const mg_graph *g); /* may be NULL; in mg_search_certify, of a result that >>safety-api
-                                        leaves open: 1 if g is not as safe as written, 2 if the time ended before that was known, else
-                                        0.  With 2 it is ranked behind those with 0, with 1 behind all others, the program itself too.
-                                        mg_cuda_settle of mirage_cuda.cuh is one: by runs */
-  const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
-                                        at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
-                                        GPU, options but threads and time limit, version) skips these and gives the result of one
-                                        that nothing ended; hook `structure`, which has more counted, does not see theirs.  MG_BAD_INPUT, and the file
-                                        is left alone, if it is damaged or of another search; MG_MACHINE if it cannot be written */
-  const char *cache;                 /* a directory, may be NULL: a result that neither time nor `stop` ended is kept there, in a file
-                                        named by a hash of what a checkpoint's key holds.  Found there again, each µGraph is
-                                        checked, priced, asked of `emittable`, passes the fast tier anew and is measured before it is a
-                                        result; `structure` sees none.  What is damaged, or was made otherwise, is searched
-                                        anew and replaced (stats.cache_note).  Written whole and then renamed: processes
-                                        may share the directory */
+                                        leaves open: 1 if g is not as safe as written, 2 if the time ended before that
+                                        was known, else
+                                        0.  With 2 it is ranked behind those with 0, with 1 behind all others, the
+                                        program itself too.  mg_cuda_settle of mirage_cuda.cuh is one: by runs */
+  const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times
+                                        a second and at the end; one that a kill has torn is dropped when it is read.
+                                        The same search started again (program, GPU, options but threads and time limit,
+                                        version) skips these and gives the result of one that nothing ended; hook
+                                        `structure`, which has more counted, does not see theirs.  MG_BAD_INPUT, and the
+                                        file is left alone, if it is damaged or of another search; MG_MACHINE if it
+                                        cannot be written */
+  const char *cache;                 /* a directory, may be NULL: a result that neither time nor `stop` ended is kept
+                                        there, in a file named by a hash of what a checkpoint's key holds.  Found there
+                                        again, each µGraph is checked, priced, asked of `emittable`, passes the fast
+                                        tier anew and is measured before it is a result; `structure` sees none.  What is
+                                        damaged, or was made otherwise, is searched anew and replaced
+                                        (stats.cache_note).  Written whole and then renamed: processes may share the
+                                        directory */
   volatile int *stop;                /* may be NULL; set non-zero to end the search, keeping what was found */
 } mg_search_config;
 mg_search_config mg_search_config_default(void);
@@ -307,37 +336,39 @@ typedef struct mg_search_result {
 } mg_search_result;
 
 /* MG_OK with at least one graph; MG_NOT_FOUND if none; MG_BAD_INPUT if `program` has graph-defined operators.  µGraphs
-   are compared with the program at small sizes; where dimensions stay large, as a reshape's do, a check has 10 s, or what
-   is left of the time limit, but 1 s at least (one whose reshapes became addresses 3 s); one that `stop` finds under way has
-   1 s more. */
+   are compared with the program at small sizes; where dimensions stay large, as a reshape's do, a check has 10 s, or
+   what is left of the time limit, but 1 s at least (one whose reshapes became addresses 3 s); one that `stop` finds
+   under way has 1 s more. */
 mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e);
-/* Lets `s` say of graph k what it says of the best: for one who takes it, as those before it did not stand at full size. */
+/* Lets `s` say of graph k what it says of the best: for one who takes it, as those before it did not stand at full
+   size. */
 void mg_search_stats_best(mg_search_stats *s, const mg_search_result *r, int k);
 void mg_search_result_free(mg_search_result *r);
 
-/* The full tier of mg_verify on the results, in their order, until `most` of them are EQUAL.  *r then holds these, with their
-   reports; behind them, where cfg says allow_sampled, what was EQUAL_SAMPLED; all else is dropped and counted as rejected.  What
-   cfg->settle finds unsafe is looked at last; if nothing before it is EQUAL, the program itself stands before it.
-   Where nothing is left it holds the program itself, EQUAL by identity.  *undecided counts what was left out for want of time or a
-   bound, and why says so of the first.  cfg and v may be NULL; what mg_search was called with. */
-mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most, mg_search_result *r,
-                            int *undecided, char why[256], mg_error *e);
-/* mg_search, then mg_search_certify for one: MG_OK means that report says EQUAL, with a delta or by proof; where no kernel is, *best
-   is the program itself.  With cfg->allow_sampled an EQUAL_SAMPLED one, where nothing is EQUAL, is MG_UNSUPPORTED with *best set.
-   *best is the caller's.  v may be NULL. */
-mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best,
-                           mg_verify_report *report, mg_search_stats *stats, mg_error *e);
+/* The full tier of mg_verify on the results, in their order, until `most` of them are EQUAL.  *r then holds these, with
+   their reports; behind them, where cfg says allow_sampled, what was EQUAL_SAMPLED; all else is dropped and counted as
+   rejected.  What cfg->settle finds unsafe is looked at last; if nothing before it is EQUAL, the program itself stands
+   before it.  Where nothing is left it holds the program itself, EQUAL by identity.  *undecided counts what was left
+   out for want of time or a bound, and why says so of the first.  cfg and v may be NULL; what mg_search was called
+   with. */
+mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most,
+                            mg_search_result *r, int *undecided, char why[256], mg_error *e);
+/* mg_search, then mg_search_certify for one: MG_OK means that report says EQUAL, with a delta or by proof; where no
+   kernel is, *best is the program itself.  With cfg->allow_sampled an EQUAL_SAMPLED one, where nothing is EQUAL, is
+   MG_UNSUPPORTED with *best set.  *best is the caller's.  v may be NULL. */
+mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v,
+                           mg_graph **best, mg_verify_report *report, mg_search_stats *stats, mg_error *e);
 
 /* --------------------------------------------------------------------------------------------- >>family-api
 
-   A program with a symbol (mg_symbol of mirage.h), or two, is searched at some sizes; what is found at one is taken as a family,
-   with its chunks, and priced at the others; and, with as many chunks, at the sizes next to it.  The result is a list of ranges
-   with one µGraph each: the fewest that, at every size that was priced, are by the model within MG_RANGE_LOSS of the best that was
-   found there; of two symbols, at every pair of sizes, as intervals of the first, cut each into intervals of the second.
-   With the hook `measure` what was found at a size that was searched, and the best few of the others, are timed there, and at sizes
-   between, and MG_RANGE_LOSS_TIMED is what they may lose by these times (timed_loss of mg_search_config says other).
-   Where a symbol is contracted (mg_contracted), reports are of values of it (r->at), and what sums in f16 is as safe as
-   written at the greatest of the range. */
+   A program with a symbol (mg_symbol of mirage.h), or two, is searched at some sizes; what is found at one is taken as
+   a family, with its chunks, and priced at the others; and, with as many chunks, at the sizes next to it.  The result
+   is a list of ranges with one µGraph each: the fewest that, at every size that was priced, are by the model within
+   MG_RANGE_LOSS of the best that was found there; of two symbols, at every pair of sizes, as intervals of the first,
+   cut each into intervals of the second.  With the hook `measure` what was found at a size that was searched, and the
+   best few of the others, are timed there, and at sizes between, and MG_RANGE_LOSS_TIMED is what they may lose by these
+   times (timed_loss of mg_search_config says other).  Where a symbol is contracted (mg_contracted), reports are of
+   values of it (r->at), and what sums in f16 is as safe as written at the greatest of the range. */
 
 #define MG_RANGE_LOSS 0.10
 #define MG_RANGE_LOSS_TIMED 0.15
@@ -346,44 +377,54 @@ typedef struct mg_range {
   int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS]; /* by symbol: it is for these; the bounds of its graph's symbols hold them, and may go
                                                         further, to whole chunks */
   mg_graph *graph;
-  mg_verify_report report;           /* EQUAL, for all n, or at values of it where it is contracted, or it is the program */
-  int64_t sizes[2][MG_MAX_SYMBOLS];  /* the least and the greatest sizes of the range that were priced, and what the model says there, */
+  mg_verify_report report;           /* EQUAL, for all n, or at values of it where it is contracted, or it is the
+                                        program */
+  int64_t sizes[2][MG_MAX_SYMBOLS];  /* the least and the greatest sizes of the range that were priced, and what the
+                                        model says there, */
   double predicted_us[2];
-  double timed_us[2];                /* times what was measured of it at the next size timed by what the model says there; 0: it was not */
+  double timed_us[2];                /* times what was measured of it at the next size timed by what the model says
+                                        there; 0: it was not */
 } mg_range;
 typedef struct mg_family_result {
   int n;
   mg_range range[MG_MAX_RANGES];
-  double loss;                       /* the most that a range loses against the best at a size that was priced, 0.1 being 10 % */
+  double loss;                       /* the most that a range loses against the best at a size that was priced, 0.1
+                                        being 10 % */
   double few_lose;                   /* where there are more than MG_FEW_RANGES: what so many would lose */
   int timed;                         /* by times; 0: by the model alone, and why: empty without the hook */
   char unmeasured[256];
-  int searches, families, complete;  /* sizes searched; different families found, the program's own among them; 1: no search was cut off */
+  int searches, families, complete;  /* sizes searched; different families found, the program's own among them; 1: no
+                                        search was cut off */
   mg_search_stats cut;               /* else: of the first that was */
   double seconds;
 } mg_family_result;
-/* MG_OK with at least one range; the ranges are whole: from each symbol's least to its most.  MG_UNSUPPORTED: more than two symbols.  Of cfg
-   all but `checkpoint` and `structure` count; its time limit is for all searches together, v's for all certificates. */
-mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_family_result *out, mg_error *e);
+/* MG_OK with at least one range; the ranges are whole: from each symbol's least to its most.  MG_UNSUPPORTED: more than
+   two symbols.  Of cfg all but `checkpoint` and `structure` count; its time limit is for all searches together, v's for
+   all certificates. */
+mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v,
+                           mg_family_result *out, mg_error *e);
 void mg_family_result_free(mg_family_result *r);
 
 /* ---------------------------------------------------------------------------------------------- >>safety-api
 
-   Equal over the reals is not equal in 16 bits.  Whether a µGraph is finite and about as exact as its program run operator
-   by operator, each result rounded to its type, what sugar does inside in f32: by bounds on every value that it keeps
-   in 16 bits, see >>safety.  Runs over families of inputs may settle what this leaves open.                          */
+   Equal over the reals is not equal in 16 bits.  Whether a µGraph is finite and about as exact as its program run
+   operator by operator, each result rounded to its type, what sugar does inside in f32: by bounds on every value that
+   it keeps in 16 bits, see >>safety.  Runs over families of inputs may settle what this leaves
+   open.                          */
 
 typedef enum mg_safety { MG_SAFE, MG_SAFETY_OPEN, MG_UNSAFE, MG_SAFETIES } mg_safety;
 const char *mg_safety_name(mg_safety s); /* "as safe as written", "not decided", "not as safe as written" */
 typedef struct mg_safety_report {
   mg_safety verdict;
-  int kernel, stored;        /* of the value below: its kernel, an operator of the µGraph; 1: it is handed on, 0: a product takes it */
+  int kernel, stored;        /* of the value below: its kernel, an operator of the µGraph; 1: it is handed on, 0: a
+                                product takes it */
   mg_tensor tensor;          /* stored: of the µGraph; else of the kernel's block graph */
   char value[64], why[256];  /* its name, and what is the matter; empty if MG_SAFE */
 } mg_safety_report;
-/* open_exp: the name of an exponential that has neither a bound nor a running maximum, or NULL: whoever emits knows.  Not
-   MG_OK: bad input, or no memory.  Thread safety: as a pure function. */
-mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e);
+/* open_exp: the name of an exponential that has neither a bound nor a running maximum, or NULL: whoever emits knows.
+   Not MG_OK: bad input, or no memory.  Thread safety: as a pure function. */
+mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r,
+                       mg_error *e);
 
 /* -------------------------------------------------------------------------------------------- >>tilings-api
 
@@ -451,8 +492,8 @@ typedef struct mg_tilings {
 } mg_tilings;
 
 /* All expressions of `program`, which must outlive *out.  MG_UNSUPPORTED, with the reason, if it has no matmul, an
-   operator that is neither matmul, elementwise, sum, max, transpose, slice nor concat.  No loop cuts what a slice or a concat goes
-   along, nor what is twice in a tensor. */
+   operator that is neither matmul, elementwise, sum, max, transpose, slice nor concat.  No loop cuts what a slice or a
+   concat goes along, nor what is twice in a tensor. */
 mg_status mg_tilings_of(const mg_graph *program, const mg_tilings_config *cfg, mg_tilings *out, mg_error *e);
 void mg_tilings_free(mg_tilings *t);
 int mg_tilings_find(const mg_tilings *t, const char *text); /* the expression's index, or -1 */
@@ -477,8 +518,10 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
    equations 2 to 5 rank best.  All are ranked; where there are more than a million, every second size of the longest
    list is left out until there are not.  Here rule 2 and the dependence judge an expression without its dead loops:
    sizes for which these are the ones at fault stay.  What does not fit the GPU by mg_predict_us is left out.  graph and
-   us have room for `most`; the graphs are the caller's.  MG_UNSUPPORTED as above; *n may be 0.  cfg.seconds and cfg.stop end it. */
-mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us, int *n, mg_error *e);
+   us have room for `most`; the graphs are the caller's.  MG_UNSUPPORTED as above; *n may be 0.  cfg.seconds and
+   cfg.stop end it. */
+mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us,
+                          int *n, mg_error *e);
 
 /* --------------------------------------------------------------------------------------------- >>threads-api
 
@@ -498,9 +541,9 @@ int mg_thread_rule_count(void);
 const mg_thread_rule *mg_thread_rule_at(int k); /* NULL if there is none */
 
 /* A copy of ugraph in which every maximal chain of two or more operators that the rows let join, within one scope of a
-   block graph (of at most 128 operators), is a thread graph.  Its threads cut the dimensions that no operator in it reduces, with at most the
-   block's number of threads.  *joined (may be NULL) counts the operators that went into thread graphs.  Fusing again
-   changes nothing; mg_inline_threads undoes it. */
+   block graph (of at most 128 operators), is a thread graph.  Its threads cut the dimensions that no operator in it
+   reduces, with at most the block's number of threads.  *joined (may be NULL) counts the operators that went into
+   thread graphs.  Fusing again changes nothing; mg_inline_threads undoes it. */
 mg_status mg_fuse_threads(const mg_graph *ugraph, mg_graph **out, int *joined, mg_error *e);
 
 #ifdef __cplusplus
@@ -563,7 +606,8 @@ struct mg_egraph {
   uint32_t round;
   double axiom_us[MG_AXIOM_TIMES], closure_us[4];
   uint32_t *memo, memo_cap;             /* node index + 1 */
-  uint64_t *filter;                     /* frozen: of 6 bits and more a node those that nodes hash to; what misses them is no node.  NULL: there is none */
+  uint64_t *filter;                     /* frozen: of 6 bits and more a node those that nodes hash to; what misses them
+                                           is no node.  NULL: there is none */
   uint32_t filter_mask;
   mg_eattr *attr;
   uint32_t n_attr, cap_attr, *attr_memo, attr_memo_cap;
@@ -619,13 +663,17 @@ mg_egraph *mg_egraph_new(void) {
   eg->first = (uint32_t *)calloc(64, sizeof *eg->first);
   eg->stamp = (uint32_t *)calloc(64, sizeof *eg->stamp);
   eg->cap_cls = 64;
-  if (!eg->memo || !eg->attr_memo || !eg->uf || !eg->first || !eg->stamp || !mgi_se_eattr_id(eg, none, 1)) { mg_egraph_free(eg); return NULL; }
+  if (!eg->memo || !eg->attr_memo || !eg->uf || !eg->first || !eg->stamp || !mgi_se_eattr_id(eg, none, 1)) {
+    mg_egraph_free(eg);
+    return NULL;
+  }
   return eg;
 }
 
 void mg_egraph_free(mg_egraph *eg) {
   if (!eg) return;
-  free(eg->node), free(eg->uf), free(eg->first), free(eg->stamp), free(eg->memo), free(eg->filter), free(eg->attr), free(eg->attr_memo), free(eg);
+  free(eg->node), free(eg->uf), free(eg->first), free(eg->stamp), free(eg->memo), free(eg->filter), free(eg->attr),
+      free(eg->attr_memo), free(eg);
 }
 
 uint32_t mg_egraph_find(const mg_egraph *eg, uint32_t id) {
@@ -738,7 +786,8 @@ void mg_egraph_rebuild(mg_egraph *eg) {
   }
 }
 
-/* Most candidates are no subexpressions, and the table of the nodes outgrows a core's cache: one bit says so of 7 in 8. */
+/* Most candidates are no subexpressions, and the table of the nodes outgrows a core's cache: one bit says so of 7 in
+   8. */
 MGI_FN void mgi_se_efreeze(mg_egraph *eg) {
   uint32_t bits = 1024;
   eg->frozen = 1;
@@ -822,11 +871,16 @@ MGI_FN mg_eattr mgi_se_opaque_attr(mg_opcode op, uint64_t extra) {
 
 /* Returns the node's index, or -1 and sets *e. */
 MGI_FN int mgi_se_pattern_parse(mg_egraph *eg, mgi_se_pattern *p, const char **s, mg_error *e) {
-  static const char *const names[MG_E_COUNT] = { "", "add", "mul", "div", "exp", "scale", "add_scalar", "sum", "max", "" };
+  static const char *const names[MG_E_COUNT] = {
+    "", "add", "mul", "div", "exp", "scale", "add_scalar", "sum", "max", ""
+  };
   const char *b = *s;
   size_t n = 0;
   while ((b[n] >= 'a' && b[n] <= 'z') || b[n] == '_' || (n && b[n] >= '0' && b[n] <= '9')) n++;
-  if (!n || p->count == MGI_SE_PAT_MAX) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected a term at '%.32s'", b); return -1; }
+  if (!n || p->count == MGI_SE_PAT_MAX) {
+    mg_fail(e, MG_BAD_INPUT, "axioms", "expected a term at '%.32s'", b);
+    return -1;
+  }
   mgi_se_pnode x;
   memset(&x, 0, sizeof x);
   x.var = -1, x.kid[0] = x.kid[1] = -1;
@@ -842,8 +896,12 @@ MGI_FN int mgi_se_pattern_parse(mg_egraph *eg, mgi_se_pattern *p, const char **s
   if (!x.op) {
     mg_opcode op = mg_op_find(b, n);
     if (op == MG_OP_NONE) { mg_fail(e, MG_BAD_INPUT, "axioms", "'%.*s' is no operator", (int)n, b); return -1; }
-    if (mg_op_row(op)->abstract != MG_ABS_OPAQUE || mg_op_row(op)->attr != MG_ATTR_NONE || mg_op_row(op)->n_in > 2) { /* such a term would match nothing */
-      mg_fail(e, MG_BAD_INPUT, "axioms", "'%.*s' is no term of the e-graph: they are add, mul, div, exp, scale, add_scalar, sum, max and OPAQUE rows without an attribute", (int)n, b);
+    /* such a term would match nothing */
+    if (mg_op_row(op)->abstract != MG_ABS_OPAQUE || mg_op_row(op)->attr != MG_ATTR_NONE || mg_op_row(op)->n_in > 2) {
+      mg_fail(
+          e, MG_BAD_INPUT, "axioms",
+          "'%.*s' is no term of the e-graph: they are add, mul, div, exp, scale, add_scalar, sum, max and OPAQUE rows without an attribute",
+          (int)n, b);
       return -1;
     }
     operands = mg_op_row(op)->n_in;
@@ -855,17 +913,26 @@ MGI_FN int mgi_se_pattern_parse(mg_egraph *eg, mgi_se_pattern *p, const char **s
     else if (q[0] && q[1] == '*') x.how = 2, x.at[0] = q[0] - 'a', x.at[1] = q[2] - 'a', q += 3;
     else if (q[0] && q[1] == '/') x.how = 4, x.at[0] = q[0] - 'a', x.at[1] = q[2] - 'a', q += 3;
     else if (q[0]) x.how = 1, x.at[0] = q[0] - 'a', q += 1;
-    if (*q != ']' || x.at[0] < 0 || x.at[0] > 25 || x.at[1] < 0 || x.at[1] > 25) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected [attribute] at '%.32s'", *s); return -1; }
+    if (*q != ']' || x.at[0] < 0 || x.at[0] > 25 || x.at[1] < 0 || x.at[1] > 25) {
+      mg_fail(e, MG_BAD_INPUT, "axioms", "expected [attribute] at '%.32s'", *s);
+      return -1;
+    }
     *s = q + 1;
   }
-  if (attribute != (x.how != 0)) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected %s at '%.32s'", attribute ? "[attribute]" : "'('", b + n); return -1; }
+  if (attribute != (x.how != 0)) {
+    mg_fail(e, MG_BAD_INPUT, "axioms", "expected %s at '%.32s'", attribute ? "[attribute]" : "'('", b + n);
+    return -1;
+  }
   if (**s != '(') { mg_fail(e, MG_BAD_INPUT, "axioms", "expected '(' at '%.32s'", *s); return -1; }
   int self = p->count++;
   for (int k = 0; k < operands; k++) {
     ++*s;
     x.kid[k] = mgi_se_pattern_parse(eg, p, s, e);
     if (x.kid[k] < 0) return -1;
-    if (**s != (k + 1 < operands ? ',' : ')')) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected '%c' at '%.32s'", k + 1 < operands ? ',' : ')', *s); return -1; }
+    if (**s != (k + 1 < operands ? ',' : ')')) {
+      mg_fail(e, MG_BAD_INPUT, "axioms", "expected '%c' at '%.32s'", k + 1 < operands ? ',' : ')', *s);
+      return -1;
+    }
   }
   ++*s;
   p->n[self] = x;
@@ -873,9 +940,11 @@ MGI_FN int mgi_se_pattern_parse(mg_egraph *eg, mgi_se_pattern *p, const char **s
 }
 
 typedef struct mgi_se_bind { uint32_t term[MGI_SE_PAT_VARS], attr[MGI_SE_PAT_VARS]; } mgi_se_bind;
-typedef struct mgi_se_rule { mgi_se_pattern from, to; int axiom, copies, deep; uint64_t applied; } mgi_se_rule; /* deep: of more than two levels */
+/* deep: of more than two levels */
+typedef struct mgi_se_rule { mgi_se_pattern from, to; int axiom, copies, deep; uint64_t applied; } mgi_se_rule;
 
-/* How often each variable occurs; term variables in t, attribute variables in a; sets whether attributes are computed. */
+/* How often each variable occurs; term variables in t, attribute variables in a; sets whether attributes are
+   computed. */
 MGI_FN int mgi_se_pattern_vars(const mgi_se_pattern *p, int *t, int *a) {
   int computed = 0;
   memset(t, 0, MGI_SE_PAT_VARS * sizeof *t), memset(a, 0, MGI_SE_PAT_VARS * sizeof *a);
@@ -892,9 +961,10 @@ MGI_FN int mgi_se_pattern_vars(const mgi_se_pattern *p, int *t, int *a) {
 
 /* ---------------------------------------------------------------------------------------------- >>saturation
 
-   Each round collects the matches of all rules over the clean e-graph, applies them, then rebuilds once.  A pattern of two
-   levels at a node sees the node and its children's classes: where the last round changed none of these, it matches what
-   it matched before, and is not tried.  Nodes, the clock and the caller's flag are checked inside both loops.       */
+   Each round collects the matches of all rules over the clean e-graph, applies them, then rebuilds once.  A pattern of
+   two levels at a node sees the node and its children's classes: where the last round changed none of these, it matches
+   what it matched before, and is not tried.  Nodes, the clock and the caller's flag are checked inside both
+   loops.       */
 
 typedef struct mgi_se_matcher {
   mg_egraph *eg;
@@ -1011,12 +1081,14 @@ MGI_FN int mgi_se_rules(mg_egraph *eg, mgi_se_rule *rule, mg_error *e) {
         if ((t[1 - k][c] && !t[k][c]) || (v[1 - k][c] && !v[k][c])) bound = 0;
         if (t[1 - k][c] > t[k][c]) copies = 1;
         if ((t[k][c] && !strchr(mgi_se_hit_vars, 'a' + c)) || (v[k][c] && !strchr(mgi_se_hit_attrs, 'a' + c))) {
-          mg_fail(e, MG_BAD_INPUT, "axioms", "axiom %s: variables are of \"%s\", attributes of \"%s\"", a->name, mgi_se_hit_vars, mgi_se_hit_attrs);
+          mg_fail(e, MG_BAD_INPUT, "axioms", "axiom %s: variables are of \"%s\", attributes of \"%s\"", a->name,
+                  mgi_se_hit_vars, mgi_se_hit_attrs);
           return -1;
         }
       }
       if (!bound) continue;
-      rule[n].from = side[k], rule[n].to = side[1 - k], rule[n].copies = copies, rule[n].applied = 0, rule[n].deep = 0, rule[n].axiom = (int)(a - mgi_se_axioms);
+      rule[n].from = side[k], rule[n].to = side[1 - k], rule[n].copies = copies, rule[n].applied = 0, rule[n].deep = 0,
+      rule[n].axiom = (int)(a - mgi_se_axioms);
       for (int q = 0; q < side[k].count; q++)
         for (int j = 0; j < 2 && q != side[k].root && side[k].n[q].var < 0; j++)
           if (side[k].n[q].kid[j] >= 0 && side[k].n[side[k].n[q].kid[j]].var < 0) rule[n].deep = 1;
@@ -1053,7 +1125,9 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
           const mgi_se_enode *x = &eg->node[k];
           const mgi_se_pnode *q = &rule[r].from.n[rule[r].from.root];
           if (x->op != op || (q->key && x->attr != q->key)) continue;
-          if (!rule[r].deep && eg->stamp[x->cls] < since && (!x->a || eg->stamp[x->a] < since) && (!x->b || eg->stamp[x->b] < since)) continue;
+          if (!rule[r].deep && eg->stamp[x->cls] < since && (!x->a || eg->stamp[x->a] < since) &&
+              (!x->b || eg->stamp[x->b] < since))
+            continue;
           memset(&M.bind, 0, sizeof M.bind);
           if (q->how) M.bind.attr[q->at[0]] = x->attr;
           M.cls = x->cls;
@@ -1086,47 +1160,54 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
 /* ----------------------------------------------------------------------------------------------- >>polynomials
 
    The closure of a program's expressions, written down at once instead of found by rewriting.
-   Under the axioms every expression is a multiset of monomials, and a monomial a multiset of atoms: inputs, functions of
-   expressions, inverses of atoms, constants (scale), factors of sums; and K_d, a monomial that stands for `+ d`.
+   Under the axioms every expression is a multiset of monomials, and a monomial a multiset of atoms: inputs, functions
+   of expressions, inverses of atoms, constants (scale), factors of sums; and K_d, a monomial that stands for `+ d`.
      add        unites the multisets of monomials                            add_comm, add_assoc
      mul        unites the atoms, every monomial with every monomial         mul_*, mul_add
      div        by a monomial: joins the inverses of its atoms; by several: what they share, and one inverse of the rest
                                                                              div_*, mul_div
      sum, scale join one atom to every monomial                              sum_*, scale_*, div_scale
      add_scalar joins K_d; scale c makes K_d K_(c d)                          shift_*
-   Each axiom's two sides have the same normal form, and each step above is an instance of an axiom, so two expressions are
-   equal under the axioms iff their normal forms are (constants are kept as factors: 6 is not taken for 2 * 3).
+   Each axiom's two sides have the same normal form, and each step above is an instance of an axiom, so two expressions
+   are equal under the axioms iff their normal forms are (constants are kept as factors: 6 is not taken for 2 * 3).
 
-   Lemma.  Let T be a normal form.  E is a part of an expression equal to T, outside of its atoms, iff a monomial M, or none,
-   has E M inside T as multisets.  Proof.  What surrounds E up to the next atom is add, mul, div, sum and scale; each is
-   linear, so the whole is E C + R for sums of monomials C and R; all coefficients being positive, E M lies in T for every
-   monomial M of C.  Conversely E M + (T - E M) is an expression equal to T, if M can be joined: a factor of a sum under an
-   inverse needs something in that denominator that it sums (requirement 1).  Within atoms the lemma holds for their
-   arguments, and for denominators: for the product of all inverses of a monomial, of which the others are parts.
+   Lemma.  Let T be a normal form.  E is a part of an expression equal to T, outside of its atoms, iff a monomial M, or
+   none, has E M inside T as multisets.  Proof.  What surrounds E up to the next atom is add, mul, div, sum and scale;
+   each is linear, so the whole is E C + R for sums of monomials C and R; all coefficients being positive, E M lies in T
+   for every monomial M of C.  Conversely E M + (T - E M) is an expression equal to T, if M can be joined: a factor of a
+   sum under an inverse needs something in that denominator that it sums (requirement 1).  Within atoms the lemma holds
+   for their arguments, and for denominators: for the product of all inverses of a monomial, of which the others are
+   parts.
 
-   Indices.  The axioms let sum(i, x) y stand for sum(i, x y) whatever y's shape is; the elements are equal only if y does
-   not have the dimension that is summed over.  Let T be of tensors without a dimension of size s, and a monomial of T have one sum
-   over s.  Then all its atoms with such a dimension stand under that sum; a part that has the sum, or a factor of it, but
-   not all these atoms has elements (X_i X_j for X_i X_i) that no monomial of T has, unless another one, equal but for its constants,
-   cancels them.  So if T has no two such monomials, those parts are in no right µGraph, and are no classes.
-   Where the program sums over one class alone of those of size s, `such a dimension` is one of that class: T is without it, and the one
-   sum has to do away with it, so that none is left for another class of that size.
+   Indices.  The axioms let sum(i, x) y stand for sum(i, x y) whatever y's shape is; the elements are equal only if y
+   does not have the dimension that is summed over.  Let T be of tensors without a dimension of size s, and a monomial
+   of T have one sum over s.  Then all its atoms with such a dimension stand under that sum; a part that has the sum, or
+   a factor of it, but not all these atoms has elements (X_i X_j for X_i X_i) that no monomial of T has, unless another
+   one, equal but for its constants, cancels them.  So if T has no two such monomials, those parts are in no right
+   µGraph, and are no classes.  Where the program sums over one class alone of those of size s, `such a dimension` is
+   one of that class: T is without it, and the one sum has to do away with it, so that none is left for another class of
+   that size.
 
    So the classes are the sub-multisets of T / M, for all T and M; each has as nodes its splits in two (add), its
-   factorisations (mul), and what is left when an inverse, a sum or a constant is taken off.  A product of two polynomials
-   is looked for among the pairs of those that share no atom, and the shared atoms go to either side in every way.
-   Requirements: (1) a class has an input or function in every monomial that is no K, and a sum or another inverse inverted
-   only beside one.  (2) What has no such form is left to rewriting: max, products of shifted expressions, denominators of
-   4 or more monomials that might be products, user axioms.                                                             */
+   factorisations (mul), and what is left when an inverse, a sum or a constant is taken off.  A product of two
+   polynomials is looked for among the pairs of those that share no atom, and the shared atoms go to either side in
+   every way.  Requirements: (1) a class has an input or function in every monomial that is no K, and a sum or another
+   inverse inverted only beside one.  (2) What has no such form is left to rewriting: max, products of shifted
+   expressions, denominators of 4 or more monomials that might be products, user
+   axioms.                                                             */
 
 enum { MGI_SE_PL_DEG = 23, MGI_SE_PL_TERMS = 24, MGI_SE_PL_GOALS = 64 };
 enum { MGI_SE_PL_VAR, MGI_SE_PL_FN, MGI_SE_PL_SUM, MGI_SE_PL_CONST, MGI_SE_PL_SHIFT, MGI_SE_PL_INV, MGI_SE_PL_INVP };
-typedef struct mgi_se_patom { int kind; uint32_t op; mg_eattr at; uint32_t x, y; } mgi_se_patom; /* FN: of polynomials x, y; INV: of atom x; INVP: of polynomial x */
-typedef struct mgi_se_mono { uint8_t n, a[MGI_SE_PL_DEG]; } mgi_se_mono;                         /* sorted; unused places 0 */
-typedef struct mgi_se_poly { uint32_t at, n, cls, prim; } mgi_se_poly;                           /* prim: first factorisation + 1 */
+/* FN: of polynomials x, y; INV: of atom x; INVP: of polynomial x */
+typedef struct mgi_se_patom { int kind; uint32_t op; mg_eattr at; uint32_t x, y; } mgi_se_patom;
+/* sorted; unused places 0 */
+typedef struct mgi_se_mono { uint8_t n, a[MGI_SE_PL_DEG]; } mgi_se_mono;
+/* prim: first factorisation + 1 */
+typedef struct mgi_se_poly { uint32_t at, n, cls, prim; } mgi_se_poly;
 typedef struct mgi_se_pfact { uint32_t x, y, next; } mgi_se_pfact;
-/* A class: of which polynomial; content, what its monomials share, and primitive, the polynomial left when that is taken out, 0 if it has but one
-   monomial (both 0 if it has a K); where it stands among the sub-multisets of the polynomial that it was first found in: lattice and place. */
+/* A class: of which polynomial; content, what its monomials share, and primitive, the polynomial left when that is
+   taken out, 0 if it has but one monomial (both 0 if it has a K); where it stands among the sub-multisets of the
+   polynomial that it was first found in: lattice and place. */
 typedef struct mgi_se_pclass { uint32_t poly, content, primitive, lattice, place; } mgi_se_pclass;
 typedef enum mgi_se_pl_fail { MGI_SE_PL_OK, MGI_SE_PL_NONE, MGI_SE_PL_MEMORY, MGI_SE_PL_NODES, MGI_SE_PL_TIME,
                              MGI_SE_PL_STOPPED } mgi_se_pl_fail;
@@ -1137,10 +1218,12 @@ typedef struct mgi_se_pl {
   mgi_se_poly *poly;       /* [0] unused */
   mgi_se_pclass *cls;      /* [0] unused */
   uint32_t *term, *mslot, *pslot, *stamp;
-  uint32_t *lattice;       /* of each: how many different monomials, how often each is there, the classes of all its sub-multisets */
+  uint32_t *lattice;       /* of each: how many different monomials, how often each is there, the classes of all its
+                              sub-multisets */
   uint32_t *cslot, *sub;   /* cslot: classes by primitive and content; sub: room of mgi_se_pl_nodes */
   mgi_se_pfact *fact;
-  uint32_t n_atom, n_mono, n_poly, n_term, n_cls, n_fact, n_lattice, cap_mono, cap_poly, cap_term, cap_stamp, cap_cls, cap_fact, cap_lattice, cap_sub, mcap, pcap, ccap, round;
+  uint32_t n_atom, n_mono, n_poly, n_term, n_cls, n_fact, n_lattice, cap_mono, cap_poly, cap_term, cap_stamp, cap_cls,
+      cap_fact, cap_lattice, cap_sub, mcap, pcap, ccap, round;
   uint32_t goal[MGI_SE_PL_GOALS], n_goal, max_nodes;
   uint32_t has[256];       /* by atom: the size classes of which it has a dimension, as bits */
   uint32_t loose;          /* size classes for which some goal does not fulfil what `Indices` asks for */
@@ -1150,7 +1233,8 @@ typedef struct mgi_se_pl {
   mgi_se_pl_fail fail;
 } mgi_se_pl;
 
-/* 1: it is over.  The clock is read every so many steps, as mgi_se_ematch_over does; a step takes microseconds at most. */
+/* 1: it is over.  The clock is read every so many steps, as mgi_se_ematch_over does; a step takes microseconds at
+   most. */
 MGI_FN int mgi_se_pl_over(mgi_se_pl *L) {
   if (L->fail || ++L->steps & 1023) return L->fail != MGI_SE_PL_OK;
   if (mgi_se_seconds() > L->end) L->fail = MGI_SE_PL_TIME;
@@ -1246,11 +1330,13 @@ MGI_FN int mgi_se_pl_mul(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono
   mgi_se_mono o;
   memset(&o, 0, sizeof o);
   if (x->n + y->n > MGI_SE_PL_DEG) return 0;
-  for (int i = 0, j = 0; o.n < x->n + y->n; o.n++) o.a[o.n] = j == y->n || (i < x->n && x->a[i] <= y->a[j]) ? x->a[i++] : y->a[j++];
+  for (int i = 0, j = 0; o.n < x->n + y->n; o.n++)
+    o.a[o.n] = j == y->n || (i < x->n && x->a[i] <= y->a[j]) ? x->a[i++] : y->a[j++];
   *r = o;
   return 1;
 }
-MGI_FN int mgi_se_pl_quo(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono *y) { /* r = x / y; 0 if y is no part of x */
+/* r = x / y; 0 if y is no part of x */
+MGI_FN int mgi_se_pl_quo(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono *y) {
   mgi_se_mono o;
   int j = 0;
   memset(&o, 0, sizeof o);
@@ -1269,7 +1355,9 @@ MGI_FN void mgi_se_pl_gcd(mgi_se_mono *g, const mgi_se_mono *x) {
     else j++;
   *g = o;
 }
-MGI_FN int mgi_se_pl_is_k(const mgi_se_pl *L, const mgi_se_mono *m) { return m->n == 1 && L->atom[m->a[0]].kind == MGI_SE_PL_SHIFT; }
+MGI_FN int mgi_se_pl_is_k(const mgi_se_pl *L, const mgi_se_mono *m) {
+  return m->n == 1 && L->atom[m->a[0]].kind == MGI_SE_PL_SHIFT;
+}
 MGI_FN int mgi_se_pl_has_k(const mgi_se_pl *L, uint32_t p) {
   for (uint32_t i = 0; i < L->poly[p].n; i++) if (mgi_se_pl_is_k(L, &L->mono[L->term[L->poly[p].at + i]])) return 1;
   return 0;
@@ -1300,7 +1388,8 @@ MGI_FN void mgi_se_pl_inverse(mgi_se_pl *L, uint32_t p, mgi_se_mono *r) {
     mgi_se_patom a = L->atom[g.a[i]];
     mg_eattr inv = { a.at.b, a.at.a };
     if (inv.b < 0) inv.a = -inv.a, inv.b = -inv.b;
-    out[n_out++] = (uint8_t)(a.kind == MGI_SE_PL_CONST ? mgi_se_pl_atom(L, MGI_SE_PL_CONST, 0, inv, 0, 0) : mgi_se_pl_atom(L, MGI_SE_PL_INV, 0, none, g.a[i], 0));
+    out[n_out++] = (uint8_t)(a.kind == MGI_SE_PL_CONST ? mgi_se_pl_atom(L, MGI_SE_PL_CONST, 0, inv, 0, 0)
+                                                       : mgi_se_pl_atom(L, MGI_SE_PL_INV, 0, none, g.a[i], 0));
   }
   if (n > 1) {
     int prime = 1;
@@ -1330,7 +1419,10 @@ MGI_FN uint32_t mgi_se_pl_times(mgi_se_pl *L, uint32_t x, uint32_t y, int add) {
   for (uint32_t i = 0; i < L->poly[x].n; i++)
     for (uint32_t j = 0; j < L->poly[y].n; j++) {
       mgi_se_mono m;
-      if (!mgi_se_pl_mul(&m, &L->mono[L->term[L->poly[x].at + i]], &L->mono[L->term[L->poly[y].at + j]])) { if (add) L->fail = MGI_SE_PL_NONE; return 0; }
+      if (!mgi_se_pl_mul(&m, &L->mono[L->term[L->poly[x].at + i]], &L->mono[L->term[L->poly[y].at + j]])) {
+        if (add) L->fail = MGI_SE_PL_NONE;
+        return 0;
+      }
       if (!(t[n++] = mgi_se_pl_mono(L, &m, add))) return 0;
     }
   return mgi_se_pl_poly(L, t, n, add);
@@ -1433,11 +1525,13 @@ MGI_FN void mgi_se_pl_goal(mgi_se_pl *L, uint32_t p) {
     mgi_se_mono m = L->mono[L->term[L->poly[p].at + i]];
     mgi_se_pl_goal(L, mgi_se_pl_denominator(L, &m, 1));
     for (int j = 0; j < m.n; j++)
-      if (L->atom[m.a[j]].kind == MGI_SE_PL_FN) mgi_se_pl_goal(L, L->atom[m.a[j]].x), mgi_se_pl_goal(L, L->atom[m.a[j]].y);
+      if (L->atom[m.a[j]].kind == MGI_SE_PL_FN)
+        mgi_se_pl_goal(L, L->atom[m.a[j]].x), mgi_se_pl_goal(L, L->atom[m.a[j]].y);
   }
 }
 
-/* Sub-multisets of g's atoms whose kinds are in the set, the empty one first: for (start; ; ) { .. if (!next) break; } */
+/* Sub-multisets of g's atoms whose kinds are in the set, the empty one first: for (start; ; ) { .. if (!next) break;
+   } */
 typedef struct mgi_se_psub { int n; uint8_t a[MGI_SE_PL_DEG], most[MGI_SE_PL_DEG], now[MGI_SE_PL_DEG]; } mgi_se_psub;
 MGI_FN void mgi_se_pl_sub_start(const mgi_se_pl *L, mgi_se_psub *s, const mgi_se_mono *g, int kinds) {
   memset(s, 0, sizeof *s);
@@ -1472,17 +1566,19 @@ MGI_FN int mgi_se_pl_value(const mgi_se_pl *L, const mgi_se_mono *m, mg_eattr *v
 
 MGI_FN void mgi_se_pl_class(mgi_se_pl *L, uint32_t p, uint32_t lattice, uint32_t place) {
   if (!p || L->fail || L->poly[p].cls) return;
-  mgi_se_pclass *c = (mgi_se_pclass *)mgi_se_grow(L->cls, &L->cap_cls, L->n_cls + 2, sizeof *c), x = { p, 0, 0, lattice, place };
+  mgi_se_pclass *c = (mgi_se_pclass *)mgi_se_grow(L->cls, &L->cap_cls, L->n_cls + 2, sizeof *c),
+                x = { p, 0, 0, lattice, place };
   if (!c) { L->fail = MGI_SE_PL_MEMORY; return; }
   L->cls = c;
   L->cls[++L->n_cls] = x, L->poly[p].cls = L->n_cls;
   if (L->n_cls > L->max_nodes) L->fail = MGI_SE_PL_NODES;
 }
 
-/* The sub-multisets of t[0 .. n), sorted, as classes: all but those of K alone.  They are counted with a digit for each different
-   monomial, the first one fastest: what is left of a when b is taken off stands at a - b. */
+/* The sub-multisets of t[0 .. n), sorted, as classes: all but those of K alone.  They are counted with a digit for each
+   different monomial, the first one fastest: what is left of a when b is taken off stands at a - b. */
 MGI_FN void mgi_se_pl_lattice(mgi_se_pl *L, uint32_t *t, uint32_t n) {
-  uint32_t most[MGI_SE_PL_TERMS], now[MGI_SE_PL_TERMS], v[MGI_SE_PL_TERMS], k[MGI_SE_PL_TERMS], g = 0, at = L->n_lattice, all = mgi_se_pl_poly(L, t, n, 0);
+  uint32_t most[MGI_SE_PL_TERMS], now[MGI_SE_PL_TERMS], v[MGI_SE_PL_TERMS], k[MGI_SE_PL_TERMS],
+      g = 0, at = L->n_lattice, all = mgi_se_pl_poly(L, t, n, 0);
   uint64_t size = 1;
   if (all && L->poly[all].cls) return; /* so are its parts */
   for (uint32_t i = 0; i < n; i++) {
@@ -1490,7 +1586,11 @@ MGI_FN void mgi_se_pl_lattice(mgi_se_pl *L, uint32_t *t, uint32_t n) {
     else v[g] = t[i], k[g] = (uint32_t)mgi_se_pl_is_k(L, &L->mono[t[i]]), now[g] = 0, most[g++] = 1;
   }
   for (uint32_t i = 0; i < g; i++) size *= most[i] + 1;
-  if (size > 2 * (uint64_t)L->max_nodes || at + size > 16 * (uint64_t)L->max_nodes + 4096) { L->fail = MGI_SE_PL_NODES; return; } /* half of them are classes, or more */
+  /* half of them are classes, or more */
+  if (size > 2 * (uint64_t)L->max_nodes || at + size > 16 * (uint64_t)L->max_nodes + 4096) {
+    L->fail = MGI_SE_PL_NODES;
+    return;
+  }
   uint32_t *p = (uint32_t *)mgi_se_grow(L->lattice, &L->cap_lattice, at + g + 1 + (uint32_t)size, sizeof *p);
   if (!p) { L->fail = MGI_SE_PL_MEMORY; return; }
   L->lattice = p, L->n_lattice = at + g + 1 + (uint32_t)size;
@@ -1609,7 +1709,8 @@ MGI_FN int mgi_se_pl_joins(const mgi_se_pl *L, uint32_t x, uint32_t y) { /* of a
 /* One node of class cls.  No other is like it, but for a scale: see mgi_se_pl_memo. */
 MGI_FN void mgi_se_pl_put(mgi_se_pl *L, mg_egraph *eg, mg_eop op, mg_eattr at, uint32_t a, uint32_t b, uint32_t cls) {
   uint32_t attr = mgi_se_eattr_id(eg, at, 1);
-  mgi_se_enode *p = (mgi_se_enode *)mgi_se_grow(eg->node, &eg->cap, eg->n + 1, sizeof *p), x = { (uint32_t)op, attr, a, b, cls, 0 };
+  mgi_se_enode *p = (mgi_se_enode *)mgi_se_grow(eg->node, &eg->cap, eg->n + 1, sizeof *p),
+               x = { (uint32_t)op, attr, a, b, cls, 0 };
   if (p) eg->node = p;
   if (!p || !attr) { L->fail = MGI_SE_PL_MEMORY; return; }
   eg->node[eg->n++] = x;
@@ -1618,7 +1719,8 @@ MGI_FN void mgi_se_pl_put(mgi_se_pl *L, mg_egraph *eg, mg_eop op, mg_eattr at, u
 /* The splits of class c in two. */
 MGI_FN void mgi_se_pl_splits(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
   const uint32_t *cls = L->lattice + L->cls[c].lattice, *most = cls + 1;
-  uint32_t n = 0, place = L->cls[c].place, have[MGI_SE_PL_TERMS], now[MGI_SE_PL_TERMS], step[MGI_SE_PL_TERMS], left = place, stride = 1, part = 0;
+  uint32_t n = 0, place = L->cls[c].place, have[MGI_SE_PL_TERMS], now[MGI_SE_PL_TERMS], step[MGI_SE_PL_TERMS],
+           left = place, stride = 1, part = 0;
   mg_eattr none = { 0, 0 };
   for (uint32_t i = 0; i < *cls; left /= most[i] + 1, stride *= most[i] + 1, i++)
     if (left % (most[i] + 1)) have[n] = left % (most[i] + 1), now[n] = 0, step[n++] = stride;
@@ -1682,7 +1784,8 @@ MGI_FN void mgi_se_pl_factors(mgi_se_pl *L) {
       if (L->poly[prim[i]].n * L->poly[prim[j]].n > most) continue;
       uint32_t p = mgi_se_pl_times(L, prim[i], prim[j], 0);
       if (!p || !L->poly[p].prim) continue;
-      mgi_se_pfact *f = (mgi_se_pfact *)mgi_se_grow(L->fact, &L->cap_fact, L->n_fact + 1, sizeof *f), x = { prim[i], prim[j], L->poly[p].prim };
+      mgi_se_pfact *f = (mgi_se_pfact *)mgi_se_grow(L->fact, &L->cap_fact, L->n_fact + 1, sizeof *f),
+                   x = { prim[i], prim[j], L->poly[p].prim };
       if (!f) { L->fail = MGI_SE_PL_MEMORY; break; }
       L->fact = f, L->fact[L->n_fact++] = x, L->poly[p].prim = L->n_fact;
     }
@@ -1690,7 +1793,9 @@ MGI_FN void mgi_se_pl_factors(mgi_se_pl *L) {
 }
 
 /* The class of q g, q 0 standing for one; 0 if it is none. */
-MGI_FN uint32_t mgi_se_pl_find(const mgi_se_pl *L, uint32_t q, uint32_t g) { return g ? L->cslot[mgi_se_pl_cslot(L, q, g)] : 0; }
+MGI_FN uint32_t mgi_se_pl_find(const mgi_se_pl *L, uint32_t q, uint32_t g) {
+  return g ? L->cslot[mgi_se_pl_cslot(L, q, g)] : 0;
+}
 
 /* All nodes of class c. */
 MGI_FN void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
@@ -1713,7 +1818,8 @@ MGI_FN void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
     if (i && t[i - 1] == t[i]) continue;
     mg_eattr d = L->atom[x->a[0]].at;
     for (uint32_t j = 0; j < n; j++) if (j != i) u[k++] = t[j];
-    if (k && (q = mgi_se_pl_poly(L, u, k, 0)) && L->poly[q].cls) mgi_se_pl_put(L, eg, MG_E_ADD_SCALAR, d, L->poly[q].cls, 0, c);
+    if (k && (q = mgi_se_pl_poly(L, u, k, 0)) && L->poly[q].cls)
+      mgi_se_pl_put(L, eg, MG_E_ADD_SCALAR, d, L->poly[q].cls, 0, c);
   }
   if (first < 0) return;
   for (mgi_se_pl_sub_start(L, &s, &g, 1 << MGI_SE_PL_CONST); mgi_se_pl_sub_next(&s);) {
@@ -1731,12 +1837,15 @@ MGI_FN void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
         mg_rational d = { L->atom[x.a[0]].at.a, L->atom[x.a[0]].at.b }, r;
         uint32_t a = 0;
         if (!mg_rat_mul(d, mg_rat(v.b, v.a), &r)) { u[i] = 0; break; }
-        while (a < L->n_atom && !(L->atom[a].kind == MGI_SE_PL_SHIFT && L->atom[a].at.a == r.num && L->atom[a].at.b == r.den)) a++;
+        while (a < L->n_atom &&
+               !(L->atom[a].kind == MGI_SE_PL_SHIFT && L->atom[a].at.a == r.num && L->atom[a].at.b == r.den))
+          a++;
         if (a == L->n_atom) { u[i] = 0; break; }
         mgi_se_pl_one(&rest, a);
       } else mgi_se_pl_quo(&rest, &x, &m);
       if (!(u[i] = mgi_se_pl_mono(L, &rest, 0))) break;
-      if (i == n - 1 && (q = mgi_se_pl_poly(L, u, n, 0)) && L->poly[q].cls) mgi_se_pl_put(L, eg, MG_E_SCALE, v, L->poly[q].cls, 0, c);
+      if (i == n - 1 && (q = mgi_se_pl_poly(L, u, n, 0)) && L->poly[q].cls)
+        mgi_se_pl_put(L, eg, MG_E_SCALE, v, L->poly[q].cls, 0, c);
     }
   }
   if (n == 1 && g.n == 1 && L->atom[g.a[0]].kind <= MGI_SE_PL_FN) {
@@ -1752,7 +1861,8 @@ MGI_FN void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
     q = mgi_se_pl_find(L, primitive, mgi_se_pl_mono(L, &rest, 0));
     if (q) mgi_se_pl_put(L, eg, MG_E_SUM, L->atom[g.a[i]].at, q, 0, c);
   }
-  for (mgi_se_pl_sub_start(L, &s, &g, 1 << MGI_SE_PL_INV | 1 << MGI_SE_PL_INVP | 1 << MGI_SE_PL_CONST); mgi_se_pl_sub_next(&s);) {
+  for (mgi_se_pl_sub_start(L, &s, &g, 1 << MGI_SE_PL_INV | 1 << MGI_SE_PL_INVP | 1 << MGI_SE_PL_CONST);
+       mgi_se_pl_sub_next(&s);) {
     mgi_se_mono con;
     mgi_se_pl_sub_mono(&s, &m);
     mgi_se_pl_quo(&rest, &g, &m);
@@ -1765,7 +1875,9 @@ MGI_FN void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
       if (a->kind != MGI_SE_PL_CONST) continue;
       uint32_t k = 0;
       mg_rational r = mg_rat(a->at.b, a->at.a);
-      while (k < L->n_atom && !(L->atom[k].kind == MGI_SE_PL_CONST && L->atom[k].at.a == r.num && L->atom[k].at.b == r.den)) k++;
+      while (k < L->n_atom &&
+             !(L->atom[k].kind == MGI_SE_PL_CONST && L->atom[k].at.a == r.num && L->atom[k].at.b == r.den))
+        k++;
       mgi_se_pl_one(&rest, k < L->n_atom ? k : 0);
       if (k == L->n_atom || !mgi_se_pl_mul(&con, &con, &rest)) { d = 0; break; }
     }
@@ -1783,7 +1895,8 @@ MGI_FN void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
     mgi_se_pl_sub_mono(&s, &m);
     sub[size++] = mgi_se_pl_mono(L, &m, 0);
   } while (!mgi_se_pl_over(L) && mgi_se_pl_sub_next(&s));
-  for (uint32_t i = 0, j = (uint32_t)size - 1; i < size && !mgi_se_pl_over(L); i++, j--) { /* sub[j] is what sub[i] leaves */
+  /* sub[j] is what sub[i] leaves */
+  for (uint32_t i = 0, j = (uint32_t)size - 1; i < size && !mgi_se_pl_over(L); i++, j--) {
     uint32_t f = n > 1 ? L->poly[primitive].prim : 0;
     do {
       uint32_t x = f ? L->fact[f - 1].x : 0, y = f ? L->fact[f - 1].y : 0;
@@ -1797,8 +1910,8 @@ MGI_FN void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
   }
 }
 
-/* The table of the nodes.  Where products of constants have one value (-1 -1 is 1), two classes are that multiple of one: the first is
-   found.  All other nodes differ, so that the table is filled in without a look at them. */
+/* The table of the nodes.  Where products of constants have one value (-1 -1 is 1), two classes are that multiple of
+   one: the first is found.  All other nodes differ, so that the table is filled in without a look at them. */
 MGI_FN void mgi_se_pl_memo(mgi_se_pl *L, mg_egraph *eg) {
   uint32_t cap = eg->memo_cap, n = 0;
   while (cap < eg->n + eg->n / 2) cap *= 2;
@@ -1816,11 +1929,13 @@ MGI_FN void mgi_se_pl_memo(mgi_se_pl *L, mg_egraph *eg) {
   eg->n = n;
 }
 
-/* The closure of eg's terms, of which `out` are the outputs; dims[k] are the size classes of the dimensions of tensor k, of
-   class of_tensor[k], 0 < k < n_tensors; NULL: without `Indices`, what rewriting finds.  As a frozen e-graph in *closed; map[c], for c below eg's
-   number of classes, becomes the class in it.  MG_UNSUPPORTED: requirement 2.  *outcome: not MG_SATURATED: over a limit, or stopped. */
-MGI_FN mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n_out, const uint32_t *of_tensor, const uint32_t *dims,
-                                 uint32_t n_tensors, const mg_egraph_limits *limits, mg_egraph **closed, uint32_t *map, mg_saturation *outcome) {
+/* The closure of eg's terms, of which `out` are the outputs; dims[k] are the size classes of the dimensions of tensor
+   k, of class of_tensor[k], 0 < k < n_tensors; NULL: without `Indices`, what rewriting finds.  As a frozen e-graph in
+   *closed; map[c], for c below eg's number of classes, becomes the class in it.  MG_UNSUPPORTED: requirement 2.
+   *outcome: not MG_SATURATED: over a limit, or stopped. */
+MGI_FN mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n_out, const uint32_t *of_tensor,
+                                 const uint32_t *dims, uint32_t n_tensors, const mg_egraph_limits *limits,
+                                 mg_egraph **closed, uint32_t *map, mg_saturation *outcome) {
   mgi_se_pl *L = (mgi_se_pl *)calloc(1, sizeof *L);
   mg_egraph *g = mg_egraph_new();
   uint32_t *of = (uint32_t *)calloc(eg->n_cls, sizeof *of);
@@ -1843,7 +1958,8 @@ MGI_FN mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
     if (!of[x->cls] && !L->fail) L->fail = MGI_SE_PL_NONE;
   }
   for (int k = 0; k < n_out && !L->fail; k++) mgi_se_pl_goal(L, of[out[k]]);
-  for (uint32_t k = 0; k < eg->n && !L->fail; k++) { /* denominators as they stand: their constants have left the inverses */
+  /* denominators as they stand: their constants have left the inverses */
+  for (uint32_t k = 0; k < eg->n && !L->fail; k++) {
     const mgi_se_enode *x = &eg->node[k];
     if (x->op == MG_E_DIV) mgi_se_pl_goal(L, of[x->b]);
   }
@@ -1855,7 +1971,8 @@ MGI_FN mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
     int some = 0;
     for (uint32_t t = 1; t < n_tensors; t++) {
       const mgi_se_poly *q = &L->poly[of[of_tensor[t]]];
-      if (!of[of_tensor[t]] || q->n != 1 || L->mono[L->term[q->at]].n != 1 || L->mono[L->term[q->at]].a[0] != a) continue;
+      if (!of[of_tensor[t]] || q->n != 1 || L->mono[L->term[q->at]].n != 1 || L->mono[L->term[q->at]].a[0] != a)
+        continue;
       L->has[a] = some ? L->has[a] & dims[t] : dims[t], some = 1;
     }
   }
@@ -1891,8 +2008,12 @@ MGI_FN mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
     for (uint32_t c = 0; c < eg->n_cls; c++) map[c] = of[c] ? L->poly[of[c]].cls : 0;
     mgi_se_efreeze(g), *closed = g;
   } else mg_egraph_free(g);
-  *outcome = fail == MGI_SE_PL_NODES ? MG_NODES : fail == MGI_SE_PL_TIME ? MG_TIME : fail == MGI_SE_PL_STOPPED ? MG_STOPPED : MG_SATURATED;
-  free(L->mono), free(L->poly), free(L->term), free(L->mslot), free(L->pslot), free(L->stamp), free(L->cls), free(L->lattice), free(L->cslot), free(L->sub), free(L->fact), free(L), free(of);
+  *outcome = fail == MGI_SE_PL_NODES     ? MG_NODES
+             : fail == MGI_SE_PL_TIME    ? MG_TIME
+             : fail == MGI_SE_PL_STOPPED ? MG_STOPPED
+                                         : MG_SATURATED;
+  free(L->mono), free(L->poly), free(L->term), free(L->mslot), free(L->pslot), free(L->stamp), free(L->cls),
+      free(L->lattice), free(L->cslot), free(L->sub), free(L->fact), free(L), free(of);
   return fail == MGI_SE_PL_MEMORY ? MG_NO_MEMORY : fail == MGI_SE_PL_NONE ? MG_UNSUPPORTED : MG_OK;
 }
 
@@ -1908,9 +2029,11 @@ MGI_FN mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
       tiles along those that index it.  Invariant: nothing uses a value that is not complete, or tiles of it that are
       not those at hand; what would, moves outward, and its operands are lifted that far.  A loop that a value was
       recomputed in cannot be left: its user sinks into it, and if that cannot be, the expression is removed.
-   4. Statements are then put in order, a loop opened when all it needs is there.  Text, graph and cost come from that.  */
+   4. Statements are then put in order, a loop opened when all it needs is there.  Text, graph and cost come from
+      that.  */
 
-enum { MGI_TI_OPS = 96, MGI_TI_ITEMS = 224, MGI_TI_SIZES = 1024, MGI_TI_PARTS = 16 }; /* PARTS: what a cluster has of blocks */
+/* PARTS: what a cluster has of blocks */
+enum { MGI_TI_OPS = 96, MGI_TI_ITEMS = 224, MGI_TI_SIZES = 1024, MGI_TI_PARTS = 16 };
 
 typedef struct mgi_ti_op {
   mg_opcode code;                  /* LOAD for an input: in[0] is its tensor */
@@ -1931,7 +2054,8 @@ typedef struct mgi_ti_program {
 } mgi_ti_program;
 
 enum { MGI_TI_OPEN = 1000, MGI_TI_CLOSE = 2000 }; /* events: an item, or one of these and a loop */
-typedef struct mgi_ti_item { mg_opcode code; int op, scope, dep[4], n_dep; uint32_t sum, join; } mgi_ti_item; /* LOAD, ACCUM, STORE, or the op's own code */
+/* LOAD, ACCUM, STORE, or the op's own code */
+typedef struct mgi_ti_item { mg_opcode code; int op, scope, dep[4], n_dep; uint32_t sum, join; } mgi_ti_item;
 typedef struct mgi_ti_place {
   const mgi_ti_program *p;
   int8_t parent[MG_TILING_LOOPS];  /* among live loops */
@@ -2014,7 +2138,8 @@ MGI_FN int mgi_ti_move_once(mgi_ti_program *p) {
 
 MGI_FN int mgi_ti_visit(const mgi_ti_program *p, int i, int *order, int n, int *to) {
   if (to[i] >= 0) return n;
-  for (int j = 0; j < p->op[i].n_in && p->op[i].code != MG_OP_LOAD; j++) n = mgi_ti_visit(p, p->op[i].in[j], order, n, to);
+  for (int j = 0; j < p->op[i].n_in && p->op[i].code != MG_OP_LOAD; j++)
+    n = mgi_ti_visit(p, p->op[i].in[j], order, n, to);
   order[n] = i, to[i] = n;
   return n + 1;
 }
@@ -2052,7 +2177,8 @@ MGI_FN int mgi_ti_takes(mg_opcode code) {
   const int moves = code == MG_OP_TRANSPOSE || code == MG_OP_SLICE || code == MG_OP_CONCAT;
   return mg_op_row(code)->elementwise || code == MG_OP_MATMUL || code == MG_OP_SUM || code == MG_OP_MAX || moves;
 }
-/* 1: class c goes along a slice or a concat, or is twice in a tensor (a rotation's matrix): no loop cuts it, a block has all of it. */
+/* 1: class c goes along a slice or a concat, or is twice in a tensor (a rotation's matrix): no loop cuts it, a block
+   has all of it. */
 MGI_FN int mgi_ti_whole(const mg_graph *g, const mg_classes *C, int32_t c) {
   for (uint32_t i = 1; i < g->n_ops; i++) {
     const mg_op_node *o = &g->ops[i];
@@ -2080,8 +2206,11 @@ MGI_FN mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
   int32_t cls[MG_TILING_LOOPS];
   int of[1024];
   const char *where = g->name;
-  if (!mg_is_program(g)) return mg_fail(e, MG_BAD_INPUT, where, "expected a program of library operators, found a µGraph");
-  if (g->n_tensors > 1024 || g->n_ops + g->n_in > MGI_TI_OPS / 2) return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d operators and inputs, found %u", MGI_TI_OPS / 2, (unsigned)(g->n_ops + g->n_in));
+  if (!mg_is_program(g))
+    return mg_fail(e, MG_BAD_INPUT, where, "expected a program of library operators, found a µGraph");
+  if (g->n_tensors > 1024 || g->n_ops + g->n_in > MGI_TI_OPS / 2)
+    return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d operators and inputs, found %u", MGI_TI_OPS / 2,
+                   (unsigned)(g->n_ops + g->n_in));
   for (int batch = 0; batch < 2; batch++) {
     for (uint32_t i = 1; i < g->n_ops; i++) {
       const mg_op_node *o = &g->ops[i];
@@ -2091,13 +2220,17 @@ MGI_FN mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
         mg_tensor x = batch || k == 2 ? o->out[0] : o->in[0];
         int d = batch ? k : k == 0 ? ra - 2 : k == 1 ? ra - 1 : r - 1;
         int32_t c = mgi_ti_class(g, C, x, d);
-        if (c >= 0 && mgi_ti_loop_of(t, cls, c, mg_tensor_of(g, x)->shape.dim[d], batch) < 0) return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d classes of dimensions in matmuls, found more", MG_TILING_LOOPS);
+        if (c >= 0 && mgi_ti_loop_of(t, cls, c, mg_tensor_of(g, x)->shape.dim[d], batch) < 0)
+          return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d classes of dimensions in matmuls, found more",
+                         MG_TILING_LOOPS);
       }
     }
     if (!batch) t->n_loops = t->n_all;
   }
-  if (t->n_loops > MG_TILING_MAX) return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d loops, found %d", MG_TILING_MAX, t->n_loops);
-  if (!t->n_loops) return mg_fail(e, MG_UNSUPPORTED, where, "expected a matmul with a dimension for a loop, found none");
+  if (t->n_loops > MG_TILING_MAX)
+    return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d loops, found %d", MG_TILING_MAX, t->n_loops);
+  if (!t->n_loops)
+    return mg_fail(e, MG_UNSUPPORTED, where, "expected a matmul with a dimension for a loop, found none");
   memset(of, -1, sizeof of);
   for (uint32_t i = 0; i < g->n_in + g->n_ops - 1; i++) {
     const mg_op_node *o = i < g->n_in ? NULL : &g->ops[i - g->n_in + 1];
@@ -2116,7 +2249,8 @@ MGI_FN mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
     }
     if (o) {
       if (!mgi_ti_takes(o->code))
-        return mg_fail(e, MG_UNSUPPORTED, where, "expected matmul, sum, max, transpose, slice, concat or an elementwise operator, found %s",
+        return mg_fail(e, MG_UNSUPPORTED, where,
+                       "expected matmul, sum, max, transpose, slice, concat or an elementwise operator, found %s",
                        mg_op_row(o->code)->name);
       q->attr = o->attr;
       for (int j = 0; j < o->n_in; j++) {
@@ -2139,7 +2273,10 @@ MGI_FN mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
     p->first[l] = MGI_TI_OPS;
     t->loop[l].spatial = spatial >> l & 1;
     t->loop[l].name = l < t->n_loops ? "mknhpqrs"[l] : "bcdefgij"[l - t->n_loops];
-    if (t->loop[l].batch && !t->loop[l].spatial) return mg_fail(e, MG_UNSUPPORTED, where, "expected batch dimensions to index every output, found one of extent %lld that does not", (long long)t->loop[l].extent);
+    if (t->loop[l].batch && !t->loop[l].spatial)
+      return mg_fail(e, MG_UNSUPPORTED, where,
+                     "expected batch dimensions to index every output, found one of extent %lld that does not",
+                     (long long)t->loop[l].extent);
   }
   uint32_t batch = ~((1u << t->n_loops) - 1);
   uint8_t need[MGI_TI_OPS] = { 0 };
@@ -2165,7 +2302,8 @@ MGI_FN uint32_t mgi_ti_component(const mgi_ti_program *p, uint32_t set) { /* tha
   return c;
 }
 
-MGI_FN int mgi_ti_first(const mgi_ti_program *p, const int8_t *parent, int n, int l) { /* the first product inside of l */
+/* the first product inside of l */
+MGI_FN int mgi_ti_first(const mgi_ti_program *p, const int8_t *parent, int n, int l) {
   int f = p->first[l];
   for (int k = 0; k < n; k++)
     if (parent[k] == l) { int g = mgi_ti_first(p, parent, n, k); f = g < f ? g : f; }
@@ -2184,7 +2322,8 @@ MGI_FN int mgi_ti_children(const mgi_ti_program *p, const int8_t *parent, int n,
   return c;
 }
 
-MGI_FN void mgi_ti_text(const mg_tilings *t, const int8_t *parent, uint32_t live, int l, char *s, size_t *n, size_t cap) {
+MGI_FN void mgi_ti_text(const mg_tilings *t, const int8_t *parent, uint32_t live, int l, char *s, size_t *n,
+                        size_t cap) {
   int kid[MG_TILING_LOOPS], c = mgi_ti_children(t->program, parent, t->n_loops, live, l, kid);
 #define MGI_TI_PUT(ch) do { if (*n + 1 < cap) s[(*n)++] = (ch), s[*n] = 0; } while (0)
   if (c > 1) MGI_TI_PUT('(');
@@ -2304,7 +2443,8 @@ MGI_FN int mgi_ti_resolve(const mgi_ti_place *P, const int *in, int n, uint32_t 
     if (s == -2) return s;
     uint32_t bad = whole & P->path[1 + s]; /* loops in which an operand is not there, or not complete */
     for (int j = 0; j < n; j++)
-      if (p->op[in[j]].code != MG_OP_LOAD) bad |= (P->pend[in[j]] | (p->op[in[j]].idx & P->live & ~P->path[1 + P->scope[in[j]]])) & P->path[1 + s];
+      if (p->op[in[j]].code != MG_OP_LOAD)
+        bad |= (P->pend[in[j]] | (p->op[in[j]].idx & P->live & ~P->path[1 + P->scope[in[j]]])) & P->path[1 + s];
     if (bad) {
       while (bad & P->path[1 + s]) s = P->parent[s];
       want &= P->path[1 + s];
@@ -2372,7 +2512,8 @@ MGI_FN void mgi_ti_loads(mgi_ti_place *P, uint8_t *done, int scope, int item, in
     if (item >= 0 ? k != item : !(P->path[1 + P->item[k].scope] >> l & 1)) continue;
     for (int j = 0; j < P->item[k].n_dep; j++) {
       int d = P->item[k].dep[j];
-      if (P->item[d].code == MG_OP_LOAD && P->item[d].scope == scope && !done[d]) P->event[P->n_events++] = (int16_t)d, done[d] = 1;
+      if (P->item[d].code == MG_OP_LOAD && P->item[d].scope == scope && !done[d])
+        P->event[P->n_events++] = (int16_t)d, done[d] = 1;
     }
   }
 }
@@ -2385,7 +2526,8 @@ MGI_FN void mgi_ti_order(mgi_ti_place *P, int scope, uint8_t *done) {
     again = 0;
     for (int k = 0; k < P->n; k++) {
       int ok = P->item[k].scope == scope && !done[k] && P->item[k].code != MG_OP_LOAD;
-      for (int j = 0; ok && j < P->item[k].n_dep; j++) ok = done[P->item[k].dep[j]] || P->item[P->item[k].dep[j]].code == MG_OP_LOAD;
+      for (int j = 0; ok && j < P->item[k].n_dep; j++)
+        ok = done[P->item[k].dep[j]] || P->item[P->item[k].dep[j]].code == MG_OP_LOAD;
       if (!ok) continue;
       mgi_ti_loads(P, done, scope, k, -1);
       P->event[P->n_events++] = (int16_t)k, done[k] = 1, again = 1;
@@ -2503,8 +2645,12 @@ static const struct { const char *name, *text; int (*removes)(const mg_tilings *
   MG_TILING_RULES(MGI_R)
 #undef MGI_R
 };
-const char *mg_tiling_rule_name(mg_tiling_rule r) { return (unsigned)r < MG_TILING_RULE_COUNT ? mgi_ti_rules[r].name : "?"; }
-const char *mg_tiling_rule_text(mg_tiling_rule r) { return (unsigned)r < MG_TILING_RULE_COUNT ? mgi_ti_rules[r].text : "?"; }
+const char *mg_tiling_rule_name(mg_tiling_rule r) {
+  return (unsigned)r < MG_TILING_RULE_COUNT ? mgi_ti_rules[r].name : "?";
+}
+const char *mg_tiling_rule_text(mg_tiling_rule r) {
+  return (unsigned)r < MG_TILING_RULE_COUNT ? mgi_ti_rules[r].text : "?";
+}
 
 mg_tiling_rule mg_tiling_judge(const mg_tilings *t, int which, const int64_t *tile) {
   for (int r = 1; r < MG_TILING_RULE_COUNT; r++) {
@@ -2543,7 +2689,8 @@ mg_status mg_tilings_of(const mg_graph *program, const mg_tilings_config *cfg, m
   out->after[0] = out->n;
   for (int i = 0; i < out->n; i++) {
     out->tiling[i].rule = mg_tiling_judge(out, i, NULL);
-    for (int r = 1; r < MG_TILING_RULE_COUNT; r++) out->after[r] += out->tiling[i].rule == MG_TILING_KEPT || (int)out->tiling[i].rule > r;
+    for (int r = 1; r < MG_TILING_RULE_COUNT; r++)
+      out->after[r] += out->tiling[i].rule == MG_TILING_KEPT || (int)out->tiling[i].rule > r;
   }
   out->candidates = (uint64_t)out->n;
   for (int l = 0; l < out->n_loops; l++) {
@@ -2578,7 +2725,8 @@ MGI_FN void mgi_ti_statement(char *s, const mgi_ti_place *P, int k) {
   const mgi_ti_item *x = &P->item[k];
   const mgi_ti_op *o = &P->p->op[x->op];
   char moved[48];
-  snprintf(moved, sizeof moved, "%s%d", mg_op_row(o->code)->name, x->op); /* an operator that was moved has no tensor of the program */
+  /* an operator that was moved has no tensor of the program */
+  snprintf(moved, sizeof moved, "%s%d", mg_op_row(o->code)->name, x->op);
   mgi_ti_puts(s, x->code == MG_OP_LOAD ? "L_" : x->code == MG_OP_STORE ? "S_" : "C_");
   mgi_ti_puts(s, o->name ? o->name : moved);
 }
@@ -2641,7 +2789,10 @@ double mg_tiling_us(const mg_tilings *t, int which, const int64_t *tile, int64_t
     const mgi_ti_op *o = &p->op[x->op];
     uint32_t cut = t->tiling[which].bound | P.path[1 + x->scope];
     double el = 1, trips = blocks;
-    for (int d = 0; d < o->rank; d++) el *= o->loop[d] >= 0 && (cut >> o->loop[d] & 1) ? (o->loop[d] < t->n_loops ? (double)mgi_ti_chunk(t, tile, o->loop[d]) : 1) : (double)o->dim[d];
+    for (int d = 0; d < o->rank; d++)
+      el *= o->loop[d] >= 0 && (cut >> o->loop[d] & 1)
+                ? (o->loop[d] < t->n_loops ? (double)mgi_ti_chunk(t, tile, o->loop[d]) : 1)
+                : (double)o->dim[d];
     for (int l = 0; l < t->n_loops; l++) if (P.path[1 + x->scope] >> l & 1) trips *= (double)mgi_ti_trips(t, tile, l);
     if (x->code == MG_OP_LOAD || x->code == MG_OP_STORE) bytes += el * o->bytes * trips;
     if (x->code == MG_OP_LOAD) held += el * o->bytes;
@@ -2651,7 +2802,8 @@ double mg_tiling_us(const mg_tilings *t, int which, const int64_t *tile, int64_t
     const mgi_ti_op *left = &p->op[o->in[0]];
     if (left->loop[left->rank - 1] < 0) el *= (double)left->dim[left->rank - 1];
     for (int l = 0; l < t->n_loops; l++)
-      if (o->red >> l & 1) el *= P.path[1 + x->scope] >> l & 1 ? (double)mgi_ti_chunk(t, tile, l) : (double)t->loop[l].extent;
+      if (o->red >> l & 1)
+        el *= P.path[1 + x->scope] >> l & 1 ? (double)mgi_ti_chunk(t, tile, l) : (double)t->loop[l].extent;
     flops += 2 * el * trips;
   }
   if (shared) *shared = held < 9e18 ? (int64_t)held : INT64_MAX;
@@ -2665,8 +2817,8 @@ MGI_FN mg_map mgi_ti_map(const mg_graph *b, mg_map m, const mgi_ti_op *o, uint32
   return m;
 }
 
-/* The loop that stands alone around all others and sums up all that leaves it, in tiles of one size, or -1: blocks of the grid
-   may share its tiles, `parts` of them, and add up what each makes. */
+/* The loop that stands alone around all others and sums up all that leaves it, in tiles of one size, or -1: blocks of
+   the grid may share its tiles, `parts` of them, and add up what each makes. */
 MGI_FN int mgi_ti_shared_loop(const mg_tilings *t, const mgi_ti_place *P, const int64_t *tile, int64_t parts) {
   int l = -1, roots = 0;
   for (int k = 0; k < t->n_loops; k++) if ((P->live >> k & 1) && P->parent[k] < 0) l = k, roots++;
@@ -2675,28 +2827,35 @@ MGI_FN int mgi_ti_shared_loop(const mg_tilings *t, const mgi_ti_place *P, const 
   return l;
 }
 
-/* The candidate, with the outermost loop's tiles in so many parts that different blocks sum up; MG_UNSUPPORTED: they cannot. */
-MGI_FN mg_status mgi_ti_graph(const mg_tilings *t, int which, const int64_t *tile, int64_t parts, mg_graph **out, mg_error *e) {
+/* The candidate, with the outermost loop's tiles in so many parts that different blocks sum up; MG_UNSUPPORTED: they
+   cannot. */
+MGI_FN mg_status mgi_ti_graph(const mg_tilings *t, int which, const int64_t *tile, int64_t parts, mg_graph **out,
+                              mg_error *e) {
   mgi_ti_place P;
   *out = NULL;
   if (mgi_ti_asked(t, which, "mg_tiling_graph", e)) return MG_BAD_INPUT;
   const mg_tiling *x = &t->tiling[which];
   const mgi_ti_program *p = t->program;
-  if (!tile) return mg_fail(e, MG_BAD_INPUT, x->text, "expected a tile size for each of %d loops, found none", t->n_loops);
-  if (!mgi_ti_place_of(&P, t, which, tile)) return mg_fail(e, MG_UNSUPPORTED, x->text, "%s", mg_tiling_rule_text(MG_TILING_DEPENDENCE));
+  if (!tile)
+    return mg_fail(e, MG_BAD_INPUT, x->text, "expected a tile size for each of %d loops, found none", t->n_loops);
+  if (!mgi_ti_place_of(&P, t, which, tile))
+    return mg_fail(e, MG_UNSUPPORTED, x->text, "%s", mg_tiling_rule_text(MG_TILING_DEPENDENCE));
   int64_t grid[3] = { 1, 1, 1 };
   mg_axis axis[MG_TILING_LOOPS];
-  int used = 0, stored[MG_MAX_OUT], n_stored = 0; /* stored: the output of each store: loops put them in an order of their own */
+  /* stored: the output of each store: loops put them in an order of their own */
+  int used = 0, stored[MG_MAX_OUT], n_stored = 0;
   memset(axis, 0, sizeof axis);
   for (int l = 0; l < t->n_all; l++) {
     if (!(x->bound >> l & 1) || mgi_ti_trips(t, tile, l) == 1) continue;
-    if (used == 3) return mg_fail(e, MG_UNSUPPORTED, x->text, "expected at most 3 spatial loops of several tiles, found more");
+    if (used == 3)
+      return mg_fail(e, MG_UNSUPPORTED, x->text, "expected at most 3 spatial loops of several tiles, found more");
     grid[used++] = mgi_ti_trips(t, tile, l);
     axis[l].id = (uint32_t)used;
   }
   const int split = parts > 1 ? mgi_ti_shared_loop(t, &P, tile, parts) : -1;
   mg_axis group = { 0 };
-  if (parts > 1 && (split < 0 || used == 3)) return mg_fail(e, MG_UNSUPPORTED, x->text, "no loop whose tiles blocks can share");
+  if (parts > 1 && (split < 0 || used == 3))
+    return mg_fail(e, MG_UNSUPPORTED, x->text, "no loop whose tiles blocks can share");
   if (split >= 0) grid[used++] = parts, group.id = (uint32_t)used;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->g->name, &c);
@@ -2725,7 +2884,8 @@ MGI_FN mg_status mgi_ti_graph(const mg_tilings *t, int which, const int64_t *til
     for (int j = 0; j < m->n_dep; j++) a[j] = val[m->dep[j]];
     mg_map map = mg_map_none();
     if (m->code == MG_OP_LOAD) {
-      for (int d = 0; d < o->rank && split >= 0; d++) if (o->loop[d] == split && (m->join >> split & 1)) map = mg_map_set(map, group, d);
+      for (int d = 0; d < o->rank && split >= 0; d++)
+        if (o->loop[d] == split && (m->join >> split & 1)) map = mg_map_set(map, group, d);
       val[v] = mg_load(b, in[o->in[0]], mgi_ti_map(b, map, o, m->join | x->bound, axis));
     }
     else if (m->code == MG_OP_STORE) {
@@ -2737,7 +2897,8 @@ MGI_FN mg_status mgi_ti_graph(const mg_tilings *t, int which, const int64_t *til
     }
     else if (m->code == MG_OP_ACCUM) {
       map = mgi_ti_map(b, map, o, m->join, axis);
-      for (int l = 0; l < t->n_loops; l++) if ((m->sum >> l & 1) && axis[l].id) map = mg_map_set(map, axis[l], MG_MAP_SUM);
+      for (int l = 0; l < t->n_loops; l++)
+        if ((m->sum >> l & 1) && axis[l].id) map = mg_map_set(map, axis[l], MG_MAP_SUM);
       if (split >= 0 && (m->sum >> split & 1)) map = mg_map_set(map, group, MG_MAP_SUM);
       val[v] = mg_accum(b, a[0], map);
     } else val[v] = mg_apply(b, o->code, &o->attr, m->n_dep, a);
@@ -2753,7 +2914,9 @@ MGI_FN mg_status mgi_ti_graph(const mg_tilings *t, int which, const int64_t *til
   return MG_OK;
 }
 
-mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out, mg_error *e) { return mgi_ti_graph(t, which, tile, 1, out, e); }
+mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out, mg_error *e) {
+  return mgi_ti_graph(t, which, tile, 1, out, e);
+}
 
 /* --- the best --- */
 
@@ -2785,9 +2948,12 @@ MGI_FN double mgi_ti_fastest(const mg_tilings *t, int which, const int64_t *tile
   }
   return least;
 }
-MGI_FN int mgi_ti_over(const mg_tilings *t, double end) { return mgi_se_flag(t->cfg.stop) || (t->cfg.seconds > 0 && mgi_se_seconds() > end); }
+MGI_FN int mgi_ti_over(const mg_tilings *t, double end) {
+  return mgi_se_flag(t->cfg.stop) || (t->cfg.seconds > 0 && mgi_se_seconds() > end);
+}
 
-mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us, int *n, mg_error *e) {
+mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us,
+                          int *n, mg_error *e) {
   enum { POOL = 64 };
   mg_tilings t;
   double end = mgi_se_seconds() + (cfg ? cfg->seconds : 0);
@@ -2797,7 +2963,8 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
   mg_status s = mg_tilings_of(program, cfg, &t, e);
   if (s != MG_OK) return s;
   int64_t (*size)[MGI_TI_SIZES] = (int64_t (*)[MGI_TI_SIZES])malloc(MG_TILING_LOOPS * sizeof *size);
-  int count[MG_TILING_LOOPS], classes = t.after[MG_TILING_DUPLICATE], share = classes ? (int)mg_ceil_div(most, classes) : 0;
+  int count[MG_TILING_LOOPS], classes = t.after[MG_TILING_DUPLICATE],
+                              share = classes ? (int)mg_ceil_div(most, classes) : 0;
   int *of = (int *)malloc((size_t)(most > 0 ? most : 1) * sizeof *of); /* the class of each graph */
   if (!size || !of || most < 1) {
     free(size), free(of), mg_tilings_free(&t);
@@ -2827,7 +2994,8 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
       for (l = 0; l < t.n_loops; l++) c.tile[l] = size[l][at[l]];
       if (!mgi_ti_rule_CACHED(&t, w, c.tile)) {
         c.us = mg_tiling_us(&t, w, c.tile, &shared);
-        if (c.us >= 0 && (double)shared <= 1.2 * (double)t.cfg.machine->shared_per_block && (have < POOL || c.us < best[have - 1].us)) {
+        if (c.us >= 0 && (double)shared <= 1.2 * (double)t.cfg.machine->shared_per_block &&
+            (have < POOL || c.us < best[have - 1].us)) {
           int k = have < POOL ? have++ : have - 1;
           while (k > 0 && best[k - 1].us > c.us) best[k] = best[k - 1], k--;
           best[k] = c;
@@ -2925,7 +3093,8 @@ MGI_FN int mgi_th_BROADCAST(const mgi_th_scope *S, int g) {
     if (S->group[k] != g) continue;
     for (int j = -1; j < o->n_in; j++) {
       const mg_shape *x = &S->b->tensors[(j < 0 ? o->out[0] : o->in[j]).id].shape;
-      for (int d = 0; d < x->rank; d++) if (x->dim[x->rank - 1 - d] != 1 && x->dim[x->rank - 1 - d] != full[d]) return 0;
+      for (int d = 0; d < x->rank; d++)
+        if (x->dim[x->rank - 1 - d] != 1 && x->dim[x->rank - 1 - d] != full[d]) return 0;
     }
   }
   return 1;
@@ -2968,7 +3137,8 @@ MGI_FN int mgi_th_SIGNATURE(const mgi_th_scope *S, int g) {
 }
 
 /* Whether op k is part of the node that op r stands for in scope s: itself, its group, or the loop around it. */
-MGI_FN uint32_t mgi_th_child(const mg_graph *b, uint32_t s, uint32_t scope) { /* the loop of s's body around scope; 0: none */
+/* the loop of s's body around scope; 0: none */
+MGI_FN uint32_t mgi_th_child(const mg_graph *b, uint32_t s, uint32_t scope) {
   while (scope && b->axes[scope].parent != s) scope = b->axes[scope].parent;
   return scope;
 }
@@ -2980,7 +3150,8 @@ MGI_FN int mgi_th_same(const mgi_th_scope *S, uint32_t s, uint32_t k, uint32_t r
   const mg_graph *b = S->b;
   if (k == r) return 1;
   if (b->ops[k].scope == s && b->ops[r].scope == s) return S->group[k] && S->group[k] == S->group[r];
-  return b->ops[k].scope != s && b->ops[r].scope != s && mgi_th_child(b, s, b->ops[k].scope) == mgi_th_child(b, s, b->ops[r].scope);
+  return b->ops[k].scope != s && b->ops[r].scope != s &&
+         mgi_th_child(b, s, b->ops[k].scope) == mgi_th_child(b, s, b->ops[r].scope);
 }
 /* Whether all that r's node needs in scope s is done. */
 MGI_FN int mgi_th_ready(const mgi_th_scope *S, uint32_t s, uint32_t r) {
@@ -3005,7 +3176,8 @@ MGI_FN uint32_t mgi_th_next(const mgi_th_scope *S, uint32_t s) {
   const mg_graph *b = S->b;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     int last = !S->done[k] && mgi_th_inside(b, s, b->ops[k].scope);
-    for (uint32_t q = k + 1; last && q < b->n_ops; q++) last = !mgi_th_inside(b, s, b->ops[q].scope) || !mgi_th_same(S, s, q, k);
+    for (uint32_t q = k + 1; last && q < b->n_ops; q++)
+      last = !mgi_th_inside(b, s, b->ops[q].scope) || !mgi_th_same(S, s, q, k);
     if (last && mgi_th_ready(S, s, k)) return k;
   }
   return 0;
@@ -3032,7 +3204,9 @@ static const struct { mg_thread_rule rule; int (*holds)(const mgi_th_scope *, in
 };
 enum { MGI_TH_MEMBER = 2 }; /* rows that let an operator in; the rest judge a group */
 int mg_thread_rule_count(void) { return (int)(sizeof mgi_th_rules / sizeof *mgi_th_rules); }
-const mg_thread_rule *mg_thread_rule_at(int k) { return k >= 0 && k < mg_thread_rule_count() ? &mgi_th_rules[k].rule : NULL; }
+const mg_thread_rule *mg_thread_rule_at(int k) {
+  return k >= 0 && k < mg_thread_rule_count() ? &mgi_th_rules[k].rule : NULL;
+}
 
 MGI_FN int mgi_th_member(const mgi_th_scope *S, int k) {
   for (int r = 0; r < MGI_TH_MEMBER; r++) if (mgi_th_rules[r].holds(S, k)) return 1;
@@ -3043,7 +3217,8 @@ MGI_FN int mgi_th_holds(const mgi_th_scope *S, int g) {
   return 1;
 }
 
-/* Groups by op; those of one operator are dissolved.  Unions change what later ones find: repeated until none is left. */
+/* Groups by op; those of one operator are dissolved.  Unions change what later ones find: repeated until none is
+   left. */
 MGI_FN void mgi_th_groups(const mgi_th_scope *S) {
   const mg_graph *b = S->b;
   for (uint32_t k = 1; k < b->n_ops; k++) S->group[k] = mgi_th_member(S, (int)k) ? (int)k : 0;
@@ -3080,7 +3255,8 @@ MGI_FN void mgi_th_build(const mgi_th_scope *S, int g, mg_graph *to, mg_tensor *
   int64_t full[MG_MAX_RANK], grid[3] = { 1, 1, 1 }, left = b->threads < 1 ? 1 : b->threads;
   uint32_t reduced, in[MG_MAX_IN + 1], out[MG_MAX_OUT + 1];
   int n_in, n_out, rank = mgi_th_full(S, g, full, &reduced), dim[3], axes = 0;
-  for (int d = 0; d < rank && axes < 3; d++) { /* the last dimension first: neighbours in memory, neighbours in threads */
+  /* the last dimension first: neighbours in memory, neighbours in threads */
+  for (int d = 0; d < rank && axes < 3; d++) {
     if ((reduced >> d & 1) || full[d] == 1) continue;
     int64_t n = full[d] < left ? full[d] : left;
     while (full[d] % n) n--;
@@ -3124,7 +3300,12 @@ MGI_FN void mgi_th_build(const mgi_th_scope *S, int g, mg_graph *to, mg_tensor *
 }
 
 enum { MGI_TH_OPS = 128 }; /* a block graph of more stays as it is */
-typedef struct mgi_th_copy { mg_tensor *map, *lower; const mg_tensor *up; uint32_t axis[MG_MAX_AXES + 1]; int *joined; } mgi_th_copy;
+typedef struct mgi_th_copy {
+  mg_tensor *map, *lower;
+  const mg_tensor *up;
+  uint32_t axis[MG_MAX_AXES + 1];
+  int *joined;
+} mgi_th_copy;
 
 MGI_FN int mgi_th_graph(const mg_graph *from, mg_graph *to, mg_tensor *map, const mg_tensor *up, int *joined);
 
@@ -3163,7 +3344,10 @@ MGI_FN int mgi_th_emit(const mgi_th_scope *S, uint32_t scope, mg_graph *to, mgi_
       if (ok) mg_graph_end(sub, out);
       free(lower);
     } else if (o->code == MG_OP_STORE) mg_store(to, in[0], m);
-    else out[0] = o->code == MG_OP_LOAD ? mg_load(to, in[0], m) : o->code == MG_OP_ACCUM ? mg_accum(to, in[0], m) : mg_apply(to, o->code, &o->attr, o->n_in, in);
+    else
+      out[0] = o->code == MG_OP_LOAD    ? mg_load(to, in[0], m)
+               : o->code == MG_OP_ACCUM ? mg_accum(to, in[0], m)
+                                        : mg_apply(to, o->code, &o->attr, o->n_in, in);
     for (int j = 0; j < o->n_out; j++) {
       C->map[o->out[j].id] = out[j];
       mgi_th_name(to, out[j], b, o->out[j]);
@@ -3236,10 +3420,12 @@ typedef struct mgi_se_seg {
   int64_t real[MGI_SE_MAX_CLASSES], ext[MGI_SE_MAX_CLASSES], cnt[MGI_SE_MAX_CLASSES], ragged[MGI_SE_MAX_CLASSES];
   uint8_t fixed[MGI_SE_MAX_CLASSES], summed[MGI_SE_MAX_CLASSES]; /* summed: something reduces over it */
   int n_tied;
-  uint32_t tied[MGI_SE_MAX_CLASSES];                             /* class n_cls + k: what a grid axis cuts together, as bits */
+  uint32_t tied[MGI_SE_MAX_CLASSES];                             /* class n_cls + k: what a grid axis cuts together, as
+                                                                    bits */
   mg_egraph *eg;
   uint32_t *ecls;
-  uint32_t *partner, *partner_at, n_classes; /* of class c: partner[partner_at[c]] .. partner[partner_at[c + 1] - 1], classes below n_classes */
+  /* of class c: partner[partner_at[c]] .. partner[partner_at[c + 1] - 1], classes below n_classes */
+  uint32_t *partner, *partner_at, n_classes;
   mg_saturation stop;
   double egraph_ms;
   int sealed;   /* see mgi_se_seg_seals */
@@ -3250,13 +3436,16 @@ typedef struct mgi_se_seg {
   mg_fv *in[MG_MAX_IN], *out[MG_MAX_OUT];
   int overflow; /* a table above was too short: not complete */
   int accums;   /* see mgi_se_seg_accums */
-  mg_status made; /* how mgi_se_seg_new ended; not MG_OK: there is no small instance, and only what it has made may be read */
+  /* how mgi_se_seg_new ended; not MG_OK: there is no small instance, and only what it has made may be read */
+  mg_status made;
 } mgi_se_seg;
 
 MGI_FN int mgi_se_cls(const mgi_se_seg *s, mg_tensor t, int d) { return s->cls.of[t.id * MG_MAX_RANK + (uint32_t)d]; }
 
 /* The classes of axis class a, which may be several that are tied, as bits. */
-MGI_FN uint32_t mgi_se_cut_by(const mgi_se_seg *s, int a) { return a < 0 ? 0 : a < s->n_cls ? (uint32_t)1 << a : s->tied[a - s->n_cls]; }
+MGI_FN uint32_t mgi_se_cut_by(const mgi_se_seg *s, int a) {
+  return a < 0 ? 0 : a < s->n_cls ? (uint32_t)1 << a : s->tied[a - s->n_cls];
+}
 MGI_FN int mgi_se_cuts_class(const mgi_se_seg *s, int a, int c) { return c >= 0 && mgi_se_cut_by(s, a) >> c & 1; }
 
 MGI_FN void mgi_se_seg_free(mgi_se_seg *s) {
@@ -3276,8 +3465,13 @@ MGI_FN uint64_t mgi_se_attr_extra(const mg_op_info *row, const mg_attr *A) {
   case MG_ATTR_RAT: h = mgi_se_mix(mgi_se_mix(1, (uint64_t)A->c.num), (uint64_t)A->c.den); break;
   case MG_ATTR_DIM: h = mgi_se_mix(2, (uint64_t)A->dim); break;
   case MG_ATTR_DIMN: h = mgi_se_mix(mgi_se_mix(3, (uint64_t)A->dim), (uint64_t)A->n); break;
-  case MG_ATTR_SLICE: h = mgi_se_mix(mgi_se_mix(mgi_se_mix(6, (uint64_t)A->dim), (uint64_t)A->n), (uint64_t)A->from); break;
-  case MG_ATTR_SHAPE: h = 4; for (int d = 0; d < A->shape.rank; d++) h = mgi_se_mix(h, (uint64_t)A->shape.dim[d]); break;
+  case MG_ATTR_SLICE:
+    h = mgi_se_mix(mgi_se_mix(mgi_se_mix(6, (uint64_t)A->dim), (uint64_t)A->n), (uint64_t)A->from);
+    break;
+  case MG_ATTR_SHAPE:
+    h = 4;
+    for (int d = 0; d < A->shape.rank; d++) h = mgi_se_mix(h, (uint64_t)A->shape.dim[d]);
+    break;
   case MG_ATTR_PERM: h = 5; for (int d = 0; d < MG_MAX_RANK; d++) h = mgi_se_mix(h, (uint64_t)A->perm[d]); break;
   default: break;
   }
@@ -3333,10 +3527,11 @@ MGI_FN void mgi_se_add_const(mg_rational *list, int *n, mg_rational c, int *over
   list[(*n)++] = c;
 }
 
-/* 1: operator k is a sum of two inputs of one type that nothing else uses: a residual.  Where the closure passes its limit (a norm of four
-   monomials instead of two), such a sum S = X + R becomes an atom of it: nothing takes it apart.  Of a µGraph G(X, R) for f(X + R), G(X + R, 0) and
-   G(0, X + R) compute f too, with a sum at each place where G loads X, or R, and without what G does with the other alone and to join the
-   two.  The one of the two that is loaded at fewer places takes no more bytes than G; nor more operators where that is one place. */
+/* 1: operator k is a sum of two inputs of one type that nothing else uses: a residual.  Where the closure passes its
+   limit (a norm of four monomials instead of two), such a sum S = X + R becomes an atom of it: nothing takes it apart.
+   Of a µGraph G(X, R) for f(X + R), G(X + R, 0) and G(0, X + R) compute f too, with a sum at each place where G loads
+   X, or R, and without what G does with the other alone and to join the two.  The one of the two that is loaded at
+   fewer places takes no more bytes than G; nor more operators where that is one place. */
 MGI_FN int mgi_se_seg_seals(const mgi_se_seg *s, uint32_t k) {
   const mg_graph *p = s->p;
   const mg_op_node *o = &p->ops[k];
@@ -3345,7 +3540,9 @@ MGI_FN int mgi_se_seg_seals(const mgi_se_seg *s, uint32_t k) {
     const mg_tensor_info *x = mg_tensor_of(p, o->in[j]), *y = mg_tensor_of(p, o->out[0]);
     int in = 0;
     for (uint32_t i = 0; i < p->n_in; i++) in |= p->in[i].id == o->in[j].id;
-    if (!in || mg_uses_of(p, o->in[j]) != 1 || x->dtype != mg_tensor_of(p, o->in[0])->dtype || x->shape.rank != y->shape.rank) return 0;
+    if (!in || mg_uses_of(p, o->in[j]) != 1 || x->dtype != mg_tensor_of(p, o->in[0])->dtype ||
+        x->shape.rank != y->shape.rank)
+      return 0;
     for (int d = 0; d < y->shape.rank; d++) if (x->shape.dim[d] != y->shape.dim[d]) return 0;
   }
   return 1;
@@ -3384,10 +3581,15 @@ MGI_FN mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
     } else if (row->abstract == MG_ABS_SUM || row->abstract == MG_ABS_MAX) {
       int c = mgi_se_cls(s, o->in[0], o->attr.dim);
       s->has_max |= row->abstract == MG_ABS_MAX;
-      r = c < 0 ? x[0] : mgi_se_reduce_term(s->eg, 1, row->abstract == MG_ABS_SUM ? MG_E_SUM : MG_E_MAX, s->size_class[c], 7, x[0]);
+      r = c < 0 ? x[0]
+                : mgi_se_reduce_term(s->eg, 1, row->abstract == MG_ABS_SUM ? MG_E_SUM : MG_E_MAX, s->size_class[c], 7,
+                                     x[0]);
       if (c >= 0) s->summed[c] = 1;
     } else {
-      r = row->abstract == MG_ABS_SAME ? x[0] : mg_egraph_add(s->eg, MG_E_OPAQUE, mgi_se_opaque_attr(o->code, mgi_se_attr_extra(row, &o->attr)), x[0], x[1]);
+      r = row->abstract == MG_ABS_SAME
+              ? x[0]
+              : mg_egraph_add(s->eg, MG_E_OPAQUE, mgi_se_opaque_attr(o->code, mgi_se_attr_extra(row, &o->attr)), x[0],
+                              x[1]);
       keep = row->moves && o->n_in <= 2;
     }
     if (!r) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph");
@@ -3405,7 +3607,8 @@ MGI_FN mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
     }
     for (int j = 0; j < s->n_inst; j++) {
       const mgi_se_inst *q = &s->inst[j];
-      same |= q->op == in.op && q->key.a == in.key.a && !memcmp(q->cls, in.cls, sizeof in.cls) && !memcmp(q->rank, in.rank, sizeof in.rank);
+      same |= q->op == in.op && q->key.a == in.key.a && !memcmp(q->cls, in.cls, sizeof in.cls) &&
+              !memcmp(q->rank, in.rank, sizeof in.rank);
     }
     if (same) continue;
     if (s->n_inst == MGI_SE_MAX_INST) s->overflow = 1;
@@ -3417,10 +3620,14 @@ MGI_FN mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
 /* The classes that some binary operator joins with each: all others need not be tried.  Counted, then filled in. */
 MGI_FN mg_status mgi_se_seg_partners(mgi_se_seg *s, mg_error *e) {
   const mg_egraph *eg = s->eg;
-  uint32_t n = eg->n_cls, *neg = (uint32_t *)calloc((size_t)eg->n_cls + eg->n + 1, sizeof *neg), *next = neg ? neg + n : NULL, *seen = (uint32_t *)calloc(n, sizeof *seen);
+  uint32_t n = eg->n_cls, *neg = (uint32_t *)calloc((size_t)eg->n_cls + eg->n + 1, sizeof *neg),
+           *next = neg ? neg + n : NULL, *seen = (uint32_t *)calloc(n, sizeof *seen);
   s->n_classes = n;
   s->partner_at = (uint32_t *)calloc((size_t)n + 2, sizeof *s->partner_at);
-  if (!neg || !seen || !s->partner_at) { free(neg), free(seen); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph"); }
+  if (!neg || !seen || !s->partner_at) {
+    free(neg), free(seen);
+    return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph");
+  }
   for (uint32_t k = 0; k < eg->n; k++) { /* neg[c]: nodes that are -1 times something, in class c; next: the list */
     const mgi_se_enode *x = &eg->node[k];
     if (x->op != MG_E_SCALE || eg->attr[x->attr - 1].a != -1 || eg->attr[x->attr - 1].b != 1) continue;
@@ -3432,17 +3639,22 @@ MGI_FN mg_status mgi_se_seg_partners(mgi_se_seg *s, mg_error *e) {
       const mgi_se_enode *x = &eg->node[k];
       if (!x->b) continue;
       uint32_t a = mg_egraph_find(eg, x->a), b = mg_egraph_find(eg, x->b);
-      for (uint32_t i = neg[b] && x->op == MG_E_ADD ? neg[b] : 0, first = 1; first || i; i = first ? i : next[i - 1], first = 0) {
+      for (uint32_t i = neg[b] && x->op == MG_E_ADD ? neg[b] : 0, first = 1; first || i;
+           i = first ? i : next[i - 1], first = 0) {
         uint32_t y = first ? b : mg_egraph_find(eg, eg->node[i - 1].a);
         if (!fill) s->partner_at[a]++, s->partner_at[y]++;
         else s->partner[--s->partner_at[a]] = y, s->partner[--s->partner_at[y]] = a;
       }
     }
     if (fill) break;
-    for (uint32_t c = 1; c <= n; c++) s->partner_at[c] += s->partner_at[c - 1]; /* ends; filling moves them to the starts */
+    /* ends; filling moves them to the starts */
+    for (uint32_t c = 1; c <= n; c++) s->partner_at[c] += s->partner_at[c - 1];
     s->partner_at[n + 1] = s->partner_at[n];
     s->partner = (uint32_t *)malloc(((size_t)s->partner_at[n] + 1) * sizeof *s->partner);
-    if (!s->partner) { free(neg), free(seen); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph"); }
+    if (!s->partner) {
+      free(neg), free(seen);
+      return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph");
+    }
   }
   uint32_t kept = 0;
   for (uint32_t c = 0; c < n; c++) { /* each once */
@@ -3456,8 +3668,8 @@ MGI_FN mg_status mgi_se_seg_partners(mgi_se_seg *s, mg_error *e) {
   return MG_OK;
 }
 
-/* The limits of a closure within a search that ends at `end`: half of the time is for what follows.  1: that is less than
-   its own. */
+/* The limits of a closure within a search that ends at `end`: half of the time is for what follows.  1: that is less
+   than its own. */
 MGI_FN int mgi_se_seg_limits(mg_egraph_limits *l, double end) {
   const double left = (end - mgi_se_seconds()) / 2;
   const int clipped = left < (l->seconds > 0 ? l->seconds : 10);
@@ -3465,8 +3677,11 @@ MGI_FN int mgi_se_seg_limits(mg_egraph_limits *l, double end) {
   return clipped;
 }
 /* What ended it: of time that was clipped, not its own. */
-MGI_FN mg_saturation mgi_se_seg_ended(mg_saturation by, int clipped) { return clipped && by == MG_TIME ? MG_STOPPED : by; }
-MGI_FN mg_status mgi_se_seg_saturate(mgi_se_seg *s, mg_egraph_limits l, double end, mg_saturation *outcome, mg_error *e) {
+MGI_FN mg_saturation mgi_se_seg_ended(mg_saturation by, int clipped) {
+  return clipped && by == MG_TIME ? MG_STOPPED : by;
+}
+MGI_FN mg_status mgi_se_seg_saturate(mgi_se_seg *s, mg_egraph_limits l, double end, mg_saturation *outcome,
+                                     mg_error *e) {
   const int clipped = mgi_se_seg_limits(&l, end);
   mg_status st = mg_egraph_saturate(s->eg, &l, outcome, e);
   *outcome = mgi_se_seg_ended(*outcome, clipped);
@@ -3477,19 +3692,26 @@ MGI_FN mg_status mgi_se_seg_saturate(mgi_se_seg *s, mg_egraph_limits l, double e
 MGI_FN mg_status mgi_se_seg_close(mgi_se_seg *s, mg_egraph_limits l, double end, mg_egraph **closed, mg_error *e) {
   const int clipped = mgi_se_seg_limits(&l, end);
   const mg_graph *p = s->p;
-  uint32_t out[MG_MAX_OUT], *map = (uint32_t *)calloc(s->eg->n_cls, sizeof *map), *dims = (uint32_t *)calloc(p->n_tensors, sizeof *dims);
-  if (!map || !dims) { free(map), free(dims); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph"); }
-  int moves = 0, sums[MGI_SE_MAX_CLASSES] = { 0 }, over[MGI_SE_MAX_CLASSES] = { 0 }; /* by size class: how many classes the program sums over, the last */
+  uint32_t out[MG_MAX_OUT], *map = (uint32_t *)calloc(s->eg->n_cls, sizeof *map),
+                            *dims = (uint32_t *)calloc(p->n_tensors, sizeof *dims);
+  if (!map || !dims) {
+    free(map), free(dims);
+    return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph");
+  }
+  /* by size class: how many classes the program sums over, the last */
+  int moves = 0, sums[MGI_SE_MAX_CLASSES] = { 0 }, over[MGI_SE_MAX_CLASSES] = { 0 };
   for (int k = 0; k < s->n_inst; k++) moves |= mg_op_row(s->inst[k].op)->moves && s->inst[k].op != MG_OP_TRANSPOSE;
   for (int c = 0; c < s->n_cls; c++) if (s->summed[c]) sums[s->size_class[c]]++, over[s->size_class[c]] = c;
   for (uint32_t k = 1; k < p->n_tensors; k++)
     for (int d = 0; d < p->tensors[k].shape.rank; d++) {
       mg_tensor t = { k };
       int c = mgi_se_cls(s, t, d), of = c < 0 ? 0 : s->size_class[c];
-      if (c >= 0 && (moves || sums[of] != 1 || over[of] == c)) dims[k] |= (uint32_t)1 << of; /* others of that size are not summed over: see `Indices` */
+      /* others of that size are not summed over: see `Indices` */
+      if (c >= 0 && (moves || sums[of] != 1 || over[of] == c)) dims[k] |= (uint32_t)1 << of;
     }
   for (uint32_t k = 0; k < p->n_out; k++) out[k] = s->ecls[p->out[k].id];
-  const mg_status st = mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, &l, closed, map, &s->stop);
+  const mg_status st = mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, &l, closed, map,
+                                       &s->stop);
   s->stop = mgi_se_seg_ended(s->stop, clipped);
   if (*closed) {
     for (uint32_t k = 1; k < p->n_tensors; k++) s->ecls[k] = map[s->ecls[k]];
@@ -3512,7 +3734,8 @@ MGI_FN mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, d
   st = limits.no_copies ? MG_UNSUPPORTED : mgi_se_seg_close(s, limits, end, &closed, e);
   if (st == MG_NO_MEMORY) return st;
   if (st == MG_UNSUPPORTED) st = mgi_se_seg_saturate(s, limits, end, &s->stop, e);
-  for (uint32_t k = 1; k < p->n_ops && s->stop == MG_NODES && !limits.no_copies; k++) s->sealed |= mgi_se_seg_seals(s, k);
+  for (uint32_t k = 1; k < p->n_ops && s->stop == MG_NODES && !limits.no_copies; k++)
+    s->sealed |= mgi_se_seg_seals(s, k);
   if (st == MG_OK && s->sealed) {
     mg_egraph_free(s->eg), free(s->ecls);
     s->eg = NULL, s->ecls = NULL;
@@ -3551,7 +3774,8 @@ MGI_FN int mgi_se_seg_apart(const mgi_se_seg *s, int a, int b) {
   for (uint32_t t = 1; t < s->p->n_tensors; t++) {
     mg_tensor h = { t };
     int has = 0;
-    for (int d = 0; d < s->p->tensors[t].shape.rank; d++) has |= mgi_se_cls(s, h, d) == a ? 1 : mgi_se_cls(s, h, d) == b ? 2 : 0;
+    for (int d = 0; d < s->p->tensors[t].shape.rank; d++)
+      has |= mgi_se_cls(s, h, d) == a ? 1 : mgi_se_cls(s, h, d) == b ? 2 : 0;
     if (has == 3) return 0;
   }
   return 1;
@@ -3564,18 +3788,20 @@ MGI_FN void mgi_se_seg_merge(mgi_se_seg *s) {
   for (int a = 0; a < s->n_cls; a++) s->as[a] = a;
   for (int a = 0; a < s->n_cls; a++)
     for (int b = a + 1; b < s->n_cls; b++) {
-      int apart = s->as[a] == a && s->as[b] == b && s->real[a] == s->real[b] && !s->fixed[a] && !s->fixed[b] && mgi_se_seg_apart(s, a, b);
+      int apart = s->as[a] == a && s->as[b] == b && s->real[a] == s->real[b] && !s->fixed[a] && !s->fixed[b] &&
+                  mgi_se_seg_apart(s, a, b);
       for (uint32_t k = 0; k < p->n_out && apart; k++)
-        for (int d = 0; d < p->tensors[p->out[k].id].shape.rank; d++) apart &= mgi_se_cls(s, p->out[k], d) != a && mgi_se_cls(s, p->out[k], d) != b;
+        for (int d = 0; d < p->tensors[p->out[k].id].shape.rank; d++)
+          apart &= mgi_se_cls(s, p->out[k], d) != a && mgi_se_cls(s, p->out[k], d) != b;
       if (!apart) continue;
       s->as[b] = a;
       for (uint32_t i = 0; i < p->n_tensors * MG_MAX_RANK; i++) if (s->cls.of[i] == b) s->cls.of[i] = a;
     }
 }
 
-/* Outputs that share no dimension, as X A and X B, come from one kernel if an axis of its grid cuts a dimension of each: those at
-   one place from the end that nothing sums over and no tensor together has, all whose extents are equal, then all whose
-   extents have the smallest as a divisor, or a common one that can be cut. */
+/* Outputs that share no dimension, as X A and X B, come from one kernel if an axis of its grid cuts a dimension of
+   each: those at one place from the end that nothing sums over and no tensor together has, all whose extents are equal,
+   then all whose extents have the smallest as a divisor, or a common one that can be cut. */
 enum { MGI_SE_TIED = 32 };
 MGI_FN void mgi_se_seg_tie(mgi_se_seg *s) {
   const mg_graph *p = s->p;
@@ -3603,7 +3829,8 @@ MGI_FN void mgi_se_seg_tie(mgi_se_seg *s) {
         const int to = s->n_cls + s->n_tied;
         if (to == MGI_SE_MAX_CLASSES) { s->overflow = 1; return; }
         s->tied[s->n_tied++] = with;
-        s->real[to] = least, s->ext[to] = s->ext[cls[i]], s->ragged[to] = s->ragged[cls[i]], s->cnt[to] = s->cnt[cls[i]], s->as[to] = to;
+        s->real[to] = least, s->ext[to] = s->ext[cls[i]], s->ragged[to] = s->ragged[cls[i]],
+        s->cnt[to] = s->cnt[cls[i]], s->as[to] = to;
       }
   }
 }
@@ -3633,8 +3860,8 @@ MGI_FN void mgi_se_sided_fill(void *user, mg_opcode op, void *dst, size_t n) {
   const mg_domain *d = &((mgi_se_sided *)user)->field;
   d->fill(d->user, op, dst, n);
 }
-/* The field, inputs and outputs of the small program, of one seed.  Of 12 residues 11 are below 0 and the constants: a maximum
-   of 8 or 12 then is above it about as often as not. */
+/* The field, inputs and outputs of the small program, of one seed.  Of 12 residues 11 are below 0 and the constants: a
+   maximum of 8 or 12 then is above it about as often as not. */
 MGI_FN mg_status mgi_se_seg_draw(mgi_se_seg *s, uint64_t seed, mgi_se_sided *side, mg_error *e) {
   const mg_graph *const small = s->small;
   uint64_t state = seed * 0x9E3779B97F4A7C15ull + 1;
@@ -3649,7 +3876,8 @@ MGI_FN mg_status mgi_se_seg_draw(mgi_se_seg *s, uint64_t seed, mgi_se_sided *sid
   memset(&look, 0, sizeof look), memset(side, 0, sizeof *side);
   side->field = mg_domain_field(&s->F);
   look.user = side, look.elem = side->field.elem;
-  look.map = mgi_se_sided_map, look.matmul = mgi_se_sided_matmul, look.combine = mgi_se_sided_combine, look.fill = mgi_se_sided_fill;
+  look.map = mgi_se_sided_map, look.matmul = mgi_se_sided_matmul, look.combine = mgi_se_sided_combine,
+  look.fill = mgi_se_sided_fill;
   const void *in[MG_MAX_IN];
   void *out[MG_MAX_OUT];
   for (uint32_t k = 0; k < small->n_in; k++) in[k] = s->in[k];
@@ -3657,17 +3885,20 @@ MGI_FN mg_status mgi_se_seg_draw(mgi_se_seg *s, uint64_t seed, mgi_se_sided *sid
   return mg_eval(small, &look, in, out, e);
 }
 
-/* The small extents of fixed classes: what slices, concatenations and repetitions join is made of blocks that they leave whole, of as many
-   elements as divide every extent and every `from`.  Smaller blocks make the same program at other sizes: 4 elements, or the next more
-   that divide a block; where 64 are not enough it stays.  Other moves keep what they fix as it is. */
+/* The small extents of fixed classes: what slices, concatenations and repetitions join is made of blocks that they
+   leave whole, of as many elements as divide every extent and every `from`.  Smaller blocks make the same program at
+   other sizes: 4 elements, or the next more that divide a block; where 64 are not enough it stays.  Other moves keep
+   what they fix as it is. */
 MGI_FN void mgi_se_seg_shrink(mgi_se_seg *s) {
   const mg_graph *p = s->p;
   uint32_t of[MGI_SE_MAX_CLASSES];
-  int64_t block[MGI_SE_MAX_CLASSES]; /* what divides all that has been seen of a class, then of what it is joined with */
+  /* what divides all that has been seen of a class, then of what it is joined with */
+  int64_t block[MGI_SE_MAX_CLASSES];
   for (int c = 0; c < s->n_cls; c++) of[c] = (uint32_t)c, block[c] = s->real[c];
   for (uint32_t k = 1; k < p->n_ops; k++) {
     const mg_op_node *o = &p->ops[k];
-    const int along = mg_op_along(o->code), whole = !along && (mg_op_moves(o->code) || mg_op_picks(o->code)) && o->code != MG_OP_TRANSPOSE;
+    const int along = mg_op_along(o->code),
+              whole = !along && (mg_op_moves(o->code) || mg_op_picks(o->code)) && o->code != MG_OP_TRANSPOSE;
     int last = -1;                              /* a class of those that it joins */
     int64_t all = o->code == MG_OP_SLICE ? o->attr.from : 0;
     for (int j = 0; j <= o->n_in && (along || whole); j++) {
@@ -3705,7 +3936,8 @@ MGI_FN mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double
   s->p = p;
   mg_status st = mg_classes_of(p, &s->cls, e);
   if (st != MG_OK) return st;
-  if (s->cls.n > MGI_SE_MAX_CLASSES) return mg_fail(e, MG_UNSUPPORTED, "mg_search", "%u dimension classes, at most %d", s->cls.n, MGI_SE_MAX_CLASSES);
+  if (s->cls.n > MGI_SE_MAX_CLASSES)
+    return mg_fail(e, MG_UNSUPPORTED, "mg_search", "%u dimension classes, at most %d", s->cls.n, MGI_SE_MAX_CLASSES);
   s->n_cls = (int)s->cls.n;
   for (int c = 0; c < s->n_cls; c++) {
     s->real[c] = s->cls.extent[c], s->fixed[c] = s->cls.fixed[c];
@@ -3728,7 +3960,9 @@ MGI_FN mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double
   if (st != MG_OK) return st;
   for (uint32_t k = 1; k < s->small->n_tensors; k++) {
     int64_t n = mg_shape_elements(&s->small->tensors[k].shape);
-    if (n < 0 || n > MGI_SE_SMALL_LIMIT) return mg_fail(e, MG_UNSUPPORTED, "mg_search", "'%s' has %lld elements even at small sizes", s->small->tensors[k].name, (long long)n);
+    if (n < 0 || n > MGI_SE_SMALL_LIMIT)
+      return mg_fail(e, MG_UNSUPPORTED, "mg_search", "'%s' has %lld elements even at small sizes",
+                     s->small->tensors[k].name, (long long)n);
   }
   for (uint32_t k = 0; k < p->n_in + p->n_out; k++) {
     const mg_tensor t = k < p->n_in ? s->small->in[k] : s->small->out[k - p->n_in];
@@ -3746,10 +3980,11 @@ MGI_FN mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double
 
 /* ------------------------------------------------------------------------------------------------- >>values
 
-   A value of a frame holds its elements for every block in which they differ, those of the grid axes that it depends on, and, in a loop's
-   body, every iteration: data[(block * iterations + iteration) * elements + element].  Axis numbers: 1 .. 3 grid, 4 and 5 the loops, in
-   order.  A scope is where in the block an operator stands: before, in and after each loop, and after the
-   accumulators over the group axis, the grid axis whose blocks share one result.  Odd scopes are loops' bodies.    */
+   A value of a frame holds its elements for every block in which they differ, those of the grid axes that it depends
+   on, and, in a loop's body, every iteration: data[(block * iterations + iteration) * elements + element].  Axis
+   numbers: 1 .. 3 grid, 4 and 5 the loops, in order.  A scope is where in the block an operator stands: before, in and
+   after each loop, and after the accumulators over the group axis, the grid axis whose blocks share one result.  Odd
+   scopes are loops' bodies.    */
 
 enum { MGI_SE_PRE, MGI_SE_LOOP, MGI_SE_POST, MGI_SE_LOOP2, MGI_SE_POST2, MGI_SE_GROUP = 6, MGI_SE_AXES = 6 };
 
@@ -3760,7 +3995,8 @@ typedef struct mgi_se_val {
   int8_t scope, rank, cls[MG_MAX_RANK];
   uint8_t mask[MG_MAX_RANK]; /* the axes that cut each dimension, as bits */
   uint8_t dep;             /* the grid axes that it depends on, as bits */
-  uint8_t depth, low, old; /* counted operators on the longest path, of the derivation first found; of the best; in the round before */
+  /* counted operators on the longest path, of the derivation first found; of the best; in the round before */
+  uint8_t depth, low, old;
   uint8_t product;         /* some derivation is a matmul */
 } mgi_se_val;
 
@@ -3792,11 +4028,13 @@ typedef struct mgi_se_frame {
   mg_search_stats st;
   double end;
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
-  int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension away, as bits */
+  int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension
+                         away, as bits */
   int filled;         /* see mgi_se_filled_axes */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
   int spent;          /* 1: a limit did that is not the last: of states, of steps, or brief */
-  double brief;       /* not 0: it ends where it is spent, and has so much work, an operator tried counting as MGI_SE_TRIED */
+  double brief;       /* not 0: it ends where it is spent, and has so much work, an operator tried counting as
+                         MGI_SE_TRIED */
   int few_states, few_steps; /* 1: cfg's limits of these are not the last */
   int huge;           /* 1: what was last asked for is too large for scratch, or takes too long */
   int refused, retry; /* candidates that depth refused; 1: only what was refused in the round before is tried */
@@ -3804,9 +4042,13 @@ typedef struct mgi_se_frame {
   uint32_t n_probes, probe_ns[MGI_SE_PROBES]; /* checks that took so many ns, the last: or more */
 } mgi_se_frame;
 
-MGI_FN int mgi_se_axis_class(const mgi_se_frame *f, int a) { return a >= 4 ? f->loop[a - 4] : a <= f->n_grid ? f->gcls[a] : -1; }
+MGI_FN int mgi_se_axis_class(const mgi_se_frame *f, int a) {
+  return a >= 4 ? f->loop[a - 4] : a <= f->n_grid ? f->gcls[a] : -1;
+}
 MGI_FN int mgi_se_loop_axis(int scope) { return 4 + (scope >> 1); }
-MGI_FN int64_t mgi_se_trips(const mgi_se_frame *f, int scope) { return scope & 1 ? f->cnt[mgi_se_loop_axis(scope)] : 1; }
+MGI_FN int64_t mgi_se_trips(const mgi_se_frame *f, int scope) {
+  return scope & 1 ? f->cnt[mgi_se_loop_axis(scope)] : 1;
+}
 
 MGI_FN int64_t mgi_se_chunk(const mgi_se_frame *f, const mgi_se_val *v, int d) {
   if (v->cls[d] < 0) return 1;
@@ -3840,13 +4082,16 @@ MGI_FN const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, co
   return v->data + (v->scope & 1 ? b * mgi_se_trips(f, v->scope) + i : b) * n;
 }
 
-/* Room for v's elements in the frame's scratch, each of which takes `each` operations over the field; NULL too where a frame could keep, or
-   evaluate, few of its kind: an extent that stays as it is may be large. */
+/* Room for v's elements in the frame's scratch, each of which takes `each` operations over the field; NULL too where a
+   frame could keep, or evaluate, few of its kind: an extent that stays as it is may be large. */
 MGI_FN mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v, int64_t each) {
   const size_t most = MGI_SE_VALUE_BYTES / sizeof(mg_fv), n = (size_t)mgi_se_val_size(f, v);
   const double work = (double)n * (double)each;
   if (f->brief > 0 && f->work + work + (double)MGI_SE_TRIED * (double)f->st.states > f->brief) f->spent = 1;
-  if ((f->huge = n > most || work > MGI_SE_VALUE_WORK || f->work + work > MGI_SE_FRAME_WORK)) { f->st.pruned_limit++, f->cut = 1; return NULL; }
+  if ((f->huge = n > most || work > MGI_SE_VALUE_WORK || f->work + work > MGI_SE_FRAME_WORK)) {
+    f->st.pruned_limit++, f->cut = 1;
+    return NULL;
+  }
   f->work += work;
   if (n > f->scratch_cap) {
     const size_t cap = n * 2 + 64 < most ? n * 2 + 64 : most;
@@ -3864,14 +4109,16 @@ MGI_FN void mgi_se_slice(mgi_se_frame *f, const mgi_se_val *v, const mg_fv *whol
   if (!o) return;
   int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), stride[MG_MAX_RANK + 1], ch[MG_MAX_RANK];
   stride[v->rank] = 1;
-  for (int d = v->rank; d-- > 0;) stride[d] = stride[d + 1] * (v->cls[d] < 0 ? 1 : f->s->ext[v->cls[d]]), ch[d] = mgi_se_chunk(f, v, d);
+  for (int d = v->rank; d-- > 0;)
+    stride[d] = stride[d + 1] * (v->cls[d] < 0 ? 1 : f->s->ext[v->cls[d]]), ch[d] = mgi_se_chunk(f, v, d);
   for (int64_t b = 0, blocks = mgi_se_val_blocks(f, v->dep); b < blocks; b++)
     for (int64_t i = 0; i < ni; i++) {
       int64_t at[MGI_SE_AXES], base = 0;
       mgi_se_block_at(f, v->dep, b, at), at[4] = at[5] = i;
       for (int d = 0; d < v->rank; d++) {
         int64_t size = v->cls[d] < 0 ? 1 : f->s->ext[v->cls[d]];
-        for (int a = 1; v->mask[d] >> a; a++) if (v->mask[d] >> a & 1) size /= f->cnt[a], base += at[a] * size * stride[d + 1];
+        for (int a = 1; v->mask[d] >> a; a++)
+          if (v->mask[d] >> a & 1) size /= f->cnt[a], base += at[a] * size * stride[d + 1];
       }
       for (int64_t k = 0; k < n; k++) {
         int64_t r = k, off = base;
@@ -3913,10 +4160,12 @@ MGI_FN mg_fv *mgi_se_inverses(const mgi_se_frame *f, const mgi_se_val *v) {
   return r;
 }
 
-MGI_FN void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, mg_rational c, int n_in, const mgi_se_val *const *in) {
+MGI_FN void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, mg_rational c, int n_in,
+                            const mgi_se_val *const *in) {
   mg_fv *o = mgi_se_val_room(f, v, 1), K = mg_ff_const(&f->s->F, c.den ? c : mg_rat(0, 1));
   if (!o) return;
-  int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), st[2][MG_MAX_RANK], ch[MG_MAX_RANK], na[2] = { 1, 1 }, at[MGI_SE_AXES];
+  int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), st[2][MG_MAX_RANK], ch[MG_MAX_RANK],
+          na[2] = { 1, 1 }, at[MGI_SE_AXES];
   memset(st, 0, sizeof st);
   for (int j = 0; j < n_in; j++) mgi_se_strides_for(f, v, in[j], st[j]), na[j] = mgi_se_val_elems(f, in[j]);
   for (int d = 0; d < v->rank; d++) ch[d] = mgi_se_chunk(f, v, d);
@@ -3927,7 +4176,8 @@ MGI_FN void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, 
   for (int64_t b = 0, blocks = mgi_se_val_blocks(f, v->dep); b < blocks; b++) {
     mgi_se_block_at(f, v->dep, b, at);
     for (int64_t i = 0; i < ni; i++) {
-      const mg_fv *x0 = mgi_se_val_at(f, in[0], at, i, na[0]), *y0 = n_in > 1 ? mgi_se_val_at(f, in[1], at, i, na[1]) : x0;
+      const mg_fv *x0 = mgi_se_val_at(f, in[0], at, i, na[0]),
+                  *y0 = n_in > 1 ? mgi_se_val_at(f, in[1], at, i, na[1]) : x0;
       if (inverse) y0 = inverse + (y0 - in[1]->data);
       for (int64_t k = 0; k < n / row; k++) {
         const mg_fv *x = x0, *y = y0;
@@ -3946,7 +4196,8 @@ MGI_FN void mgi_se_eval_matmul(mgi_se_frame *f, const mgi_se_val *v, const mgi_s
   mg_fv *o = mgi_se_val_room(f, v, mgi_se_chunk(f, a, a->rank - 1)), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
   if (!o) return;
   int64_t ni = mgi_se_trips(f, v->scope), na = mgi_se_val_elems(f, a), nb = mgi_se_val_elems(f, b);
-  int64_t M = mgi_se_chunk(f, v, v->rank - 2), N = mgi_se_chunk(f, v, v->rank - 1), K = mgi_se_chunk(f, a, a->rank - 1), batch = mgi_se_val_elems(f, v) / (M * N);
+  int64_t M = mgi_se_chunk(f, v, v->rank - 2), N = mgi_se_chunk(f, v, v->rank - 1), K = mgi_se_chunk(f, a, a->rank - 1),
+          batch = mgi_se_val_elems(f, v) / (M * N);
   int64_t sa[MG_MAX_RANK], sb[MG_MAX_RANK];
   mgi_se_strides_for(f, v, a, sa), mgi_se_strides_for(f, v, b, sb);
   for (int64_t blk = 0, blocks = mgi_se_val_blocks(f, v->dep); blk < blocks; blk++)
@@ -4010,11 +4261,13 @@ MGI_FN void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se
     for (int64_t i = 0; i < n && kind < 0; i++) {
       at[axis] = i; /* a block of the group, or an iteration */
       const mg_fv *y = mgi_se_val_at(f, a, at, i, na);
-      for (int64_t k = 0; k < na; k++) o[k] = !i ? y[k] : kind == MG_MAP_MAX ? mg_ff_max(&f->s->F, o[k], y[k]) : mg_ff_add(&f->s->F, o[k], y[k]);
+      for (int64_t k = 0; k < na; k++)
+        o[k] = !i ? y[k] : kind == MG_MAP_MAX ? mg_ff_max(&f->s->F, o[k], y[k]) : mg_ff_add(&f->s->F, o[k], y[k]);
     }
     if (kind < 0) o += na;
     for (int64_t p = 0; kind >= 0 && p < na / (inner * len); p++)
-      for (int64_t i = 0; i < n; i++, o += len * inner) memcpy(o, mgi_se_val_at(f, a, at, i, na) + p * len * inner, (size_t)(len * inner) * sizeof *o);
+      for (int64_t i = 0; i < n; i++, o += len * inner)
+        memcpy(o, mgi_se_val_at(f, a, at, i, na) + p * len * inner, (size_t)(len * inner) * sizeof *o);
   }
 }
 
@@ -4073,8 +4326,9 @@ MGI_FN uint64_t mgi_se_fingerprint(const mgi_se_frame *f, const mgi_se_val *v, c
    Requirements: (1) a sum never runs over a dimension that a grid axis cuts, but for the group axis: no accumulator
    could complete it; (2) an axis cuts at most one dimension of a value; (3) a loop's body sees what precedes that loop
    and nothing that follows it; (4) after the group's accumulators nothing depends on the group axis; (5) mul(x, x) is
-   sqr(x), and a matmul over an extent of 1 is a broadcast mul; (6) where there is an emitter, a block has one matrix of a
-   tensor: device templates are of matrices, so that every structure with another value in it is refused at all sizes. */
+   sqr(x), and a matmul over an extent of 1 is a broadcast mul; (6) where there is an emitter, a block has one matrix of
+   a tensor: device templates are of matrices, so that every structure with another value in it is refused at all
+   sizes. */
 
 MGI_FN int mgi_se_counted(int code) {
   if (code == MG_OP_LOAD || code == MG_OP_STORE) return 0;
@@ -4084,13 +4338,14 @@ MGI_FN int mgi_se_counted(int code) {
 }
 
 MGI_FN uint64_t mgi_se_val_hash(const mgi_se_val *v) {
-  uint64_t h = mgi_se_mix(mgi_se_mix(v->fp, v->ecls), (uint64_t)v->dep << 16 | (uint64_t)v->scope << 8 | (uint64_t)v->rank);
+  uint64_t h = mgi_se_mix(mgi_se_mix(v->fp, v->ecls),
+                          (uint64_t)v->dep << 16 | (uint64_t)v->scope << 8 | (uint64_t)v->rank);
   for (int d = 0; d < v->rank; d++) h = mgi_se_mix(h, (uint64_t)(v->cls[d] + 1) << 8 | (uint64_t)v->mask[d]);
   return h;
 }
 MGI_FN int mgi_se_val_same(const mgi_se_val *a, const mgi_se_val *b) {
-  return a->fp == b->fp && a->ecls == b->ecls && a->scope == b->scope && a->dep == b->dep && a->rank == b->rank && !memcmp(a->cls, b->cls, (size_t)a->rank) &&
-         !memcmp(a->mask, b->mask, (size_t)a->rank);
+  return a->fp == b->fp && a->ecls == b->ecls && a->scope == b->scope && a->dep == b->dep && a->rank == b->rank &&
+         !memcmp(a->cls, b->cls, (size_t)a->rank) && !memcmp(a->mask, b->mask, (size_t)a->rank);
 }
 
 /* The value with v's type and elements (in scratch), from pass `scope`; 0 or index + 1. */
@@ -4100,16 +4355,17 @@ MGI_FN uint32_t mgi_se_val_find(const mgi_se_frame *f, const mgi_se_val *v) {
   return 0;
 }
 
-/* Requirement 6: no axis cuts a leading dimension, so that a block has all its elements (one that is cut has one: mgi_se_counts).  Where one of
-   these has a block's rows the emitter takes it; moves are folded into such loads and stores, the search does without (>>search, regions). */
+/* Requirement 6: no axis cuts a leading dimension, so that a block has all its elements (one that is cut has one:
+   mgi_se_counts).  Where one of these has a block's rows the emitter takes it; moves are folded into such loads and
+   stores, the search does without (>>search, regions). */
 MGI_FN int mgi_se_leading_chunk(const mgi_se_frame *f, const mgi_se_val *v) {
   for (int d = 0; d < v->rank - 2; d++) if (v->cls[d] >= 0 && !v->mask[d] && f->s->real[v->cls[d]] > 1) return 1;
   return 0;
 }
 
 /* Where an axis cuts a leading dimension of some value its chunks are 1 in all of the block (mgi_se_leading,
-   mgi_se_counts).  So a grid axis that does leaves no steps to a loop over what it cuts: of such a structure there is no
-   tile.  The grid axes with such a loop, as bits. */
+   mgi_se_counts).  So a grid axis that does leaves no steps to a loop over what it cuts: of such a structure there is
+   no tile.  The grid axes with such a loop, as bits. */
 MGI_FN int mgi_se_filled_axes(const mgi_se_seg *s, const mgi_se_frame *f) {
   int filled = 0;
   for (int a = 1; a <= f->n_grid; a++)
@@ -4139,7 +4395,10 @@ MGI_FN void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
   if (!at) {
     const size_t n = (size_t)mgi_se_val_size(f, v);
     const int many = (int64_t)f->n_val >= f->cfg->max_states;
-    if (many || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) { f->st.pruned_limit++, f->cut = 1, f->spent |= many && f->few_states; return; }
+    if (many || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) {
+      f->st.pruned_limit++, f->cut = 1, f->spent |= many && f->few_states;
+      return;
+    }
     f->bytes += n * sizeof(mg_fv);
     mgi_se_val *p = (mgi_se_val *)mgi_se_grow(f->val, &f->cap_val, f->n_val + 1, sizeof *p);
     if (!p) { f->oom = 1; return; }
@@ -4220,9 +4479,11 @@ MGI_FN int mgi_se_axes_once(const mgi_se_val *v) { /* requirement 2 */
   }
   return 1;
 }
-/* 1: more counted operators on a path than a block may have.  A sum of two products may be one operator: mgi_se_concat_matmuls.  In a retry also: it was not refused for that before. */
+/* 1: more counted operators on a path than a block may have.  A sum of two products may be one operator:
+   mgi_se_concat_matmuls.  In a retry also: it was not refused for that before. */
 MGI_FN int mgi_se_deep(mgi_se_frame *f, mgi_se_val *v, int code, const mgi_se_val *a, const mgi_se_val *b) {
-  int d = a->depth, was = a->old, one = f->cfg->prune ? mgi_se_counted(code) : 1; /* without pruning nothing else ends exp(exp(..)) */
+  /* without pruning nothing else ends exp(exp(..)) */
+  int d = a->depth, was = a->old, one = f->cfg->prune ? mgi_se_counted(code) : 1;
   if (b && b->depth > d) d = b->depth;
   if (b && b->old > was) was = b->old;
   if (code == MG_OP_ADD && f->cfg->prune && a->product && b->product) one = 0;
@@ -4272,7 +4533,9 @@ MGI_FN void mgi_se_try_map(mgi_se_frame *f, mg_opcode op, mg_rational c, uint32_
   if (scope < 0) { f->st.pruned_shape++; return; }
   if (n > 1) {
     if (!mgi_se_broadcast_type(&v, in[0], in[1], 0) || !mgi_se_axes_once(&v)) { f->st.pruned_shape++; return; }
-  } else v.rank = in[0]->rank, v.dep = in[0]->dep, memcpy(v.cls, in[0]->cls, sizeof v.cls), memcpy(v.mask, in[0]->mask, sizeof v.mask);
+  } else
+    v.rank = in[0]->rank, v.dep = in[0]->dep, memcpy(v.cls, in[0]->cls, sizeof v.cls),
+    memcpy(v.mask, in[0]->mask, sizeof v.mask);
   v.scope = (int8_t)scope;
   mgi_se_probe_begin(f);
   v.ecls = mgi_se_elementwise_term(f->s->eg, 0, op, c, in[0]->ecls, n > 1 ? in[1]->ecls : 0);
@@ -4291,7 +4554,11 @@ MGI_FN void mgi_se_try_matmul(mgi_se_frame *f, uint32_t ia, uint32_t ib) {
   int scope = mgi_se_join_scope(f, a, b);
   if (scope < 0 || a->rank < 2 || b->rank < 2) { f->st.pruned_shape++; return; }
   int c = a->cls[a->rank - 1], m = a->mask[a->rank - 1];
-  if (c < 0 || c != b->cls[b->rank - 2] || m != b->mask[b->rank - 2] || !mgi_se_spans(f, m) || !mgi_se_broadcast_type(&v, a, b, 2)) { f->st.pruned_shape++; return; }
+  if (c < 0 || c != b->cls[b->rank - 2] || m != b->mask[b->rank - 2] || !mgi_se_spans(f, m) ||
+      !mgi_se_broadcast_type(&v, a, b, 2)) {
+    f->st.pruned_shape++;
+    return;
+  }
   v.cls[v.rank - 2] = a->cls[a->rank - 2], v.mask[v.rank - 2] = a->mask[a->rank - 2];
   v.cls[v.rank - 1] = b->cls[b->rank - 1], v.mask[v.rank - 1] = b->mask[b->rank - 1];
   v.scope = (int8_t)scope;
@@ -4328,7 +4595,10 @@ MGI_FN void mgi_se_try_move(mgi_se_frame *f, int inst, uint32_t ia, uint32_t ib)
   const mgi_se_val *a[2] = { &f->val[ia], &f->val[ib] };
   mgi_se_val v;
   for (int j = 0; j < in->n_in; j++)
-    if (a[j]->rank != in->rank[j] || memcmp(a[j]->cls, in->cls[j], (size_t)a[j]->rank)) { f->st.pruned_shape++; return; }
+    if (a[j]->rank != in->rank[j] || memcmp(a[j]->cls, in->cls[j], (size_t)a[j]->rank)) {
+      f->st.pruned_shape++;
+      return;
+    }
   memset(&v, 0, sizeof v);
   int scope = in->n_in > 1 ? mgi_se_join_scope(f, a[0], a[1]) : a[0]->scope, fits = scope >= 0;
   v.scope = (int8_t)scope, v.rank = in->rank[in->n_in], v.dep = a[0]->dep | (in->n_in > 1 ? a[1]->dep : 0);
@@ -4344,7 +4614,9 @@ MGI_FN void mgi_se_try_move(mgi_se_frame *f, int inst, uint32_t ia, uint32_t ib)
   if (!fits) { f->st.pruned_shape++; return; }
   const mg_op_info *row = mg_op_row(in->op);
   if (row->abstract != MG_ABS_SAME) mgi_se_probe_begin(f);
-  v.ecls = row->abstract == MG_ABS_SAME ? a[0]->ecls : mg_egraph_probe(f->s->eg, MG_E_OPAQUE, in->key, a[0]->ecls, in->n_in > 1 ? a[1]->ecls : 0);
+  v.ecls = row->abstract == MG_ABS_SAME
+               ? a[0]->ecls
+               : mg_egraph_probe(f->s->eg, MG_E_OPAQUE, in->key, a[0]->ecls, in->n_in > 1 ? a[1]->ecls : 0);
   if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, in->op, a[0], in->n_in > 1 ? a[1] : NULL)) return;
   mgi_se_der d;
   memset(&d, 0, sizeof d);
@@ -4372,7 +4644,8 @@ MGI_FN void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia, int axis) {
       v.mask[cut] = (uint8_t)(v.mask[cut] & ~(1 << axis));
     } else {
       mgi_se_probe_begin(f);
-      v.ecls = mgi_se_reduce_term(f->s->eg, 0, max ? MG_E_MAX : MG_E_SUM, f->s->size_class[mgi_se_axis_class(f, axis)], axis < 4 ? 4 : 1, a->ecls);
+      v.ecls = mgi_se_reduce_term(f->s->eg, 0, max ? MG_E_MAX : MG_E_SUM, f->s->size_class[mgi_se_axis_class(f, axis)],
+                                  axis < 4 ? 4 : 1, a->ecls);
     }
     if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_ACCUM, a, NULL)) continue;
     mgi_se_eval_accum(f, &v, a, axis, d.arg);
@@ -4397,11 +4670,13 @@ MGI_FN int mgi_se_partners(mgi_se_frame *f, uint32_t w) {
   uint64_t *m = (uint64_t *)mgi_se_grow(f->may, &f->cap_may, words, sizeof *m);
   if (m) f->may = m;
   if (!p || !m) { f->oom = 1; return 0; }
-  for (; f->listed <= w; f->listed++) f->alike[f->listed] = f->of_class[f->val[f->listed].ecls], f->of_class[f->val[f->listed].ecls] = f->listed + 1;
+  for (; f->listed <= w; f->listed++)
+    f->alike[f->listed] = f->of_class[f->val[f->listed].ecls], f->of_class[f->val[f->listed].ecls] = f->listed + 1;
   memset(f->may, 0, words * sizeof *f->may);
   uint32_t c = f->val[w].ecls;
   for (uint32_t k = s->partner_at[c]; k < s->partner_at[c + 1]; k++)
-    for (uint32_t u = f->of_class[s->partner[k]]; u; u = f->alike[u - 1]) f->may[(u - 1) / 64] |= (uint64_t)1 << ((u - 1) % 64);
+    for (uint32_t u = f->of_class[s->partner[k]]; u; u = f->alike[u - 1])
+      f->may[(u - 1) / 64] |= (uint64_t)1 << ((u - 1) % 64);
   return 1;
 }
 
@@ -4484,7 +4759,8 @@ MGI_FN void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t
     return;
   }
   int c = mgi_se_axis_class(f, axis), whole = axis != la || !(scope & 1);
-  for (int d = 0; d < v->rank && axis < 4 && (f->kept >> axis & 1); d++) whole &= v->cls[d] != c; /* one output: nothing is tied */
+  /* one output: nothing is tied */
+  for (int d = 0; d < v->rank && axis < 4 && (f->kept >> axis & 1); d++) whole &= v->cls[d] != c;
   if (whole) mgi_se_loads(f, k, next, v, map, scope);
   for (int d = 0; d < v->rank && c >= 0; d++) {
     if (!mgi_se_cuts_class(f->s, c, v->cls[d])) continue;
@@ -4498,11 +4774,15 @@ MGI_FN void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t
 MGI_FN void mgi_se_concat_matmuls(mgi_se_frame *f) {
   for (uint32_t v = 0; v < f->n_val && !f->oom; v++)
     for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
-      if (f->der[i - 1].code != MG_OP_ADD || !f->val[f->der[i - 1].in[0]].product || !f->val[f->der[i - 1].in[1]].product) continue;
+      if (f->der[i - 1].code != MG_OP_ADD || !f->val[f->der[i - 1].in[0]].product ||
+          !f->val[f->der[i - 1].in[1]].product)
+        continue;
       for (uint32_t p = f->val[f->der[i - 1].in[0]].der; p; p = f->der[p - 1].next)
-        for (uint32_t q = f->der[p - 1].code == MG_OP_MATMUL ? f->val[f->der[i - 1].in[1]].der : 0; q; q = f->der[q - 1].next) {
+        for (uint32_t q = f->der[p - 1].code == MG_OP_MATMUL ? f->val[f->der[i - 1].in[1]].der : 0; q;
+             q = f->der[q - 1].next) {
           if (f->der[q - 1].code != MG_OP_MATMUL) continue;
-          int fits = f->val[f->der[i - 1].in[0]].rank == f->val[v].rank && f->val[f->der[i - 1].in[1]].rank == f->val[v].rank;
+          int fits = f->val[f->der[i - 1].in[0]].rank == f->val[v].rank &&
+                     f->val[f->der[i - 1].in[1]].rank == f->val[v].rank;
           for (int d = 0; d < f->val[v].rank && fits; d++) { /* no broadcast, in the sum or in the batch */
             const mgi_se_val *x = &f->val[f->der[i - 1].in[0]], *y = &f->val[f->der[i - 1].in[1]];
             fits = x->cls[d] == y->cls[d];
@@ -4513,7 +4793,8 @@ MGI_FN void mgi_se_concat_matmuls(mgi_se_frame *f) {
           f->der = dp;
           memset(&d, 0, sizeof d);
           d.code = MG_OP_CONCAT_MATMUL, d.n_in = 4;
-          d.in[0] = f->der[p - 1].in[0], d.in[1] = f->der[q - 1].in[0], d.in[2] = f->der[p - 1].in[1], d.in[3] = f->der[q - 1].in[1];
+          d.in[0] = f->der[p - 1].in[0], d.in[1] = f->der[q - 1].in[0], d.in[2] = f->der[p - 1].in[1],
+          d.in[3] = f->der[q - 1].in[1];
           d.next = f->val[v].der; /* in front: the walk orders derivations by cost anyway */
           f->der[f->n_der] = d;
           f->val[v].der = ++f->n_der;
@@ -4521,7 +4802,8 @@ MGI_FN void mgi_se_concat_matmuls(mgi_se_frame *f) {
     }
 }
 
-/* Lays out derivations value by value: from here on they are walked, and many times.  Without memory they stay where they are. */
+/* Lays out derivations value by value: from here on they are walked, and many times.  Without memory they stay where
+   they are. */
 MGI_FN void mgi_se_der_pack(mgi_se_frame *f) {
   mgi_se_der *to = (mgi_se_der *)malloc(((size_t)f->n_der + 1) * sizeof *to);
   uint32_t n = 0;
@@ -4535,8 +4817,9 @@ MGI_FN void mgi_se_der_pack(mgi_se_frame *f) {
   f->der = to, f->n_der = n, f->cap_der = n + 1;
 }
 
-/* After a pass: a value may have got a derivation of fewer operators than the one that it was expanded with.  Depths are
-   lowered until they are those of the best derivations, and what they had refused is tried again; 0: there is nothing to try. */
+/* After a pass: a value may have got a derivation of fewer operators than the one that it was expanded with.  Depths
+   are lowered until they are those of the best derivations, and what they had refused is tried again; 0: there is
+   nothing to try. */
 MGI_FN int mgi_se_retry(mgi_se_frame *f) {
   int lower = 0;
   uint32_t n = f->n_val;
@@ -4562,8 +4845,8 @@ MGI_FN int mgi_se_retry(mgi_se_frame *f) {
   return 1;
 }
 
-/* The grid axes of one output's dimensions whose class nothing sums over or moves: a tensor with that dimension whole would hand
-   it on to the output, which must be cut. */
+/* The grid axes of one output's dimensions whose class nothing sums over or moves: a tensor with that dimension whole
+   would hand it on to the output, which must be cut. */
 MGI_FN int mgi_se_kept_axes(const mgi_se_frame *f) {
   const mgi_se_seg *s = f->s;
   int kept = 0;
@@ -4571,7 +4854,8 @@ MGI_FN int mgi_se_kept_axes(const mgi_se_frame *f) {
   for (int k = 0; k < s->n_inst; k++) if (mg_op_row(s->inst[k].op)->moves) return 0;
   for (int a = 1; a <= f->n_grid; a++) {
     int n = 0, summed = 0;
-    for (int d = 0; d < s->p->tensors[s->p->out[0].id].shape.rank; d++) n += mgi_se_cls(s, s->p->out[0], d) == f->gcls[a];
+    for (int d = 0; d < s->p->tensors[s->p->out[0].id].shape.rank; d++)
+      n += mgi_se_cls(s, s->p->out[0], d) == f->gcls[a];
     for (int c = 0; c < s->n_cls; c++) summed |= s->summed[c] && s->size_class[c] == s->size_class[f->gcls[a]];
     if (n == 1 && !summed && a != f->group) kept |= 1 << a;
   }
@@ -4593,7 +4877,9 @@ MGI_FN void mgi_se_closure(mgi_se_frame *f) {
   uint32_t w = 0, from = 0; /* from: the first value of the pass before */
   for (int pass = MGI_SE_PRE; pass <= MGI_SE_GROUP; pass++) {
     uint32_t first = f->n_val;
-    if (pass == 5 || (pass == MGI_SE_GROUP && !f->group) || (pass && pass < MGI_SE_GROUP && f->loop[(pass - 1) / 2] < 0)) continue;
+    if (pass == 5 || (pass == MGI_SE_GROUP && !f->group) ||
+        (pass && pass < MGI_SE_GROUP && f->loop[(pass - 1) / 2] < 0))
+      continue;
     if (pass == MGI_SE_GROUP)
       for (uint32_t i = 0; i < first && !f->oom; i++) {
         if (!(f->val[i].scope & 1)) mgi_se_try_accum(f, i, f->group);
@@ -4680,25 +4966,30 @@ typedef struct mgi_se_walk {
   const mg_machine *gpu;
   uint32_t need[MGI_SE_SOPS], choice[MGI_SE_SOPS];
   int n_need, n_out;
-  int bound, extra;                     /* counted operators: of values that every choice needs; of the choices made beside them */
+  int bound, extra;                     /* counted operators: of values that every choice needs; of the choices made
+                                           beside them */
   uint32_t out[MG_MAX_OUT];
   int8_t omap[MG_MAX_OUT][4];
   int cut[MG_MAX_OUT];                  /* the axes that cut each output, the group axis too, as bits */
   int16_t *slot;                        /* by value: index in need + 1 */
   uint64_t above[MGI_SE_SOPS];          /* by index in need: what is chosen and uses it, as bits */
-  mgi_se_exit *exit;                    /* by output, where values of the frame equal it: exit[n_exit[k]] .. exit[n_exit[k + 1] - 1] */
+  mgi_se_exit *exit;                    /* by output, where values of the frame equal it: exit[n_exit[k]] ..
+                                           exit[n_exit[k + 1] - 1] */
   uint32_t n_exit[MG_MAX_OUT + 1], cap_exit;
   uint8_t *least;                       /* by value: 1 if each of its derivations is a counted operator */
   uint8_t *over;                        /* by value: the axes that accumulators below it may run over, as bits */
   int all;                              /* the axes that some accumulator must run over */
   uint32_t *mark, seen;                 /* mark: by value, when mgi_se_walk_choices saw it last */
-  uint16_t *must, *refs;                /* by value: how many, then which values every derivation of it needs; who needs them */
+  uint16_t *must, *refs;                /* by value: how many, then which values every derivation of it needs; who needs
+                                           them */
   int stride;                           /* of must; a value that needs too many has a count of stride */
   int64_t ref[MGI_SE_AXES];             /* the frame's reference tile; ref[0] is 1 once there is one */
-  double *der_cost, *least_cost;        /* there, in us: of a derivation's own operator; by value, of the cheapest one */
+  double *der_cost, *least_cost;        /* there, in us: of a derivation's own operator; by value, of the cheapest
+                                           one */
   double cost_now, cutoff, sum[MGI_SE_WORKS]; /* of what is chosen or surely needed; the lowest of different work */
   int n_sum, first_only, ended;         /* ended: by a limit */
-  uint32_t *order, *first;              /* derivations of value v, cheapest first: order[first[v]] .. order[first[v + 1] - 1] */
+  uint32_t *order, *first;              /* derivations of value v, cheapest first: order[first[v]] .. order[first[v + 1]
+                                           - 1] */
   int64_t steps;
   mgi_se_structure *best;               /* at most MGI_SE_KEEP, ordered, at most MGI_SE_ALIKE of the same work */
   int n_best;
@@ -4708,7 +4999,8 @@ typedef struct mgi_se_walk {
   int64_t made;
   int full;
   struct mgi_se_bound *guide;           /* NULL: without */
-  uint64_t key, some, start;            /* sums of mgi_se_bder.kind and some of what is chosen; start: of the outputs in hand */
+  uint64_t key, some, start;            /* sums of mgi_se_bder.kind and some of what is chosen; start: of the outputs in
+                                           hand */
   int64_t reached;                      /* structures, and sets of open values left for the like of them */
   int filled;                           /* its bounds are those of the costs */
   pthread_mutex_t *show;                /* held while the caller looks at a structure */
@@ -4726,13 +5018,16 @@ MGI_FN int mgi_se_order(mgi_se_walk *w, int k, uint8_t *mark, int16_t *pos, mgi_
   mgi_se_sop *o = &s->op[s->n];
   memset(o, 0, sizeof *o);
   o->code = d->code, o->n_in = d->n_in, o->arg = d->arg, o->scope = v->scope, o->rank = v->rank, o->c = d->c;
-  memcpy(o->cls, v->cls, sizeof o->cls), memcpy(o->mask, v->mask, sizeof o->mask), memcpy(o->map, d->map, sizeof o->map);
+  memcpy(o->cls, v->cls, sizeof o->cls), memcpy(o->mask, v->mask, sizeof o->mask),
+      memcpy(o->map, d->map, sizeof o->map);
   for (int j = 0; j < d->n_in; j++) o->in[j] = pos[w->slot[d->in[j]] - 1];
   pos[k] = (int16_t)s->n++;
   return 1;
 }
 
-MGI_FN int mgi_se_structure_class(const mgi_se_structure *t, int a) { return a >= 4 ? t->loop[a - 4] : a <= t->n_grid ? t->gcls[a] : -1; }
+MGI_FN int mgi_se_structure_class(const mgi_se_structure *t, int a) {
+  return a >= 4 ? t->loop[a - 4] : a <= t->n_grid ? t->gcls[a] : -1;
+}
 
 /* The chunk of an extent e under the axes of `mask`, nested in order. */
 MGI_FN int64_t mgi_se_cut(int64_t e, int mask, const int64_t *count) {
@@ -4740,8 +5035,8 @@ MGI_FN int64_t mgi_se_cut(int64_t e, int mask, const int64_t *count) {
   return e;
 }
 
-/* Notes a loop's accumulators that the group's take along: accum over the group of an accum over a loop that nothing else
-   uses is one accumulator in the kernel. */
+/* Notes a loop's accumulators that the group's take along: accum over the group of an accum over a loop that nothing
+   else uses is one accumulator in the kernel. */
 MGI_FN void mgi_se_joined(const mgi_se_structure *t, uint8_t *joined) {
   int uses[MGI_SE_SOPS] = { 0 };
   memset(joined, 0, MGI_SE_SOPS);
@@ -4750,7 +5045,9 @@ MGI_FN void mgi_se_joined(const mgi_se_structure *t, uint8_t *joined) {
   for (int i = 0; i < t->n_out; i++) uses[t->out[i]]++;
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i], *x = &t->op[o->in[0]];
-    if (o->code == MG_OP_ACCUM && o->map[0] < 4 && x->code == MG_OP_ACCUM && x->map[0] >= 4 && x->arg == o->arg && uses[o->in[0]] == 1) joined[o->in[0]] = 1;
+    if (o->code == MG_OP_ACCUM && o->map[0] < 4 && x->code == MG_OP_ACCUM && x->map[0] >= 4 && x->arg == o->arg &&
+        uses[o->in[0]] == 1)
+      joined[o->in[0]] = 1;
   }
 }
 
@@ -4767,7 +5064,9 @@ MGI_FN void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     const int x = at[i] = (int16_t)k->n++;
     mg_flat_op *m = &k->op[x];
     memset(m, 0, sizeof *m);
-    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->narrow = m->half = 1; /* esize: as operands are widened */
+    /* esize: as operands are widened */
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2,
+    m->narrow = m->half = 1;
     m->along = (int8_t)(o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->arg : 0);
     m->loop = m->outer = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
@@ -4872,11 +5171,11 @@ MGI_FN int mgi_se_leading(const mgi_se_structure *t, int a) {
 
 enum { MGI_SE_COUNTS = 128, MGI_SE_EXTENT = 1 << 24, MGI_SE_GRID = 65535 };
 
-/* Counts by which axis a may cut an extent e: every divisor; and, where divisors are few, those whose chunks are a multiple
-   of 8 and the last one short, and for an e that is none those that are 1 or 3 times a power of two; else those whose chunks
-   are 3 times a power of two.  Past MGI_SE_EXTENT, where finding the
-   divisors takes longer than they are worth, chunks of a power of two, or 3 times one.  Chunks below 8 of a long extent: none
-   but those of 1 along the grid, which rows that fill a block's memory need.  Coarse: a few of them. */
+/* Counts by which axis a may cut an extent e: every divisor; and, where divisors are few, those whose chunks are a
+   multiple of 8 and the last one short, and for an e that is none those that are 1 or 3 times a power of two; else
+   those whose chunks are 3 times a power of two.  Past MGI_SE_EXTENT, where finding the
+   divisors takes longer than they are worth, chunks of a power of two, or 3 times one.  Chunks below 8 of a long
+   extent: none but those of 1 along the grid, which rows that fill a block's memory need.  Coarse: a few of them. */
 MGI_FN int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse, int64_t *out) {
   static const int few[] = { 1, 16, 64, 256 };
   int n = 0, loop = a >= 4, divisors = 0;
@@ -4892,7 +5191,9 @@ MGI_FN int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse
   }
   int64_t last = coarse || huge ? 0 : e, chunk;
   for (int64_t c = 1; c * c <= last && divisors < 8; c++) divisors += e % c ? 0 : c * c == e ? 1 : 2;
-  for (int64_t count = 2; count <= last && n < MGI_SE_COUNTS - 2; count = chunk > 1 ? mg_ceil_div(e, chunk - 1) : last + 1) { /* the next count of a smaller chunk: none is empty */
+  /* the next count of a smaller chunk: none is empty */
+  for (int64_t count = 2;
+       count <= last && n<MGI_SE_COUNTS - 2; count = chunk> 1 ? mg_ceil_div(e, chunk - 1) : last + 1) {
     chunk = mg_ceil_div(e, count);
     int64_t odd = divisors < 8 ? count : chunk;
     while (odd % 2 == 0) odd /= 2;
@@ -4915,16 +5216,17 @@ MGI_FN int mgi_se_counts_over(const mgi_se_seg *s) {
   int64_t list[MGI_SE_COUNTS];
   int over = 0;
   t.n = 0;
-  for (int c = 0; c < s->n_cls; c++) over |= s->real[c] > MGI_SE_EXTENT || mgi_se_counts(&t, 4, s->real[c], 0, list) == MGI_SE_COUNTS - 2;
+  for (int c = 0; c < s->n_cls; c++)
+    over |= s->real[c] > MGI_SE_EXTENT || mgi_se_counts(&t, 4, s->real[c], 0, list) == MGI_SE_COUNTS - 2;
   return over;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>tuner
 
    Every combination of counts of a structure, by the model; inner axes cut what outer ones left.  Coarse: a few, to
-   order structures.  A combination is priced only where a floor (mgi_se_floor), which no plan of it passes under, is below
-   what is wanted: the best that were found, or a limit; so is what a grid leaves to the loops.  The result is that of
-   pricing all (tests/test_tuner.c).                                                                                */
+   order structures.  A combination is priced only where a floor (mgi_se_floor), which no plan of it passes under, is
+   below what is wanted: the best that were found, or a limit; so is what a grid leaves to the loops.  The result is
+   that of pricing all (tests/test_tuner.c).                                                                                */
 
 typedef struct mgi_se_tuner {
   const mgi_se_seg *s;
@@ -4938,9 +5240,10 @@ typedef struct mgi_se_tuner {
   mgi_se_form form;
 } mgi_se_tuner;
 
-/* What every plan of the form as it is sized takes at least; `open`: at any counts of its loops, which are sized as one.
-   Never above the model, whose terms these are: the bytes and the products of a block on one multiprocessor, of which a
-   plan may take more and overlap the smaller with the larger; barriers; merges.  At least 1e9 where no plan fits. */
+/* What every plan of the form as it is sized takes at least; `open`: at any counts of its loops, which are sized as
+   one.  Never above the model, whose terms these are: the bytes and the products of a block on one multiprocessor, of
+   which a plan may take more and overlap the smaller with the larger; barriers; merges.  At least 1e9 where no plan
+   fits. */
 MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open) {
   const mg_flat *k = &h->k;
   const int64_t iters = open ? 2 * h->loops : k->iters;
@@ -4956,11 +5259,13 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
     streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
-  const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP); /* warpgroups may make the products */
+  /* warpgroups may make the products */
+  const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP);
   /* And have them under way while the next step begins: see mgi_plan_flies. */
   const int flies = group && iters > 1 && (loose || rows == 128) && k->group < 2;
   const double waves = mg_waves(gpu, k->blocks, k->group);
-  const double hidden = fmin(1, mg_least_of(gpu, iters > 1, group + flies, 1, streams).unhidden); /* what of compute counts at least */
+  /* what of compute counts at least */
+  const double hidden = fmin(1, mg_least_of(gpu, iters > 1, group + flies, 1, streams).unhidden);
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     leads |= !mg_flat_matrix(o);
@@ -4968,7 +5273,10 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     const double share = o->inloop ? 1 : 1 / (double)k->group; /* at least, of what may stand behind a merge */
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
       const double b = share * (double)mg_flat_elements(o) * o->esize;
-      const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
+      /* the best run that it may come to */
+      const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open                 ? run
+                                                               : run * o->esize > 32 ? 128 / o->esize
+                                                                                     : mg_round_up(run, 8);
       const double moved = b * mg_load_waste(most, o->rank, o->esize);
       slow += moved * o->trips, dram += (double)o->unique;
       if (!flies || !o->inloop) alu += gpu->copy_slots * b * o->trips / 16;
@@ -4978,7 +5286,8 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
       mg_flat_product(k, o, &m, &n, &c, &b);
-      const double deep = (double)(mg_round_up(c, 16) * b) * o->trips, left = (double)mg_round_up(m, 16) * deep, right = (double)mg_round_up(n, 8) * deep;
+      const double deep = (double)(mg_round_up(c, 16) * b) * o->trips, left = (double)mg_round_up(m, 16) * deep,
+                   right = (double)mg_round_up(n, 8) * deep;
       flops += 2 * left * (double)mg_round_up(n, 8);
       for (int j = 0; j < (flies ? 0 : group ? 1 : 2); j++) {
         int from = o->in[j];
@@ -5002,7 +5311,8 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) {
       const mg_flat_op *in = o->n_in ? &k->op[o->in[0]] : o;
       const int square = o->code == MG_OP_SQR || (o->code == MG_OP_MUL && o->in[0] == o->in[1]);
-      const int of_square = o->code == MG_OP_SUM && (in->code == MG_OP_SQR || (in->code == MG_OP_MUL && in->in[0] == in->in[1]));
+      const int of_square = o->code == MG_OP_SUM &&
+                            (in->code == MG_OP_SQR || (in->code == MG_OP_MUL && in->in[0] == in->in[1]));
       if (square || of_square) continue; /* tensor cores may take them */
       const double slots = o->code == MG_OP_DIV ? 2 : mg_cost_slots(mg_op_cost(o->code));
       alu += share * fmax((double)mg_flat_elements(o), (double)mg_flat_elements(in)) * slots * o->trips;
@@ -5023,17 +5333,20 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   double t_mem = fmax(waves * slow / sm_rate, gpu->chip_draw * slow * (double)k->blocks / (gpu->l2_gbps * 1e3));
   if (t_dram > t_mem) t_mem = t_dram;
   if (streams) {
-    const double again = t_dram + fmin(gpu->again, gpu->again_own) * fmax(0, slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
+    const double again = t_dram + fmin(gpu->again, gpu->again_own) * fmax(0, slow * (double)k->blocks - dram) /
+                                      (gpu->l2_gbps * 1e3);
     if (again > t_mem) t_mem = again;
   }
-  const double held = (double)((iters > 1 && !open ? 2 * ring : 0) + 1024), most = fmin(48, fmax(1, floor((double)gpu->shared_per_sm / held)));
+  const double held = (double)((iters > 1 && !open ? 2 * ring : 0) + 1024),
+               most = fmin(48, fmax(1, floor((double)gpu->shared_per_sm / held)));
   const double rounds = ceil(waves / most), ahead = iters > 8 ? 5 + flies : 8; /* see mgi_stages_of, mgi_plan_flies */
   const double wait_stream = flops > 0 ? gpu->wait_stream_us : gpu->wait_elements_us;
   const double wait_us = fmin(gpu->wait_us, streams ? wait_stream : flies ? gpu->wait_fly_us : 1e300);
   const double waits = iters > 1 ? rounds * (double)iters * wait_us / ahead : 0;
   if (streams && t_mem < waits) t_mem = waits;
   const double big = fmax(t_mem, t_comp), small = fmin(t_mem, t_comp);
-  double t = gpu->launch * gpu->launch_us + gpu->drain_us + big + least.unhidden * small + gpu->operator_us * (double)k->n + gpu->round_us * (rounds - 1);
+  double t = gpu->launch * gpu->launch_us + gpu->drain_us + big + least.unhidden * small +
+             gpu->operator_us * (double)k->n + gpu->round_us * (rounds - 1);
   if (iters > 1) t += rounds * (double)iters * least.step_us + (streams ? 0 : waits);
   t += apart + rounds * gpu->join * joins * gpu->barrier_us + gpu->early * waves * early / sm_rate;
   if (iters > 1 || flops > 0) t += gpu->store * stored / sm_rate;
@@ -5041,8 +5354,10 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   if (iters > 1 && joins > 0 && flops <= 0) t += gpu->tile_us;
   if (iters > 1 && !open) t += (least.fill * t_mem + gpu->last_step * t_comp) / (double)iters;
   if (k->group > 1) {
-    const double last = rounds * (gpu->last_us + gpu->last_block_us * (double)k->group + gpu->last_bytes * out * (double)k->group / sm_rate);
-    const double cluster = rounds * (k->group > 8 ? gpu->cluster_large_us : gpu->cluster_us) + waves * out / gpu->cluster_bytes_us;
+    const double last = rounds * (gpu->last_us + gpu->last_block_us * (double)k->group +
+                                  gpu->last_bytes * out * (double)k->group / sm_rate);
+    const double cluster = rounds * (k->group > 8 ? gpu->cluster_large_us : gpu->cluster_us) +
+                           waves * out / gpu->cluster_bytes_us;
     t += mg_machine_clusters(gpu, k->group) ? fmin(last, cluster) : last;
   }
   if (h->unshifted) t *= 8;
@@ -5088,7 +5403,8 @@ MGI_FN void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
 }
 
 /* The `keep` best tiles of t, of those that take no more than `limit` us; t->us is 2e9 where there is none. */
-MGI_FN void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_machine *gpu, int coarse, int keep, double limit) {
+MGI_FN void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_machine *gpu, int coarse, int keep,
+                        double limit) {
   mgi_se_tuner T;
   t->n_tiles = 0, t->us = 2e9;
   memset(&T, 0, sizeof T);
@@ -5099,11 +5415,13 @@ MGI_FN void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_machi
 }
 
 MGI_FN uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
-  uint64_t h = mgi_se_mix((uint64_t)t->n, (uint64_t)(t->loop[0] + 1) << 16 | (uint64_t)(t->loop[1] + 1) << 8 | (uint64_t)t->group);
+  uint64_t h = mgi_se_mix((uint64_t)t->n,
+                          (uint64_t)(t->loop[0] + 1) << 16 | (uint64_t)(t->loop[1] + 1) << 8 | (uint64_t)t->group);
   for (int a = 1; a <= t->n_grid; a++) h = mgi_se_mix(h, (uint64_t)t->gcls[a]);
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
-    h = mgi_se_mix(h, (uint64_t)o->code << 32 | (uint64_t)(uint8_t)o->arg << 16 | (uint64_t)(uint8_t)o->map[0] << 8 | (uint64_t)o->scope);
+    h = mgi_se_mix(h, (uint64_t)o->code << 32 | (uint64_t)(uint8_t)o->arg << 16 | (uint64_t)(uint8_t)o->map[0] << 8 |
+                          (uint64_t)o->scope);
     for (int j = 0; j < o->n_in; j++) h = mgi_se_mix(h, (uint64_t)(o->in[j] + 1));
     h = mgi_se_mix(mgi_se_mix(h, (uint64_t)o->c.num), (uint64_t)o->c.den);
     for (int d = 0; d < o->rank; d++) h = mgi_se_mix(h, (uint64_t)(o->cls[d] + 1) << 8 | (uint64_t)o->mask[d]);
@@ -5116,11 +5434,14 @@ MGI_FN uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
 MGI_FN int mgi_se_computed(int code) {
   return code < MG_OP_TABLE_END && (mg_op_row((mg_opcode)code)->elementwise || mg_op_moves(code));
 }
-MGI_FN int mgi_se_costly(int code) { return mgi_se_computed(code) && (mg_op_moves(code) || mg_op_cost(code) != MG_CLASS_PLAIN); }
-/* Hashes of what the model looks at, of each operator apart, so that they do not depend on their order: of all of them, and
-   (skeleton) of loads, products, accumulators and stores, which decide the best tile. */
+MGI_FN int mgi_se_costly(int code) {
+  return mgi_se_computed(code) && (mg_op_moves(code) || mg_op_cost(code) != MG_CLASS_PLAIN);
+}
+/* Hashes of what the model looks at, of each operator apart, so that they do not depend on their order: of all of them,
+   and (skeleton) of loads, products, accumulators and stores, which decide the best tile. */
 MGI_FN uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skeleton) {
-  uint8_t made[MGI_SE_SOPS] = { 0 }, fed[MGI_SE_SOPS] = { 0 }, costly[MGI_SE_SOPS] = { 0 }, joined[MGI_SE_SOPS]; /* costly: mg_flat_costly */
+  /* costly: mg_flat_costly */
+  uint8_t made[MGI_SE_SOPS] = { 0 }, fed[MGI_SE_SOPS] = { 0 }, costly[MGI_SE_SOPS] = { 0 }, joined[MGI_SE_SOPS];
   uint64_t sum = 0, bones = 0;
   mgi_se_joined(t, joined);
   for (int i = 0; i < t->n; i++) {
@@ -5128,22 +5449,32 @@ MGI_FN uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skele
     made[i] = (uint8_t)product;
     costly[i] = (uint8_t)mgi_se_costly(t->op[i].code);
     for (int j = 0; j < t->op[i].n_in && mgi_se_computed(t->op[i].code); j++) costly[i] |= costly[t->op[i].in[j]];
-    for (int j = 0; j < t->op[i].n_in; j++) made[i] |= made[t->op[i].in[j]], fed[t->op[i].in[j]] |= (uint8_t)(product ? 1 : t->op[i].code == MG_OP_ACCUM ? 2 : 0);
+    for (int j = 0; j < t->op[i].n_in; j++)
+      made[i] |= made[t->op[i].in[j]], fed[t->op[i].in[j]] |= (uint8_t)(product                        ? 1
+                                                                        : t->op[i].code == MG_OP_ACCUM ? 2
+                                                                                                       : 0);
   }
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
-    int elementwise = o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise, reads = elementwise || mg_op_moves(o->code) ? 1 : o->n_in;
-    uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mg_cost_slots(mg_op_cost(o->code)) : (uint64_t)o->code, (uint64_t)o->scope << 16 | (uint64_t)fed[i] << 8 | (uint64_t)(o->code == MG_OP_LOAD ? o->arg + 1 : 0));
-    if (o->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)joined[i] << 16 | (uint64_t)(uint8_t)o->map[0] << 8 | (uint64_t)(uint8_t)o->arg);
+    int elementwise = o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise,
+        reads = elementwise || mg_op_moves(o->code) ? 1 : o->n_in;
+    uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mg_cost_slots(mg_op_cost(o->code)) : (uint64_t)o->code,
+                            (uint64_t)o->scope << 16 | (uint64_t)fed[i] << 8 |
+                                (uint64_t)(o->code == MG_OP_LOAD ? o->arg + 1 : 0));
+    if (o->code == MG_OP_ACCUM)
+      h = mgi_se_mix(h, (uint64_t)joined[i] << 16 | (uint64_t)(uint8_t)o->map[0] << 8 | (uint64_t)(uint8_t)o->arg);
     for (int d = 0; d < o->rank; d++) h = mgi_se_mix(h, (uint64_t)(o->cls[d] + 1) << 8 | (uint64_t)o->mask[d]);
     for (int j = 0; j < reads && j < o->n_in; j++) {
       const mgi_se_sop *x = &t->op[o->in[j]];
       const int takes = o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL;
-      h = mgi_se_mix(h, (uint64_t)(x->code == MG_OP_LOAD) | (uint64_t)(x->code == MG_OP_MATMUL) << 1 | (uint64_t)made[o->in[j]] << 2 | (uint64_t)(x->scope & 1) << 3 | (uint64_t)(takes && costly[o->in[j]]) << 4);
+      h = mgi_se_mix(h, (uint64_t)(x->code == MG_OP_LOAD) | (uint64_t)(x->code == MG_OP_MATMUL) << 1 |
+                            (uint64_t)made[o->in[j]] << 2 | (uint64_t)(x->scope & 1) << 3 |
+                            (uint64_t)(takes && costly[o->in[j]]) << 4);
       for (int d = 0; d < x->rank; d++) h = mgi_se_mix(h, (uint64_t)(x->cls[d] + 1) << 8 | (uint64_t)x->mask[d]);
     }
     sum += mgi_se_mix(h, 77);
-    if (o->code >= MG_OP_TABLE_END || o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) bones += mgi_se_mix(h, 78);
+    if (o->code >= MG_OP_TABLE_END || o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL)
+      bones += mgi_se_mix(h, 78);
   }
   for (int i = 0; i < t->n_out; i++) {
     uint64_t h = 99;
@@ -5179,12 +5510,14 @@ MGI_FN mgi_se_cost *mgi_se_cost_of(mgi_se_walk *w, uint64_t key) {
   return &w->cost[h];
 }
 
-/* The time of a structure at the tiles that are best for its skeleton, coarse ones where it has loops; remembered by its work. */
+/* The time of a structure at the tiles that are best for its skeleton, coarse ones where it has loops; remembered by
+   its work. */
 MGI_FN double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t skeleton) {
   mgi_se_cost *c = mgi_se_cost_of(w, s->work);
   if (!c) { w->f->oom = 1; return 2e9; }
   if (c->work) return c->us + s->foreign;
-  if (w->n_sum < MGI_SE_WORKS || w->cost_now < w->sum[MGI_SE_WORKS - 1]) { /* as much as so many others of different work: the cutoff */
+  /* as much as so many others of different work: the cutoff */
+  if (w->n_sum < MGI_SE_WORKS || w->cost_now < w->sum[MGI_SE_WORKS - 1]) {
     int at = w->n_sum < MGI_SE_WORKS ? w->n_sum++ : MGI_SE_WORKS - 1;
     for (; at > 0 && w->sum[at - 1] > w->cost_now; at--) w->sum[at] = w->sum[at - 1];
     w->sum[at] = w->cost_now;
@@ -5199,7 +5532,9 @@ MGI_FN double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
     if (!s->n_tiles) mgi_se_tune(w->f->s, s, w->gpu, 0, MGI_SE_TILES, 1e300);
     c->work = skeleton, c->us = s->us, w->n_cost++;
     if (!s->n_tiles) c->count[0][1] = 0;
-    else memcpy(c->count[0], s->count[0], sizeof c->count[0]), memcpy(c->count[1], s->count[s->n_tiles > 1], sizeof c->count[1]);
+    else
+      memcpy(c->count[0], s->count[0], sizeof c->count[0]),
+          memcpy(c->count[1], s->count[s->n_tiles > 1], sizeof c->count[1]);
   }
   mgi_se_form_of(w->f->s, s, &w->model);
   for (int k = 0; k < 2 && c->count[0][1]; k++) {
@@ -5217,10 +5552,12 @@ MGI_FN double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
 MGI_FN double mgi_se_walk_elements(const mgi_se_walk *w, uint32_t v) {
   const mgi_se_val *t = &w->f->val[v];
   double n = 1;
-  for (int d = 0; d < t->rank; d++) n *= (double)mgi_se_cut(t->cls[d] < 0 ? 1 : w->f->s->real[t->cls[d]], t->mask[d], w->ref);
+  for (int d = 0; d < t->rank; d++)
+    n *= (double)mgi_se_cut(t->cls[d] < 0 ? 1 : w->f->s->real[t->cls[d]], t->mask[d], w->ref);
   return n;
 }
-/* Marks with 32 the values that some derivation computes costly, with 64 those that some makes of a product's result. */
+/* Marks with 32 the values that some derivation computes costly, with 64 those that some makes of a product's
+   result. */
 MGI_FN void mgi_se_walk_marks(const mgi_se_frame *f, uint8_t *loaded) {
   for (int more = 1; more;) {
     more = 0;
@@ -5237,25 +5574,30 @@ MGI_FN void mgi_se_walk_marks(const mgi_se_frame *f, uint8_t *loaded) {
       }
   }
 }
-/* Fills in what each derivation's own operator costs at tile `ref` of a structure that the model found `rates` for.  Never
-   more than the model takes with that plan (one of more warps may take less): an elementwise operator that a product may take in is free. */
+/* Fills in what each derivation's own operator costs at tile `ref` of a structure that the model found `rates` for.
+   Never more than the model takes with that plan (one of more warps may take less): an elementwise operator that a
+   product may take in is free. */
 MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
   const mgi_se_frame *f = w->f;
   const mgi_se_seg *s = f->s;
-  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square; 16: a move, as which 2 counts too; 32: it may be costly; 64: it may be made of a product's result */
+  /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square; 16: a move, as which 2 counts too;
+     32: it may be costly; 64: it may be made of a product's result */
+  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1);
   if (!loaded) { w->f->oom = 1; return; }
   for (uint32_t v = 0; v < f->n_val; v++)
     for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
       const mgi_se_der *d = &f->der[i - 1];
       int product = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
-      loaded[v] |= (uint8_t)((d->code == MG_OP_LOAD) | product << 2 | (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1])) << 3);
+      loaded[v] |= (uint8_t)((d->code == MG_OP_LOAD) | product << 2 |
+                             (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1])) << 3);
       for (int j = 0; j < d->n_in && product; j++) loaded[d->in[j]] |= 2;
       if (mg_op_moves(d->code)) loaded[v] |= 16, loaded[d->in[0]] |= 2;
     }
   mgi_se_walk_marks(f, loaded);
   for (uint32_t v = 0; v < f->n_val; v++) {
     const mgi_se_val *t = &f->val[v];
-    double el = mgi_se_walk_elements(w, v), trips = t->scope & 1 ? (double)w->ref[mgi_se_loop_axis(t->scope)] : 1, least = 1e300;
+    double el = mgi_se_walk_elements(w, v), trips = t->scope & 1 ? (double)w->ref[mgi_se_loop_axis(t->scope)] : 1,
+           least = 1e300;
     for (uint32_t i = t->der; i; i = f->der[i - 1].next) {
       const mgi_se_der *d = &f->der[i - 1];
       double alu = 0, flops = 0, sh = 0, c = 0;
@@ -5266,8 +5608,10 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
         c = el * mg_dtype_bytes(u->dtype) * trips * mg_load_waste(run, t->rank, mg_dtype_bytes(u->dtype)) * r->mem;
       } else if (d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL) {
         const mgi_se_val *a = &f->val[d->in[0]];
-        int64_t m = mgi_se_cut(t->cls[t->rank - 2] < 0 ? 1 : s->real[t->cls[t->rank - 2]], t->mask[t->rank - 2], w->ref);
-        int64_t n = mgi_se_cut(t->cls[t->rank - 1] < 0 ? 1 : s->real[t->cls[t->rank - 1]], t->mask[t->rank - 1], w->ref);
+        int64_t m = mgi_se_cut(t->cls[t->rank - 2] < 0 ? 1 : s->real[t->cls[t->rank - 2]], t->mask[t->rank - 2],
+                               w->ref);
+        int64_t n = mgi_se_cut(t->cls[t->rank - 1] < 0 ? 1 : s->real[t->cls[t->rank - 1]], t->mask[t->rank - 1],
+                               w->ref);
         int64_t k = mg_round_up(mgi_se_cut(s->real[a->cls[a->rank - 1]], a->mask[a->rank - 1], w->ref), 16);
         double batch = el / (double)(m * n), both = d->code == MG_OP_MATMUL ? 1 : 2;
         m = mg_round_up(m, 16), n = mg_round_up(n, 8);
@@ -5275,7 +5619,8 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
         for (int j = 0; j < 2; j++) {
           double el2 = (double)(j ? k * n * r->warps_m : m * k * r->warps_n) * batch * trips * both;
           const uint32_t from = d->in[d->code == MG_OP_MATMUL ? j : 2 * j];
-          int plain = (loaded[from] & 17) || ((t->scope & 1) && !(f->val[from].scope & 1)); /* from before the loop: computed once */
+          /* from before the loop: computed once */
+          int plain = (loaded[from] & 17) || ((t->scope & 1) && !(f->val[from].scope & 1));
           const int once = plain || !(f->val[from].scope & 1) || loaded[from] & 32; /* it may be: mg_flat_once */
           const int made = (loaded[from] & 68) != 0;
           sh += el2 * 2 * (once || (made && j) ? 1 : 2);
@@ -5286,7 +5631,10 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
         if (!(loaded[d->in[0]] & 4) && d->map[0] >= 4) alu += el * 2 * (double)w->ref[d->map[0]];
       } else if (!mg_op_moves(d->code) && (!(loaded[v] & 2) || !mg_op_row((mg_opcode)d->code)->elementwise)) {
         const double in = mgi_se_walk_elements(w, d->in[0]);
-        if (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1]) || (d->code == MG_OP_SUM && (loaded[d->in[0]] & 8))) alu += 0; /* tensor cores may take it */
+        /* tensor cores may take it */
+        if (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1]) ||
+            (d->code == MG_OP_SUM && (loaded[d->in[0]] & 8)))
+          alu += 0;
         else alu += (el > in ? el : in) * (d->code == MG_OP_DIV ? 2 : mg_cost_slots(mg_op_cost(d->code))) * trips;
       }
       c += r->comp * (mg_products_us(w->gpu, flops, 0) + mg_slots_us(w->gpu, alu) + mg_shared_us(w->gpu, sh));
@@ -5298,7 +5646,8 @@ MGI_FN void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
   free(loaded);
 }
 
-MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
+MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t,
+                                     const int64_t *ext, const int64_t *count, const int64_t *count2,
                                      const mg_machine *gpu, mg_error *e);
 
 /* Hands t to the caller, every axis at the smallest divisor of what it cuts. */
@@ -5322,7 +5671,8 @@ MGI_FN void mgi_se_structure_show(const mgi_se_walk *w, const mgi_se_structure *
 /* What breaks ties, in us: a thousandth for each constant that the program p does not have. */
 MGI_FN int mgi_se_foreign(const mg_graph *p, int code, mg_rational c) {
   int own = mg_op_row((mg_opcode)code)->attr != MG_ATTR_RAT;
-  for (uint32_t i = 1; i < p->n_ops && !own; i++) own = (int)p->ops[i].code == code && p->ops[i].attr.c.num == c.num && p->ops[i].attr.c.den == c.den;
+  for (uint32_t i = 1; i < p->n_ops && !own; i++)
+    own = (int)p->ops[i].code == code && p->ops[i].attr.c.num == c.num && p->ops[i].attr.c.den == c.den;
   return !own;
 }
 MGI_FN double mgi_se_structure_foreign(const mg_graph *p, const mgi_se_structure *t) {
@@ -5409,8 +5759,11 @@ MGI_FN int mgi_se_walk_exits(mgi_se_walk *w) {
       v.fp = mgi_se_fingerprint(f, &v, f->scratch);
       for (uint32_t j = 0; j < f->n_val; j++) {
         const mgi_se_val *q = &f->val[j];
-        if ((q->scope & 1) || q->fp != v.fp || q->rank != v.rank || q->dep != v.dep || memcmp(q->cls, v.cls, sizeof v.cls) ||
-            memcmp(q->mask, v.mask, sizeof v.mask)) continue; /* dep: the cut axes, which a value depends on, and no others */
+        if ((q->scope & 1) || q->fp != v.fp || q->rank != v.rank || q->dep != v.dep ||
+            memcmp(q->cls, v.cls, sizeof v.cls) ||
+            /* dep: the cut axes, which a value depends on, and no others */
+            memcmp(q->mask, v.mask, sizeof v.mask))
+          continue;
         mgi_se_exit *x = (mgi_se_exit *)mgi_se_grow(w->exit, &w->cap_exit, w->n_exit[k + 1] + 1, sizeof *x);
         if (!x) return 0;
         w->exit = x, x += w->n_exit[k + 1]++;
@@ -5422,17 +5775,22 @@ MGI_FN int mgi_se_walk_exits(mgi_se_walk *w) {
   return 1;
 }
 
-/* Signs.  x, -x and (-1)(-1)x are values of three classes, and each of what is made of x may be there as often.  Let to(v) be the one that
-   stands for a value v: one of its type whose elements are sign(v) times v's; mostly v itself.  A derivation of v from a, b .. has
-   an image: none, if to(v) is among to(a), to(b) ..; else one of to(v) from these, by the same operator, add and sub being alike, with constants
-   of the program if it has such.  Outputs stand for themselves, or for each other.  The image of a structure is each to(v) that it has, by
-   the image of the derivation that comes first, operands first, of those of what v stands for: a structure for the same outputs with
-   no operator more, in number or cost.  So the values with to(v) = v are enough, if all images that are missing are added; a value that one cannot be
-   written down for (exp(-x), (-a) + (-b), a constant that the program does not have) stands for itself.  (tests/test_norms.c compares with a search without this.)  */
-typedef struct mgi_se_twin { uint64_t key; uint32_t v; int rank; } mgi_se_twin; /* rank: 0 outputs, 1 what the program has, 2 others */
+/* Signs.  x, -x and (-1)(-1)x are values of three classes, and each of what is made of x may be there as often.  Let
+   to(v) be the one that stands for a value v: one of its type whose elements are sign(v) times v's; mostly v itself.  A
+   derivation of v from a, b .. has an image: none, if to(v) is among to(a), to(b) ..; else one of to(v) from these, by
+   the same operator, add and sub being alike, with constants of the program if it has such.  Outputs stand for
+   themselves, or for each other.  The image of a structure is each to(v) that it has, by the image of the derivation
+   that comes first, operands first, of those of what v stands for: a structure for the same outputs with no operator
+   more, in number or cost.  So the values with to(v) = v are enough, if all images that are missing are added; a value
+   that one cannot be written down for (exp(-x), (-a) + (-b), a constant that the program does not have) stands for
+   itself.  (tests/test_norms.c compares with a search without this.)  */
+/* rank: 0 outputs, 1 what the program has, 2 others */
+typedef struct mgi_se_twin { uint64_t key; uint32_t v; int rank; } mgi_se_twin;
 MGI_FN int mgi_se_twin_cmp(const void *a, const void *b) {
   const mgi_se_twin *x = (const mgi_se_twin *)a, *y = (const mgi_se_twin *)b;
-  return x->key != y->key ? x->key < y->key ? -1 : 1 : x->rank != y->rank ? x->rank - y->rank : (x->v > y->v) - (x->v < y->v);
+  return x->key != y->key     ? x->key < y->key ? -1 : 1
+         : x->rank != y->rank ? x->rank - y->rank
+                              : (x->v > y->v) - (x->v < y->v);
 }
 
 typedef struct mgi_se_signs {
@@ -5442,7 +5800,8 @@ typedef struct mgi_se_signs {
 } mgi_se_signs;
 
 /* The image of derivation d of value v to *e; 0: there is none, 1: none is needed or it is d itself, 2: it is e. */
-MGI_FN int mgi_se_sign_image(const mgi_se_frame *f, const mgi_se_signs *g, uint32_t v, const mgi_se_der *d, mgi_se_der *e) {
+MGI_FN int mgi_se_sign_image(const mgi_se_frame *f, const mgi_se_signs *g, uint32_t v, const mgi_se_der *d,
+                             mgi_se_der *e) {
   const uint32_t q = g->to[v];
   int same = q == v, up = g->sign[v], linear = 0;
   *e = *d, e->next = 0;
@@ -5469,8 +5828,10 @@ MGI_FN int mgi_se_sign_image(const mgi_se_frame *f, const mgi_se_signs *g, uint3
   int s = up; /* of the image's elements */
   for (int j = 0; j < d->n_in && d->code != MG_OP_SQR; j++) s *= g->sign[d->in[j]];
   if (d->code == MG_OP_MUL && e->in[0] == e->in[1]) e->code = MG_OP_SQR, e->n_in = 1;
-  if (d->code == MG_OP_MUL || d->code == MG_OP_DIV || d->code == MG_OP_MATMUL || d->code == MG_OP_SQR || d->code == MG_OP_SUM || (mg_op_moves(d->code) && d->n_in == 1) ||
-      (d->code == MG_OP_ACCUM && d->arg != MG_MAP_MAX)) return s > 0 ? 2 : 0; /* signs go out */
+  if (d->code == MG_OP_MUL || d->code == MG_OP_DIV || d->code == MG_OP_MATMUL || d->code == MG_OP_SQR ||
+      d->code == MG_OP_SUM || (mg_op_moves(d->code) && d->n_in == 1) ||
+      (d->code == MG_OP_ACCUM && d->arg != MG_MAP_MAX))
+    return s > 0 ? 2 : 0; /* signs go out */
   if (d->code == MG_OP_ADD_SCALAR && linear && up < 0) { e->c.num = -e->c.num; return 2; }
   return linear || up < 0 ? 0 : 2;
 }
@@ -5479,8 +5840,10 @@ MGI_FN int mgi_se_sign_image(const mgi_se_frame *f, const mgi_se_signs *g, uint3
 MGI_FN int mgi_se_sign_has(const mgi_se_frame *f, uint32_t v, const mgi_se_der *d) {
   for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
     const mgi_se_der *x = &f->der[i - 1];
-    int same = x->code == d->code && x->n_in == d->n_in && x->arg == d->arg && !memcmp(x->map, d->map, sizeof x->map) && x->c.num == d->c.num && x->c.den == d->c.den;
-    int swap = same && d->n_in == 2 && (d->code == MG_OP_ADD || d->code == MG_OP_MUL) && x->in[0] == d->in[1] && x->in[1] == d->in[0];
+    int same = x->code == d->code && x->n_in == d->n_in && x->arg == d->arg && !memcmp(x->map, d->map, sizeof x->map) &&
+               x->c.num == d->c.num && x->c.den == d->c.den;
+    int swap = same && d->n_in == 2 && (d->code == MG_OP_ADD || d->code == MG_OP_MUL) && x->in[0] == d->in[1] &&
+               x->in[1] == d->in[0];
     for (int j = 0; j < d->n_in && same && !swap; j++) same = x->in[j] == d->in[j];
     if (same) return 1;
   }
@@ -5506,22 +5869,25 @@ MGI_FN int mgi_se_walk_cyclic(const mgi_se_walk *w, uint32_t *stack, uint32_t *n
   return 0;
 }
 
-/* Leaves the values that stand for themselves.  All is as it was where memory is out, or where a value would be made of itself: sums that
-   cancel have twins of fewer operators, x + y - y. */
+/* Leaves the values that stand for themselves.  All is as it was where memory is out, or where a value would be made of
+   itself: sums that cancel have twins of fewer operators, x + y - y. */
 MGI_FN void mgi_se_walk_signs(mgi_se_walk *w) {
   mgi_se_frame *f = w->f;
   const uint32_t n = f->n_val, n_out = f->s->p->n_out;
   mgi_se_twin *t = (mgi_se_twin *)malloc(((size_t)n + 1) * sizeof *t);
   uint32_t *stack = (uint32_t *)malloc(((size_t)n + 1) * sizeof *stack), top = 0, k = 0;
-  mgi_se_signs g = { (uint32_t *)malloc(((size_t)n + 1) * sizeof *g.to), (int8_t *)calloc((size_t)n + 1, 1), (uint8_t *)calloc((size_t)n + 1, 1) };
+  mgi_se_signs g = { (uint32_t *)malloc(((size_t)n + 1) * sizeof *g.to), (int8_t *)calloc((size_t)n + 1, 1),
+                     (uint8_t *)calloc((size_t)n + 1, 1) };
   int ok = t && stack && g.to && g.sign && g.need;
-  for (uint32_t x = 0; ok && x < w->n_exit[n_out]; x++) if (!g.need[w->exit[x].val]) g.need[stack[top++] = w->exit[x].val] = 1;
+  for (uint32_t x = 0; ok && x < w->n_exit[n_out]; x++)
+    if (!g.need[w->exit[x].val]) g.need[stack[top++] = w->exit[x].val] = 1;
   while (ok && top) { /* by type and {x, -x} */
     const uint32_t v = stack[--top];
     mgi_se_val neg = f->val[v];
     const mgi_se_val *in[2] = { &f->val[v], NULL };
     for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next)
-      for (int j = 0; j < f->der[i - 1].n_in; j++) if (!g.need[f->der[i - 1].in[j]]) g.need[stack[top++] = f->der[i - 1].in[j]] = 1;
+      for (int j = 0; j < f->der[i - 1].n_in; j++)
+        if (!g.need[f->der[i - 1].in[j]]) g.need[stack[top++] = f->der[i - 1].in[j]] = 1;
     t[k].v = v, t[k].rank = 2;
     for (uint32_t x = 1; x < f->s->p->n_tensors; x++) if (f->s->ecls[x] == neg.ecls) t[k].rank = 1;
     for (uint32_t x = 0; x < w->n_exit[n_out]; x++) if (w->exit[x].val == v) t[k].rank = 0;
@@ -5543,14 +5909,17 @@ MGI_FN void mgi_se_walk_signs(mgi_se_walk *w) {
         const mgi_se_der *d = &f->der[i - 1];
         int s = d->code == MG_OP_NEG || (d->code == MG_OP_SCALE && d->c.num < 0) ? -1 : 1;
         for (int j = 0; j < d->n_in; j++) s *= g.sign[d->in[j]];
-        if (s && (d->n_in == 1 || d->code == MG_OP_MUL || d->code == MG_OP_DIV || d->code == MG_OP_MATMUL)) up = 2 * s * (f->val[u].fp == f->val[v].fp ? 1 : -1);
+        if (s && (d->n_in == 1 || d->code == MG_OP_MUL || d->code == MG_OP_DIV || d->code == MG_OP_MATMUL))
+          up = 2 * s * (f->val[u].fp == f->val[v].fp ? 1 : -1);
       }
     up = up < 0 ? -1 : 1;
-    for (uint32_t u = v, first = 1; first || u != v; u = g.to[u], first = 0) g.sign[u] = (int8_t)(f->val[u].fp == f->val[v].fp ? up : -up);
+    for (uint32_t u = v, first = 1; first || u != v; u = g.to[u], first = 0)
+      g.sign[u] = (int8_t)(f->val[u].fp == f->val[v].fp ? up : -up);
   }
   for (uint32_t i = 0, next; ok && i < k; i = next) { /* who stands for all: an output, or one that is positive */
     uint32_t q = t[i].v;
-    for (next = i + 1; next < k && t[next].key == t[i].key; next++) if (t[i].rank && g.sign[q] < 0 && g.sign[t[next].v] > 0) q = t[next].v;
+    for (next = i + 1; next < k && t[next].key == t[i].key; next++)
+      if (t[i].rank && g.sign[q] < 0 && g.sign[t[next].v] > 0) q = t[next].v;
     const int up = g.sign[q];
     int loaded = 0; /* an output that is an input: no kernel for that is left if nothing is between them */
     for (uint32_t j = i; j < next && !t[i].rank; j++)
@@ -5610,13 +5979,18 @@ MGI_FN void mgi_se_walk_signs(mgi_se_walk *w) {
 /* Orders each value's derivations by the work of the whole tree below, at small sizes: a guess, for the order only. */
 MGI_FN int mgi_se_walk_order(mgi_se_walk *w) {
   mgi_se_frame *f = w->f;
-  double *best = (double *)malloc((f->n_val + 1) * sizeof *best), *cost = (double *)malloc((f->n_der + 1) * sizeof *cost);
-  w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->least = (uint8_t *)calloc(f->n_val + 1, 1), w->over = (uint8_t *)calloc(f->n_val + 1, 1);
-  w->order = (uint32_t *)malloc((f->n_der + 1) * sizeof *w->order), w->first = (uint32_t *)malloc((f->n_val + 1) * sizeof *w->first);
+  double *best = (double *)malloc((f->n_val + 1) * sizeof *best),
+         *cost = (double *)malloc((f->n_der + 1) * sizeof *cost);
+  w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->least = (uint8_t *)calloc(f->n_val + 1, 1),
+  w->over = (uint8_t *)calloc(f->n_val + 1, 1);
+  w->order = (uint32_t *)malloc((f->n_der + 1) * sizeof *w->order),
+  w->first = (uint32_t *)malloc((f->n_val + 1) * sizeof *w->first);
   w->best = (mgi_se_structure *)malloc(MGI_SE_KEEP * sizeof *w->best);
-  w->der_cost = (double *)calloc(f->n_der + 1, sizeof *w->der_cost), w->least_cost = (double *)calloc(f->n_val + 1, sizeof *w->least_cost);
+  w->der_cost = (double *)calloc(f->n_der + 1, sizeof *w->der_cost),
+  w->least_cost = (double *)calloc(f->n_val + 1, sizeof *w->least_cost);
   w->cutoff = 1e300;
-  int ok = best && cost && w->slot && w->least && w->over && w->order && w->first && w->best && w->der_cost && w->least_cost;
+  int ok = best && cost && w->slot && w->least && w->over && w->order && w->first && w->best && w->der_cost &&
+           w->least_cost;
   for (uint32_t v = 0; ok && v < f->n_val; v++) best[v] = 1e300;
   for (int again = 1; ok && again;) {
     again = 0;
@@ -5626,7 +6000,8 @@ MGI_FN int mgi_se_walk_order(mgi_se_walk *w) {
         double c = (double)mgi_se_val_elems(f, &f->val[v]) * (double)mgi_se_trips(f, f->val[v].scope);
         if (d->n_in) {
           double in = (double)mgi_se_val_elems(f, &f->val[d->in[0]]) * (double)mgi_se_trips(f, f->val[d->in[0]].scope);
-          if (d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL) c *= (double)mgi_se_chunk(f, &f->val[d->in[0]], f->val[d->in[0]].rank - 1);
+          if (d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL)
+            c *= (double)mgi_se_chunk(f, &f->val[d->in[0]], f->val[d->in[0]].rank - 1);
           else if (in > c) c = in;
           c += 1;
         }
@@ -5659,9 +6034,11 @@ MGI_FN int mgi_se_walk_order(mgi_se_walk *w) {
 MGI_FN int mgi_se_walk_must(mgi_se_walk *w) {
   const mgi_se_frame *f = w->f;
   uint32_t n = f->n_val, words = n / 64 + 1;
-  uint64_t *set = (uint64_t *)malloc((size_t)(n + 2) * words * sizeof *set), *one = set + (size_t)n * words, *all = one + words;
+  uint64_t *set = (uint64_t *)malloc((size_t)(n + 2) * words * sizeof *set), *one = set + (size_t)n * words,
+           *all = one + words;
   w->stride = MGI_SE_SOPS + 2;
-  w->must = (uint16_t *)calloc((size_t)(n + 1) * (size_t)w->stride, sizeof *w->must), w->refs = (uint16_t *)calloc(n + 1, sizeof *w->refs), w->mark = (uint32_t *)calloc(n + 1, sizeof *w->mark);
+  w->must = (uint16_t *)calloc((size_t)(n + 1) * (size_t)w->stride, sizeof *w->must),
+  w->refs = (uint16_t *)calloc(n + 1, sizeof *w->refs), w->mark = (uint32_t *)calloc(n + 1, sizeof *w->mark);
   if (!set || !w->must || !w->refs || !w->mark || n > 65535) { free(set); return 0; }
   memset(set, 0xFF, (size_t)n * words * sizeof *set);
   for (int again = 1; again;) {
@@ -5671,11 +6048,13 @@ MGI_FN int mgi_se_walk_must(mgi_se_walk *w) {
       for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
         const mgi_se_der *d = &f->der[i - 1];
         memset(one, 0, words * sizeof *one);
-        for (int j = 0; j < d->n_in; j++) for (uint32_t q = 0; q < words; q++) one[q] |= set[(size_t)d->in[j] * words + q];
+        for (int j = 0; j < d->n_in; j++)
+          for (uint32_t q = 0; q < words; q++) one[q] |= set[(size_t)d->in[j] * words + q];
         for (uint32_t q = 0; q < words; q++) all[q] &= one[q];
       }
       all[v / 64] |= 1ull << v % 64;
-      if (memcmp(all, set + (size_t)v * words, words * sizeof *all)) memcpy(set + (size_t)v * words, all, words * sizeof *all), again = 1;
+      if (memcmp(all, set + (size_t)v * words, words * sizeof *all))
+        memcpy(set + (size_t)v * words, all, words * sizeof *all), again = 1;
     }
   }
   for (uint32_t v = 0; v < n; v++) {
@@ -5719,7 +6098,8 @@ MGI_FN void mgi_se_walk_swap(mgi_se_walk *w, int a, int b) {
   w->slot[w->need[a]] = (int16_t)(a + 1), w->slot[w->need[b]] = (int16_t)(b + 1);
 }
 
-/* How many derivations of need[j] the limits let, by what each needs that is not needed yet; not counted past `most`. */
+/* How many derivations of need[j] the limits let, by what each needs that is not needed yet; not counted past
+   `most`. */
 MGI_FN int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
   const mgi_se_frame *f = w->f;
   uint32_t v = w->need[j];
@@ -5747,11 +6127,15 @@ MGI_FN int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
 }
 
 /* Without bounds (cfg.bound = 0), and where a value may be made of itself: transposed twice.
-   Chooses for need[k] and all after it; of these the one goes first of which the limits let the fewest derivations; if none, back.
-   over: the axes that the accumulators chosen run over; one that none does is the business of a frame without it. */
+   Chooses for need[k] and all after it; of these the one goes first of which the limits let the fewest derivations; if
+   none, back.  over: the axes that the accumulators chosen run over; one that none does is the business of a frame
+   without it. */
 MGI_FN void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_frame *f = w->f;
-  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1, f->spent |= f->few_steps; return; }
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) {
+    f->cut = w->full = w->ended = 1, f->spent |= f->few_steps;
+    return;
+  }
   if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (k == w->n_need) { if (over == w->all) mgi_se_structure_done(w); return; }
   int may = over;
@@ -5770,7 +6154,8 @@ MGI_FN void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
     int c = mgi_se_counted(d->code) && !w->least[v], fits = 1, n_in = 0;
     uint64_t above[4];
     w->choice[k] = w->order[i];
-    for (; n_in < d->n_in && (fits = mgi_se_walk_need(w, d->in[n_in])); n_in++) above[n_in] = w->above[w->slot[d->in[n_in]] - 1], w->above[w->slot[d->in[n_in]] - 1] |= w->above[k] | 1ull << k;
+    for (; n_in < d->n_in && (fits = mgi_se_walk_need(w, d->in[n_in])); n_in++)
+      above[n_in] = w->above[w->slot[d->in[n_in]] - 1], w->above[w->slot[d->in[n_in]] - 1] |= w->above[k] | 1ull << k;
     double more = w->der_cost[w->order[i]] - w->least_cost[v];
     w->extra += c, w->cost_now += more;
     if (!fits || w->bound + w->extra > f->cfg->max_block_ops) f->st.pruned_limit++;
@@ -5786,34 +6171,40 @@ MGI_FN void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
 /* -------------------------------------------------------------------------------------------------- >>bounds
 
    What the structures that a walk is after cost at least, and the walk that these bounds guide.
-   Where no value is made of itself, values have an order, operands first, and the walk makes of the values still open the
-   last one first: it is never needed again after that, so that what is still to be paid depends on the set of open values
-   alone.  Let D(v) be all that any derivation under v makes, v included.  Bounds, of counted operators and of costs alike:
-     chain        a structure for the open values a, b, c .. has under a only operators that make something of D(a): at least
-                  h(a).  What it has for b outside of D(a) is other operators: at least h(b | D(a)), the least for b if all of
-                  D(a) were there.  So h({a, b, c}) >= h(a) + h(b | D(a)) + h(c | D(a), D(b)), in any order.
+   Where no value is made of itself, values have an order, operands first, and the walk makes of the values still open
+   the last one first: it is never needed again after that, so that what is still to be paid depends on the set of open
+   values alone.  Let D(v) be all that any derivation under v makes, v included.  Bounds, of counted operators and of
+     costs alike:  chain        a structure for the open values a, b, c .. has under a only operators that make
+                  something of D(a): at least h(a).  What it has for b outside of D(a) is other operators: at least h(b
+                  | D(a)), the least for b if all of D(a) were there.  So h({a, b, c}) >= h(a) + h(b | D(a)) + h(c |
+                  D(a), D(b)), in any order.
      h(v)         the least over the derivations of v of their own operator and the chain of the operands, both ways.
      h(b | F)     the costliest path below b that leaves out what is in F, in the cheapest choice of derivations: cheap.
-   For the programs at hand h(outputs) is what the best structure costs, and few sets of open values that pass their bound
-   lead nowhere.  What operators alone rule out (mgi_se_bound_trim) is gone before costs are known.  (Helmert and Domshlak's landmarks of delete-free planning are the model: the parts of a chain are such.)  */
+   For the programs at hand h(outputs) is what the best structure costs, and few sets of open values that pass their
+   bound lead nowhere.  What operators alone rule out (mgi_se_bound_trim) is gone before costs are known.  (Helmert and
+   Domshlak's landmarks of delete-free planning are the model: the parts of a chain are such.)  */
 
 typedef struct mgi_se_bder {
   uint32_t der, in[4]; /* places of the operands */
   uint8_t n_in, counted, foreign;
   int ops;             /* at least so many operators has a structure for the value by this derivation */
   double us;
-  uint64_t kind, some; /* what the model can tell of it, before it is known who uses the value, and a part of that; see mgi_se_bound_kinds */
+  /* what the model can tell of it, before it is known who uses the value, and a part of that; see mgi_se_bound_kinds */
+  uint64_t kind, some;
 } mgi_se_bder;
 
 /* What the paths of mgi_se_bound_given see of a derivation, and of a place: they are walked more than anything else. */
 typedef struct mgi_se_bleast { double us, ops; } mgi_se_bleast;
-typedef struct mgi_se_bstep { mgi_se_bleast own; uint32_t in[2]; } mgi_se_bstep; /* in: an operand that stands alone twice; MGI_SE_MANY: see der */
+/* in: an operand that stands alone twice; MGI_SE_MANY: see der */
+typedef struct mgi_se_bstep { mgi_se_bleast own; uint32_t in[2]; } mgi_se_bstep;
 enum { MGI_SE_MANY = -1 };
 
-typedef struct mgi_se_bseen { uint64_t key; double us; uint16_t n, ops, need; } mgi_se_bseen; /* see mgi_se_bound_been */
+/* see mgi_se_bound_been */
+typedef struct mgi_se_bseen { uint64_t key; double us; uint16_t n, ops, need; } mgi_se_bseen;
 enum { MGI_SE_SEEN = 1 << 21 };
 
-typedef struct mgi_se_bcand { double us; uint32_t der; } mgi_se_bcand; /* a derivation, and what a structure with it still costs */
+/* a derivation, and what a structure with it still costs */
+typedef struct mgi_se_bcand { double us; uint32_t der; } mgi_se_bcand;
 
 typedef struct mgi_se_bound {
   uint32_t n;                /* values below the outputs */
@@ -5830,17 +6221,22 @@ typedef struct mgi_se_bound {
   double *us, *own_us;
   mgi_se_bcand *cand;        /* of all steps of the walk in hand */
   uint32_t n_cand, cap_cand;
-  uint8_t *fed;              /* by place, of what is chosen: 1 a product takes it, 2 an accumulator, 4 and 8 the group's of maxima and of sums, 16 one operator, 32 several */
+  uint8_t *fed;              /* by place, of what is chosen: 1 a product takes it, 2 an accumulator, 4 and 8 the group's
+                                of maxima and of sums, 16 one operator, 32 several */
   mgi_se_bseen *seen;        /* open addressing, at most MGI_SE_SEEN slots */
   uint32_t n_seen, cap_seen;
 } mgi_se_bound;
 
-MGI_FN size_t mgi_se_bound_row(uint32_t p) { return 32 * (size_t)(p / 64) * (p / 64 + 1) + (size_t)(p % 64) * (p / 64 + 1); }
+MGI_FN size_t mgi_se_bound_row(uint32_t p) {
+  return 32 * (size_t)(p / 64) * (p / 64 + 1) + (size_t)(p % 64) * (p / 64 + 1);
+}
 MGI_FN int mgi_se_bound_in(const uint64_t *set, uint32_t p) { return (int)(set[p / 64] >> (p % 64) & 1); }
 
 MGI_FN void mgi_se_bound_free(mgi_se_bound *B) {
   if (!B) return;
-  free(B->val), free(B->at), free(B->root), free(B->first), free(B->der), free(B->step), free(B->least), free(B->below), free(B->have), free(B->over), free(B->ops), free(B->own_ops), free(B->us), free(B->own_us), free(B->cand), free(B->fed), free(B->seen);
+  free(B->val), free(B->at), free(B->root), free(B->first), free(B->der), free(B->step), free(B->least), free(B->below),
+      free(B->have), free(B->over), free(B->ops), free(B->own_ops), free(B->us), free(B->own_us), free(B->cand),
+      free(B->fed), free(B->seen);
   free(B);
 }
 
@@ -5865,18 +6261,24 @@ MGI_FN int mgi_se_exit_cuts(const mgi_se_frame *f, const mgi_se_exit *x) {
   return cut;
 }
 
-/* The values below the outputs in an order, operands first, with their derivations and D.  NULL, and *cyclic where that is why,
-   if there is none, or no memory. */
+/* The values below the outputs in an order, operands first, with their derivations and D.  NULL, and *cyclic where that
+   is why, if there is none, or no memory. */
 MGI_FN mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
   const mgi_se_frame *f = w->f;
   mgi_se_bound *B = (mgi_se_bound *)calloc(1, sizeof *B);
-  uint32_t *stack = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *stack), *next = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *next), n_der = 0;
+  uint32_t *stack = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *stack),
+           *next = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *next), n_der = 0;
   *cyclic = 0;
-  if (B) B->val = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *B->val), B->at = (uint32_t *)calloc((size_t)f->n_val + 1, sizeof *B->at), B->root = (uint32_t *)malloc(((size_t)w->n_exit[f->s->p->n_out] + 1) * sizeof *B->root);
+  if (B)
+    B->val = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *B->val),
+    B->at = (uint32_t *)calloc((size_t)f->n_val + 1, sizeof *B->at),
+    B->root = (uint32_t *)malloc(((size_t)w->n_exit[f->s->p->n_out] + 1) * sizeof *B->root);
   int ok = B && stack && next && B->val && B->at && B->root;
   int cuts[MG_MAX_OUT] = { 0 }, n_out = (int)f->s->p->n_out, of = 0; /* the axes that each output's exits may cut */
-  for (int o = 0; o < n_out; o++) for (uint32_t x = w->n_exit[o]; x < w->n_exit[o + 1]; x++) cuts[o] |= mgi_se_exit_cuts(f, &w->exit[x]);
-  for (uint32_t x = 0; ok && !*cyclic && x < w->n_exit[n_out]; x++) { /* depth first; at: ~0 while a value is on the stack */
+  for (int o = 0; o < n_out; o++)
+    for (uint32_t x = w->n_exit[o]; x < w->n_exit[o + 1]; x++) cuts[o] |= mgi_se_exit_cuts(f, &w->exit[x]);
+  /* depth first; at: ~0 while a value is on the stack */
+  for (uint32_t x = 0; ok && !*cyclic && x < w->n_exit[n_out]; x++) {
     uint32_t top = 0;
     while (x >= w->n_exit[of + 1]) of++;
     int all = mgi_se_exit_cuts(f, &w->exit[x]);
@@ -5899,13 +6301,19 @@ MGI_FN mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
   if (ok && !*cyclic) {
     uint32_t n = B->n, k = 0; /* k: derivations */
     for (uint32_t x = 0; x < B->n_root; x++) B->root[x] = B->at[B->root[x]] - 1;
-    B->first = (uint32_t *)malloc(((size_t)n + 1) * sizeof *B->first), B->der = (mgi_se_bder *)malloc(((size_t)n_der + 1) * sizeof *B->der);
-    B->below = (uint64_t *)calloc(mgi_se_bound_row(n) + n / 64 + 1, sizeof *B->below), B->have = (uint64_t *)calloc(n / 64 + 1, sizeof *B->have);
+    B->first = (uint32_t *)malloc(((size_t)n + 1) * sizeof *B->first),
+    B->der = (mgi_se_bder *)malloc(((size_t)n_der + 1) * sizeof *B->der);
+    B->below = (uint64_t *)calloc(mgi_se_bound_row(n) + n / 64 + 1, sizeof *B->below),
+    B->have = (uint64_t *)calloc(n / 64 + 1, sizeof *B->have);
     B->over = (uint8_t *)calloc((size_t)n + 1, 1), B->fed = (uint8_t *)calloc((size_t)n + 1, 1);
-    B->step = (mgi_se_bstep *)malloc(((size_t)n_der + 1) * sizeof *B->step), B->least = (mgi_se_bleast *)calloc((size_t)n + 1, sizeof *B->least), B->none = n;
-    B->ops = (int *)calloc((size_t)n + 1, sizeof *B->ops), B->own_ops = (int *)calloc((size_t)n + 1, sizeof *B->own_ops);
-    B->us = (double *)calloc((size_t)n + 1, sizeof *B->us), B->own_us = (double *)calloc((size_t)n + 1, sizeof *B->own_us);
-    ok = B->first && B->der && B->step && B->least && B->below && B->have && B->over && B->fed && B->ops && B->own_ops && B->us && B->own_us;
+    B->step = (mgi_se_bstep *)malloc(((size_t)n_der + 1) * sizeof *B->step),
+    B->least = (mgi_se_bleast *)calloc((size_t)n + 1, sizeof *B->least), B->none = n;
+    B->ops = (int *)calloc((size_t)n + 1, sizeof *B->ops),
+    B->own_ops = (int *)calloc((size_t)n + 1, sizeof *B->own_ops);
+    B->us = (double *)calloc((size_t)n + 1, sizeof *B->us),
+    B->own_us = (double *)calloc((size_t)n + 1, sizeof *B->own_us);
+    ok = B->first && B->der && B->step && B->least && B->below && B->have && B->over && B->fed && B->ops &&
+         B->own_ops && B->us && B->own_us;
     for (uint32_t p = 0; ok && p < n; p++) {
       uint32_t v = B->val[p];
       B->first[p] = k, B->over[p] = w->over[v];
@@ -5934,7 +6342,9 @@ MGI_FN void mgi_se_bound_steps(mgi_se_bound *B, uint32_t k, uint32_t to) {
     const mgi_se_bder *b = &B->der[k];
     mgi_se_bstep *x = &B->step[k];
     x->own.us = b->us, x->own.ops = b->counted;
-    x->in[0] = b->n_in ? b->in[0] : B->none, x->in[1] = b->n_in > 2 ? (uint32_t)MGI_SE_MANY : b->n_in > 1 ? b->in[1] : x->in[0];
+    x->in[0] = b->n_in ? b->in[0] : B->none, x->in[1] = b->n_in > 2   ? (uint32_t)MGI_SE_MANY
+                                                        : b->n_in > 1 ? b->in[1]
+                                                                      : x->in[0];
   }
 }
 
@@ -5975,7 +6385,8 @@ MGI_FN void mgi_se_bound_given(mgi_se_bound *B, uint32_t p, const uint64_t *have
     }
   *ops = (int)t[p].ops, *us = t[p].us;
   for (uint32_t x = 0; x <= p / 64; x++)
-    for (uint64_t m = row[x] & ~have[x]; m; m &= m - 1) t[x * 64 + mgi_se_lowest(m)].us = 0, t[x * 64 + mgi_se_lowest(m)].ops = 0;
+    for (uint64_t m = row[x] & ~have[x]; m; m &= m - 1)
+      t[x * 64 + mgi_se_lowest(m)].us = 0, t[x * 64 + mgi_se_lowest(m)].ops = 0;
 }
 
 /* As mgi_se_bound_chain, but of each place that is not below s[first] its own operator only. */
@@ -5983,11 +6394,13 @@ MGI_FN void mgi_se_bound_quick(const mgi_se_bound *B, const uint32_t *s, int n, 
   uint32_t lead = s[first];
   const uint64_t *under = B->below + mgi_se_bound_row(lead);
   *ops = B->ops[lead], *us = B->us[lead];
-  for (int i = 0; i < n; i++) if (s[i] > lead || !mgi_se_bound_in(under, s[i])) *ops += B->own_ops[s[i]], *us += B->own_us[s[i]];
+  for (int i = 0; i < n; i++)
+    if (s[i] > lead || !mgi_se_bound_in(under, s[i])) *ops += B->own_ops[s[i]], *us += B->own_us[s[i]];
 }
 
 /* The bounds of n open places, by the chain that begins with s[first]; 0 as soon as it passes what is allowed. */
-MGI_FN int mgi_se_bound_chain(mgi_se_bound *B, const uint32_t *s, int n, int first, int max_ops, double max_us, int *ops, double *us) {
+MGI_FN int mgi_se_bound_chain(mgi_se_bound *B, const uint32_t *s, int n, int first, int max_ops, double max_us,
+                              int *ops, double *us) {
   uint32_t top = 0, lead = s[first];
   mgi_se_bound_quick(B, s, n, first, ops, us);
   if (*ops > max_ops || *us > max_us) return 0;
@@ -6010,7 +6423,8 @@ MGI_FN int mgi_se_bound_chain(mgi_se_bound *B, const uint32_t *s, int n, int fir
   return 1;
 }
 
-/* Fills in h for what the walk's derivations cost now, quick: by own operators instead of chains; 0 if the time is over. */
+/* Fills in h for what the walk's derivations cost now, quick: by own operators instead of chains; 0 if the time is
+   over. */
 MGI_FN int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w, int quick) {
   for (uint32_t p = 0; p < B->n; p++) {
     int least = 1 << 20;
@@ -6047,11 +6461,12 @@ MGI_FN int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w, int quick) {
   return 1;
 }
 
-/* Takes out what no structure of `most` counted operators has.  above: of what is not in D(p) a structure with p makes at least
-   so many values by counted operators: those above p, each with its operands that are not in D(p). */
+/* Takes out what no structure of `most` counted operators has.  above: of what is not in D(p) a structure with p makes
+   at least so many values by counted operators: those above p, each with its operands that are not in D(p). */
 MGI_FN void mgi_se_bound_trim(mgi_se_bound *B, int most) {
   uint32_t n = 0, k = 0, root = 0;
-  int *above = (int *)malloc(2 * ((size_t)B->n + 1) * sizeof *above), *place = above + B->n + 1; /* place: the new one, or -1 */
+  /* place: the new one, or -1 */
+  int *above = (int *)malloc(2 * ((size_t)B->n + 1) * sizeof *above), *place = above + B->n + 1;
   if (!above) return; /* it does without */
   for (uint32_t p = 0; p < B->n; p++) above[p] = 1 << 20;
   for (uint32_t x = 0; x < B->n_root; x++) above[B->root[x]] = 0;
@@ -6061,7 +6476,8 @@ MGI_FN void mgi_se_bound_trim(mgi_se_bound *B, int most) {
       for (int j = 0; j < b->n_in && above[p] + b->ops <= most; j++) {
         const uint64_t *under = B->below + mgi_se_bound_row(b->in[j]);
         int a = above[p] + b->counted;
-        for (int i = 0; i < b->n_in; i++) if (b->in[i] > b->in[j] || !mgi_se_bound_in(under, b->in[i])) a += B->own_ops[b->in[i]];
+        for (int i = 0; i < b->n_in; i++)
+          if (b->in[i] > b->in[j] || !mgi_se_bound_in(under, b->in[i])) a += B->own_ops[b->in[i]];
         if (a < above[b->in[j]]) above[b->in[j]] = a;
       }
   }
@@ -6079,7 +6495,8 @@ MGI_FN void mgi_se_bound_trim(mgi_se_bound *B, int most) {
       if (fits) B->der[k++] = b;
     }
     if (k == was) continue; /* nothing makes it any more */
-    B->val[n] = B->val[p], B->over[n] = B->over[p], B->ops[n] = B->ops[p], B->us[n] = B->us[p], B->own_ops[n] = B->own_ops[p], B->own_us[n] = B->own_us[p], B->first[n] = was;
+    B->val[n] = B->val[p], B->over[n] = B->over[p], B->ops[n] = B->ops[p], B->us[n] = B->us[p],
+    B->own_ops[n] = B->own_ops[p], B->own_us[n] = B->own_us[p], B->first[n] = was;
     place[p] = (int)n++;
     B->at[B->val[n - 1]] = n;
   }
@@ -6090,11 +6507,12 @@ MGI_FN void mgi_se_bound_trim(mgi_se_bound *B, int most) {
   free(above);
 }
 
-/* What mgi_se_structure_work sees of each derivation, but for who uses its value.  It looks at whether an operand is a load, a product,
-   or made of one: where a value's derivations differ in that, they, and who reads it, are told apart by name.  `some` leaves that out: where
-   it differs the model does see a difference. */
+/* What mgi_se_structure_work sees of each derivation, but for who uses its value.  It looks at whether an operand is a
+   load, a product, or made of one: where a value's derivations differ in that, they, and who reads it, are told apart
+   by name.  `some` leaves that out: where it differs the model does see a difference. */
 MGI_FN int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
-  enum { LOAD = 1, PRODUCT = 2, MADE = 4, MAY = 8, EITHER = 16 }; /* MADE: of a product, MAY: some derivations; EITHER: by code */
+  /* MADE: of a product, MAY: some derivations; EITHER: by code */
+  enum { LOAD = 1, PRODUCT = 2, MADE = 4, MAY = 8, EITHER = 16 };
   const mgi_se_frame *f = w->f;
   uint8_t *is = (uint8_t *)calloc((size_t)B->n + 1, 1);
   if (!is) { w->f->oom = 1; return 0; }
@@ -6103,9 +6521,13 @@ MGI_FN int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
     for (uint32_t k = B->first[p]; k < B->first[p + 1]; k++) {
       mgi_se_bder *b = &B->der[k];
       const mgi_se_der *d = &f->der[b->der];
-      int elementwise = d->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)d->code)->elementwise, reads = elementwise || mg_op_moves(d->code) ? 1 : d->n_in;
-      int bits = (d->code == MG_OP_LOAD ? LOAD : 0) | (d->code == MG_OP_MATMUL ? PRODUCT : 0), may = 0, made = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
-      uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mg_cost_slots(mg_op_cost(d->code)) : (uint64_t)d->code, (uint64_t)v->scope << 16 | (uint64_t)(d->code == MG_OP_LOAD ? d->arg + 1 : 0)), named;
+      int elementwise = d->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)d->code)->elementwise,
+          reads = elementwise || mg_op_moves(d->code) ? 1 : d->n_in;
+      int bits = (d->code == MG_OP_LOAD ? LOAD : 0) | (d->code == MG_OP_MATMUL ? PRODUCT : 0), may = 0,
+          made = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
+      uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mg_cost_slots(mg_op_cost(d->code)) : (uint64_t)d->code,
+                              (uint64_t)v->scope << 16 | (uint64_t)(d->code == MG_OP_LOAD ? d->arg + 1 : 0)),
+               named;
       if (d->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)(uint8_t)d->map[0] << 8 | (uint64_t)(uint8_t)d->arg);
       for (int i = 0; i < v->rank; i++) h = mgi_se_mix(h, (uint64_t)(v->cls[i] + 1) << 8 | (uint64_t)v->mask[i]);
       named = (uint64_t)b->counted;
@@ -6125,7 +6547,8 @@ MGI_FN int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
       if ((is[p] ^ bits) & (MADE | MAY)) is[p] |= MAY;
       b->some = h, b->kind = mgi_se_mix(h, named), b->foreign = (uint8_t)mgi_se_foreign(f->s->p, d->code, d->c);
     }
-    for (uint32_t k = B->first[p]; k < B->first[p + 1] && (is[p] & (MAY | EITHER)); k++) B->der[k].kind = mgi_se_mix(B->der[k].kind, (uint64_t)k + 1);
+    for (uint32_t k = B->first[p]; k < B->first[p + 1] && (is[p] & (MAY | EITHER)); k++)
+      B->der[k].kind = mgi_se_mix(B->der[k].kind, (uint64_t)k + 1);
   }
   free(is);
   return 1;
@@ -6134,7 +6557,8 @@ MGI_FN int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
 /* Bounds for what derivations cost now; 0 if the time is over. */
 MGI_FN int mgi_se_bound_ready(mgi_se_walk *w) {
   int most = w->f->cfg->max_block_ops;
-  for (int quick = !w->ref[0]; quick >= 0 && !w->filled; quick--) { /* what operators alone rule out goes before costs are known */
+  /* what operators alone rule out goes before costs are known */
+  for (int quick = !w->ref[0]; quick >= 0 && !w->filled; quick--) {
     if (!mgi_se_bound_fill(w->guide, w, quick)) return 0;
     if (!w->ref[0]) mgi_se_bound_trim(w->guide, most);
   }
@@ -6170,24 +6594,30 @@ MGI_FN mgi_se_bseen *mgi_se_bound_seen(mgi_se_bound *B, uint64_t key) {
   return &B->seen[h];
 }
 
-/* 1: there is no use in going on from the open places s, n of them.  What is left to choose depends on them alone, so that
-     - if no structure came of them once, none will with no more operators or time to spend: `dead`, which is to be noted by the
-       caller if none comes this time;
-     - if what the model sees of what is chosen is the same as MGI_SE_ALIKE times before, and it costs no less, all that would come
-       are structures that the model cannot tell from those that came then;
-     - if MGI_SE_WORKS choices of as many operators that the model does tell apart have led here, none at a higher cost, then
-       whatever comes has so many before it that it is behind the cutoff. */
+/* 1: there is no use in going on from the open places s, n of them.  What is left to choose depends on them alone, so
+     that - if no structure came of them once, none will with no more operators or time to spend: `dead`, which is to be
+       noted by the caller if none comes this time;
+     - if what the model sees of what is chosen is the same as MGI_SE_ALIKE times before, and it costs no less, all that
+       would come are structures that the model cannot tell from those that came then;
+     - if MGI_SE_WORKS choices of as many operators that the model does tell apart have led here, none at a higher cost,
+       then whatever comes has so many before it that it is behind the cutoff. */
 MGI_FN int mgi_se_bound_been(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over, uint64_t *dead) {
   uint64_t h = mgi_se_mix(w->start, (uint64_t)over);
   if (!mgi_se_bound_room(B, 5)) return 0; /* it does without */
   for (int i = 0; i < n; i++) h = mgi_se_mix(h, s[i]);
   const mgi_se_bseen *d = mgi_se_bound_seen(B, *dead = h);
-  if (d->n && w->cutoff - w->cost_now <= d->us && w->f->cfg->max_block_ops - w->extra <= d->ops && w->n_need >= d->need) { w->f->st.pruned_bound++; return 1; }
+  if (d->n && w->cutoff - w->cost_now <= d->us && w->f->cfg->max_block_ops - w->extra <= d->ops &&
+      w->n_need >= d->need) {
+    w->f->st.pruned_bound++;
+    return 1;
+  }
   if (w->first_only) return 0;
   for (int i = 0; i < n; i++) h = mgi_se_mix(h, B->fed[s[i]]);
   h = mgi_se_mix(h, (uint64_t)w->extra << 8 | (uint64_t)w->n_need);
-  mgi_se_bseen *same = mgi_se_bound_seen(B, mgi_se_mix(h, w->key)), *some = mgi_se_bound_seen(B, mgi_se_mix(h + 1, w->some)), *all = mgi_se_bound_seen(B, h);
-  int behind = same->n ? same->n >= MGI_SE_ALIKE && w->cost_now >= same->us * (1 - 1e-12) : all->n >= MGI_SE_WORKS && w->cost_now >= all->us * (1 + 1e-9);
+  mgi_se_bseen *same = mgi_se_bound_seen(B, mgi_se_mix(h, w->key)),
+               *some = mgi_se_bound_seen(B, mgi_se_mix(h + 1, w->some)), *all = mgi_se_bound_seen(B, h);
+  int behind = same->n ? same->n >= MGI_SE_ALIKE && w->cost_now >= same->us * (1 - 1e-12)
+                       : all->n >= MGI_SE_WORKS && w->cost_now >= all->us * (1 + 1e-9);
   if (behind) { w->reached++, w->f->st.pruned_bound++; return 1; }
   if (!some->n && all->n < MGI_SE_WORKS && (!all->n++ || w->cost_now > all->us)) all->us = w->cost_now;
   some->n = 1;
@@ -6196,7 +6626,8 @@ MGI_FN int mgi_se_bound_been(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s,
   return 0;
 }
 
-/* The open places s, n of them and the last one first, with derivation b chosen for s[0], to t; how many, or -1 if too many. */
+/* The open places s, n of them and the last one first, with derivation b chosen for s[0], to t; how many, or -1 if too
+   many. */
 MGI_FN int mgi_se_bound_open(const uint32_t *s, int n, const mgi_se_bder *b, int most, uint32_t *t) {
   int m = n - 1;
   memcpy(t, s + 1, (size_t)m * sizeof *t);
@@ -6211,12 +6642,15 @@ MGI_FN int mgi_se_bound_open(const uint32_t *s, int n, const mgi_se_bder *b, int
   return m;
 }
 
-/* Every structure of what is chosen and of the open places s, n of them and the last one first, that the limits and the cutoff
-   let; the cheapest first.  over: the axes that the accumulators chosen run over; one that none does is the business of a frame
-   without it. */
+/* Every structure of what is chosen and of the open places s, n of them and the last one first, that the limits and the
+   cutoff let; the cheapest first.  over: the axes that the accumulators chosen run over; one that none does is the
+   business of a frame without it. */
 MGI_FN void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over) {
   mgi_se_frame *f = w->f;
-  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1, f->spent |= f->few_steps; return; }
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) {
+    f->cut = w->full = w->ended = 1, f->spent |= f->few_steps;
+    return;
+  }
   if (!(++w->steps & 15) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (!n) { if (over == w->all) w->reached++, mgi_se_structure_done(w); return; }
   uint64_t dead = 0, key = w->key, some = w->some;
@@ -6227,9 +6661,12 @@ MGI_FN void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s
   for (uint32_t k = B->first[s[0]]; k < B->first[s[0] + 1]; k++) {
     const mgi_se_bder *b = &B->der[k];
     const mgi_se_der *d = &f->der[b->der];
-    int m = mgi_se_bound_open(s, n, b, MGI_SE_SOPS - w->n_need - 1, t), may = d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over, left = f->cfg->max_block_ops - w->extra - b->counted, ops = 0, best[2] = { 0, 0 }, o;
+    int m = mgi_se_bound_open(s, n, b, MGI_SE_SOPS - w->n_need - 1, t),
+        may = d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over,
+        left = f->cfg->max_block_ops - w->extra - b->counted, ops = 0, best[2] = { 0, 0 }, o;
     double us = 0, c;
-    if (m < 0 || left < 0) { f->st.pruned_limit++, f->cut |= left >= 0; continue; } /* more than a structure has room for is no stated limit */
+    /* more than a structure has room for is no stated limit */
+    if (m < 0 || left < 0) { f->st.pruned_limit++, f->cut |= left >= 0; continue; }
     for (int j = 0; j < m; j++) {
       may |= B->over[t[j]];
       if (B->us[t[j]] > B->us[t[best[0]]]) best[0] = j;
@@ -6265,9 +6702,15 @@ MGI_FN void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s
     double was = w->cost_now;
     w->choice[w->n_need - 1] = b->der, w->extra += b->counted, w->cost_now = was + b->us;
     uint8_t fed[4];
-    int use = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL ? 1 : d->code != MG_OP_ACCUM ? 0 : d->map[0] >= 4 ? 2 : d->arg == MG_MAP_MAX ? 2 | 4 : 2 | 8;
-    w->key = key + mgi_se_mix(b->kind, B->fed[s[0]]) + ((uint64_t)b->foreign << 40), w->some = some + mgi_se_mix(b->some, B->fed[s[0]] & 3);
-    for (int j = 0; j < b->n_in; j++) fed[j] = B->fed[b->in[j]], B->fed[b->in[j]] = (uint8_t)(fed[j] | use | (fed[j] & 16 ? 32 : 16));
+    int use = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL ? 1
+              : d->code != MG_OP_ACCUM                                  ? 0
+              : d->map[0] >= 4                                          ? 2
+              : d->arg == MG_MAP_MAX                                    ? 2 | 4
+                                                                        : 2 | 8;
+    w->key = key + mgi_se_mix(b->kind, B->fed[s[0]]) + ((uint64_t)b->foreign << 40),
+    w->some = some + mgi_se_mix(b->some, B->fed[s[0]] & 3);
+    for (int j = 0; j < b->n_in; j++)
+      fed[j] = B->fed[b->in[j]], B->fed[b->in[j]] = (uint8_t)(fed[j] | use | (fed[j] & 16 ? 32 : 16));
     mgi_se_bound_from(w, B, t, m, d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over);
     for (int j = 0; j < b->n_in; j++) B->fed[b->in[j]] = fed[j];
     w->extra -= b->counted, w->cost_now = was;
@@ -6295,7 +6738,9 @@ MGI_FN void mgi_se_outputs(mgi_se_walk *w, int k) {
   for (int j = 0; j < k; j++) cut |= w->cut[j];
   for (int j = 0; j < k; j++) if (f->val[w->out[j]].scope > last) last = f->val[w->out[j]].scope;
   if (cut != (2 << f->n_grid) - 2) return; /* an axis that cuts no output, or */
-  if (last < (f->group ? MGI_SE_GROUP : f->loop[1] >= 0 ? MGI_SE_POST2 : f->loop[0] >= 0 ? MGI_SE_POST : MGI_SE_PRE)) return; /* lends it nothing: the frame without it */
+  /* lends it nothing: the frame without it */
+  if (last < (f->group ? MGI_SE_GROUP : f->loop[1] >= 0 ? MGI_SE_POST2 : f->loop[0] >= 0 ? MGI_SE_POST : MGI_SE_PRE))
+    return;
   mg_search_stats st;
   int shown = 0; /* 1: the second pass is for the hook alone, and counts nothing */
   for (int first = !w->ref[0]; first >= 0; first--) { /* first: up to one structure, whose best tile is the reference */
@@ -6342,7 +6787,8 @@ MGI_FN void mgi_se_outputs(mgi_se_walk *w, int k) {
    From a structure and counts to a graph-defined operator of a graph under construction.                            */
 
 MGI_FN int mgi_se_keyword(const char *s) {
-  static const char *const words[] = { "program", "input", "output", "kernel", "for", "load", "store", "accum", "plan", "grid", "threads", "thread", "max" };
+  static const char *const words[] = { "program", "input", "output", "kernel",  "for",    "load", "store",
+                                       "accum",   "plan",  "grid",   "threads", "thread", "max" };
   for (size_t k = 0; k < sizeof words / sizeof *words; k++) if (!strcmp(words[k], s)) return 1;
   return mg_op_find(s, strlen(s)) != MG_OP_NONE;
 }
@@ -6360,7 +6806,8 @@ typedef struct mgi_se_builder {
   uint8_t joined[MGI_SE_SOPS];    /* a loop's accumulator that the group's takes along */
 } mgi_se_builder;
 
-MGI_FN void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const mg_machine *gpu, const mg_tensor *in) {
+MGI_FN void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t,
+                                const int64_t *ext, const mg_machine *gpu, const mg_tensor *in) {
   memset(B, 0, sizeof *B);
   B->g = g, B->s = s, B->t = t, B->ext = ext, B->gpu = gpu, B->in = in;
   mgi_se_joined(t, B->joined);
@@ -6374,8 +6821,8 @@ MGI_FN void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg
   }
 }
 
-/* The block graph.  Axes of one block stand behind the others: what a structure cuts by fewer axes than it has is the same
-   graph as another's that has no more. */
+/* The block graph.  Axes of one block stand behind the others: what a structure cuts by fewer axes than it has is the
+   same graph as another's that has no more. */
 MGI_FN int mgi_se_build_begin(mgi_se_builder *B, const int64_t *count) {
   int64_t size[3] = { 1, 1, 1 };
   int place[4], n = 0;
@@ -6457,8 +6904,8 @@ MGI_FN int mgi_se_build_stores(mgi_se_builder *B, mg_tensor *out) {
 }
 
 /* in[k] is the tensor of g that stands for input k of the segment's program; ext the extents by class. */
-MGI_FN int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_machine *gpu,
-                            const mg_tensor *in, mg_tensor *out) {
+MGI_FN int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext,
+                               const int64_t *count, const mg_machine *gpu, const mg_tensor *in, mg_tensor *out) {
   mgi_se_builder B;
   mgi_se_builder_init(&B, g, s, t, ext, gpu, in);
   if (!mgi_se_build_begin(&B, count)) return 0;
@@ -6466,19 +6913,21 @@ MGI_FN int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_st
   return mgi_se_build_stores(&B, out);
 }
 
-/* A structure with a group axis as two kernels: the first stores what the group's accumulators would take, the parts of the
-   group side by side along a dimension that no other grid axis cuts; the second loops over the parts, accumulates, and
-   goes on (FlashDecoding's form, where the structure is an attention).  count2: counts of the second.  0 where the
+/* A structure with a group axis as two kernels: the first stores what the group's accumulators would take, the parts of
+   the group side by side along a dimension that no other grid axis cuts; the second loops over the parts, accumulates,
+   and goes on (FlashDecoding's form, where the structure is an attention).  count2: counts of the second.  0 where the
    second would need more of the first than that. */
-MGI_FN int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
-                              const mg_machine *gpu, const mg_tensor *in, mg_tensor *out) {
+MGI_FN int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext,
+                              const int64_t *count, const int64_t *count2, const mg_machine *gpu, const mg_tensor *in,
+                              mg_tensor *out) {
   int part[MG_MAX_OUT], along[MG_MAX_OUT], n = 0;
   uint8_t early[MGI_SE_SOPS] = { 0 }, late[MGI_SE_SOPS] = { 0 }; /* the first kernel needs it; the second does */
   mg_tensor between[MG_MAX_OUT];
   mgi_se_builder B;
   for (int i = t->n; i-- > 0;) {
     late[i] |= t->op[i].scope == MGI_SE_GROUP;
-    for (int j = 0; j < t->op[i].n_in; j++) early[t->op[i].in[j]] |= early[i] || (t->op[i].code == MG_OP_ACCUM && t->op[i].map[0] == t->group);
+    for (int j = 0; j < t->op[i].n_in; j++)
+      early[t->op[i].in[j]] |= early[i] || (t->op[i].code == MG_OP_ACCUM && t->op[i].map[0] == t->group);
     if (!late[i] || (t->op[i].code == MG_OP_ACCUM && t->op[i].map[0] == t->group)) continue;
     for (int j = 0; j < t->op[i].n_in; j++) late[t->op[i].in[j]] = 1;
     if (t->op[i].scope != MGI_SE_PRE && t->op[i].scope != MGI_SE_GROUP) return 0;
@@ -6502,7 +6951,9 @@ MGI_FN int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_str
       for (int d = 0; d < x->rank && a != t->group; d++) if (x->mask[d] >> a & 1) to = d;
       map = mg_map_set(map, B.grid[a], to);
     }
-    if (B.joined[o->in[0]]) B.joined[o->in[0]] = 0, B.val[o->in[0]] = mg_accum(B.b, B.val[o->in[0]], mg_map_set(mg_map_none(), B.loop[x->map[0] - 4], x->arg));
+    if (B.joined[o->in[0]])
+      B.joined[o->in[0]] = 0,
+      B.val[o->in[0]] = mg_accum(B.b, B.val[o->in[0]], mg_map_set(mg_map_none(), B.loop[x->map[0] - 4], x->arg));
     mg_store(B.b, B.val[o->in[0]], map);
     part[n] = o->in[0], along[n++] = free_dim;
   }
@@ -6526,7 +6977,9 @@ MGI_FN int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_str
   for (int i = 0; i < t->n; i++) {
     if (!late[i]) continue;
     if (t->op[i].code == MG_OP_ACCUM && t->op[i].map[0] == t->group) {
-      for (int k = 0; k < n; k++) if (part[k] == t->op[i].in[0]) B.val[i] = mg_accum(B.b, piece[k], mg_map_set(mg_map_none(), loop, t->op[i].arg));
+      for (int k = 0; k < n; k++)
+        if (part[k] == t->op[i].in[0])
+          B.val[i] = mg_accum(B.b, piece[k], mg_map_set(mg_map_none(), loop, t->op[i].arg));
     } else mgi_se_build_op(&B, i);
   }
   return mgi_se_build_stores(&B, out);
@@ -6538,14 +6991,16 @@ MGI_FN mg_tensor mgi_se_copy_input(mg_graph *g, const mg_graph *p, mg_tensor t) 
 
 /* A graph with the signature of `like` (the segment's program at some size): one kernel, or with count2 the two of
    mgi_se_build_split.  NULL if it does not check. */
-MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
+MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t,
+                                     const int64_t *ext, const int64_t *count, const int64_t *count2,
                                      const mg_machine *gpu, mg_error *e) {
   mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(like->name, &c);
   if (!g) { mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a graph"); return NULL; }
   for (uint32_t k = 0; k < like->n_in; k++) in[k] = mgi_se_copy_input(g, like, like->in[k]);
-  int n = count2 ? mgi_se_build_split(g, s, t, ext, count, count2, gpu, in, out) : mgi_se_build_kernel(g, s, t, ext, count, gpu, in, out);
+  int n = count2 ? mgi_se_build_split(g, s, t, ext, count, count2, gpu, in, out)
+                 : mgi_se_build_kernel(g, s, t, ext, count, gpu, in, out);
   for (int k = 0; k < n; k++) mg_output(g, mg_named(g, out[k], mg_tensor_of(like, like->out[k])->name));
   if (mg_check(g, e) != MG_OK) { mg_graph_free(g); return NULL; }
   return g;
@@ -6562,17 +7017,19 @@ MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
         equal, u the upper one.  Facts: |x| <= sqrt(n) rms(x); exp under its row's maximum is at most 1; divided by
         their sum, exponentials sum to 1.  A 16-bit value whose every term is bounded by facts, or is a term of a
         16-bit value of the program (an input is one) up to a small constant, is safe.  An output is the program's.
-     2. Witnesses.  Both lists are run over inputs of one value each in f32, with the roundings: where the program as written is
-        right and the µGraph is not, with one input far from 1, that is a proof that it is unsafe; so it is where several are
-        far (a chain of products taken in another order) and the µGraph is not finite.  Else that is said, and not decided.  The
-        two are first compared without roundings, so that a list which does not say what the graph says proves nothing.
-     3. Precision.  A part of a sum that the program rounds whole, and a sum that it does not round as an operand over tf32, may be
-        large and cancel later: not decided.
+     2. Witnesses.  Both lists are run over inputs of one value each in f32, with the roundings: where the program as
+        written is right and the µGraph is not, with one input far from 1, that is a proof that it is unsafe; so it is
+        where several are far (a chain of products taken in another order) and the µGraph is not finite.  Else that is
+        said, and not decided.  The two are first compared without roundings, so that a list which does not say what the
+        graph says proves nothing.
+     3. Precision.  A part of a sum that the program rounds whole, and a sum that it does not round as an operand over
+        tf32, may be large and cancel later: not decided.
    What neither settles is not decided.  A difference of two sums of squares that the program does not take is unsafe:
    it cancels.                                                                                                       */
 
 enum { MGI_NUM_ATOMS = MG_MAX_IN + 24, MGI_NUM_TERMS = 8, MGI_NUM_POINTS = 1500 };
-typedef enum mgi_num_kind { MGI_NUM_INPUT, MGI_NUM_OP, MGI_NUM_SUM, MGI_NUM_ROUND, MGI_NUM_BITS } mgi_num_kind; /* BITS: f16's precision, f32's range */
+/* BITS: f16's precision, f32's range */
+typedef enum mgi_num_kind { MGI_NUM_INPUT, MGI_NUM_OP, MGI_NUM_SUM, MGI_NUM_ROUND, MGI_NUM_BITS } mgi_num_kind;
 enum { MGI_NUM_MEMORY = 2 }; /* of mgi_num_list.bad: there was none */
 typedef struct mgi_num_node {
   mgi_num_kind kind;
@@ -6583,10 +7040,12 @@ typedef struct mgi_num_node {
   mg_dtype half;             /* what type it is known to be exact in; MG_F32: none of 16 bits */
   const char *name;
   mg_tensor tensor;          /* ROUND: of what it rounds */
-  int kernel, output, inner, stored; /* of which kernel; ROUND: of an output of the program; of device memory, else of a product's operand */
+  /* of which kernel; ROUND: of an output of the program; of device memory, else of a product's operand */
+  int kernel, output, inner, stored;
   int safe;                  /* found of a ROUND: it is bounded, or the program's */
 } mgi_num_node;
-typedef struct mgi_num_list { int n, cap, bad; mgi_num_node *node; } mgi_num_list; /* bad: no memory, or nothing that it can say */
+/* bad: no memory, or nothing that it can say */
+typedef struct mgi_num_list { int n, cap, bad; mgi_num_node *node; } mgi_num_list;
 
 MGI_FN int mgi_num_put(mgi_num_list *l, mgi_num_kind kind, mg_opcode code, int n_in, int a, int b) {
   if (l->n == l->cap) {
@@ -6624,9 +7083,10 @@ MGI_FN int mgi_num_eleven(mgi_num_list *l, int a, mg_dtype type, const char *nam
 MGI_FN int mgi_num_product(mgi_num_list *l, int a, int b, double count) {
   return mgi_num_sum(l, mgi_num_put(l, MGI_NUM_OP, MG_OP_MUL, 2, a, b), count);
 }
-/* The nodes of what g computes.  above: of the tensors of the graph that loads read; of[t]: of g's tensors; of a lower graph's
-   stores the nodes come into stored[].  program: g is the yardstick. */
-MGI_FN void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int kernel, const int *above, int *of, int *stored) {
+/* The nodes of what g computes.  above: of the tensors of the graph that loads read; of[t]: of g's tensors; of a lower
+   graph's stores the nodes come into stored[].  program: g is the yardstick. */
+MGI_FN void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int kernel, const int *above, int *of,
+                          int *stored) {
   int n_stored = 0;
   for (uint32_t k = 1; k < g->n_ops && !l->bad; k++) {
     const mg_op_node *o = &g->ops[k];
@@ -6662,21 +7122,30 @@ MGI_FN void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
       for (int j = 0; j < pairs; j++) {
         const mg_tensor_info *p = mg_tensor_of(g, o->in[j]), *q = mg_tensor_of(g, o->in[j + pairs]);
         const mg_dtype type = p->dtype == q->dtype && !mg_wide_product(g, k) ? p->dtype : MG_F32;
-        int x = mgi_num_round(l, of[o->in[j].id], program || mg_loads_what(g, o->in[j], mg_split) ? MG_F32 : type, p->name, o->in[j], kernel, 0);
-        int y = mgi_num_round(l, of[o->in[j + pairs].id], program || mg_loads_what(g, o->in[j + pairs], mg_split) ? MG_F32 : type, q->name, o->in[j + pairs], kernel, 0);
-        if (!program && mg_wide_product(g, k) && p->dtype == q->dtype && !mg_loads_what(g, o->in[j], mg_wide) && !mg_loads_what(g, o->in[j + pairs], mg_wide))
-          x = mgi_num_eleven(l, x, p->dtype, p->name, o->in[j], kernel), y = mgi_num_eleven(l, y, q->dtype, q->name, o->in[j + pairs], kernel);
+        int x = mgi_num_round(l, of[o->in[j].id], program || mg_loads_what(g, o->in[j], mg_split) ? MG_F32 : type,
+                              p->name, o->in[j], kernel, 0);
+        int y = mgi_num_round(l, of[o->in[j + pairs].id],
+                              program || mg_loads_what(g, o->in[j + pairs], mg_split) ? MG_F32 : type, q->name,
+                              o->in[j + pairs], kernel, 0);
+        if (!program && mg_wide_product(g, k) && p->dtype == q->dtype && !mg_loads_what(g, o->in[j], mg_wide) &&
+            !mg_loads_what(g, o->in[j + pairs], mg_wide))
+          x = mgi_num_eleven(l, x, p->dtype, p->name, o->in[j], kernel),
+          y = mgi_num_eleven(l, y, q->dtype, q->name, o->in[j + pairs], kernel);
         const int one = mgi_num_product(l, x, y, (double)p->shape.dim[p->shape.rank - 1]);
         made = j ? mgi_num_put(l, MGI_NUM_OP, MG_OP_ADD, 2, made, one) : one;
       }
-    } else if (o->code == MG_OP_SUM) made = mgi_num_sum(l, a, (double)mg_tensor_of(g, o->in[0])->shape.dim[o->attr.dim]);
+    } else if (o->code == MG_OP_SUM)
+      made = mgi_num_sum(l, a, (double)mg_tensor_of(g, o->in[0])->shape.dim[o->attr.dim]);
     else if (o->code == MG_OP_MAX || (row->moves && o->n_in == 1)) made = a;
     else {
       made = mgi_num_put(l, MGI_NUM_OP, o->code, o->n_in, a, b);
       l->bad |= o->n_in > 2;
-      if (!l->bad) l->node[made].c = o->attr.c, l->node[made].name = info->name, l->node[made].inner = info->inner, l->node[made].kernel = kernel;
+      if (!l->bad)
+        l->node[made].c = o->attr.c, l->node[made].name = info->name, l->node[made].inner = info->inner,
+        l->node[made].kernel = kernel;
     }
-    if (!l->bad && g->level == MG_KERNEL && !(program ? info->inner : mg_wide(g, t))) made = mgi_num_round(l, made, info->dtype, info->name, t, (int)k, 1);
+    if (!l->bad && g->level == MG_KERNEL && !(program ? info->inner : mg_wide(g, t)))
+      made = mgi_num_round(l, made, info->dtype, info->name, t, (int)k, 1);
     of[t.id] = made;
   }
 }
@@ -6703,11 +7172,13 @@ MGI_FN void mgi_num_list_of(mgi_num_list *l, const mg_graph *g, int program, int
 typedef struct mgi_num_term { double c, u; int8_t e[MGI_NUM_ATOMS]; } mgi_num_term; /* c, u: log2 */
 typedef struct mgi_num_value {
   int n, lost;               /* lost: more terms, or atoms, than there is room for */
-  int root, even;            /* the node of x where this is a multiple of a sum of squares of x, -1: none; even: nowhere below 0 */
+  int root, even;            /* the node of x where this is a multiple of a sum of squares of x, -1: none; even: nowhere
+                                below 0 */
   double root_c, root_n;     /* then log2 of that multiple, of one square; of how many */
   mgi_num_term term[MGI_NUM_TERMS];
 } mgi_num_value;
-typedef struct mgi_num_atom { int kind; mg_opcode code; mg_rational c; double n; mgi_num_value of, also; } mgi_num_atom; /* kind: 0 an input, else which rule */
+/* kind: 0 an input, else which rule */
+typedef struct mgi_num_atom { int kind; mg_opcode code; mg_rational c; double n; mgi_num_value of, also; } mgi_num_atom;
 enum { MGI_NUM_AN_INPUT, MGI_NUM_RMS, MGI_NUM_EXP, MGI_NUM_DIVISOR, MGI_NUM_OPAQUE };
 typedef struct mgi_num_bounds { int n_atoms; mgi_num_atom atom[MGI_NUM_ATOMS]; } mgi_num_bounds;
 
@@ -6724,14 +7195,18 @@ MGI_FN void mgi_num_add(mgi_num_value *v, const mgi_num_term *t) {
 }
 MGI_FN int mgi_num_alike(const mgi_num_value *a, const mgi_num_value *b) {
   int same = a->n == b->n && !a->lost && !b->lost;
-  for (int k = 0; k < a->n && same; k++) same = !memcmp(a->term[k].e, b->term[k].e, sizeof a->term[k].e) && fabs(a->term[k].c - b->term[k].c) < 1e-3;
+  for (int k = 0; k < a->n && same; k++)
+    same = !memcmp(a->term[k].e, b->term[k].e, sizeof a->term[k].e) && fabs(a->term[k].c - b->term[k].c) < 1e-3;
   return same;
 }
 /* The atom of that kind, of those values; -1 if there is no room. */
-MGI_FN int mgi_num_atom_of(mgi_num_bounds *B, int kind, mg_opcode code, mg_rational c, const mgi_num_value *of, const mgi_num_value *also, double n) {
+MGI_FN int mgi_num_atom_of(mgi_num_bounds *B, int kind, mg_opcode code, mg_rational c, const mgi_num_value *of,
+                           const mgi_num_value *also, double n) {
   for (int k = 0; k < B->n_atoms; k++) {
     const mgi_num_atom *x = &B->atom[k];
-    if (x->kind == kind && x->code == code && x->c.num == c.num && x->c.den == c.den && x->n == n && mgi_num_alike(&x->of, of) && mgi_num_alike(&x->also, also)) return k;
+    if (x->kind == kind && x->code == code && x->c.num == c.num && x->c.den == c.den && x->n == n &&
+        mgi_num_alike(&x->of, of) && mgi_num_alike(&x->also, also))
+      return k;
   }
   if (B->n_atoms == MGI_NUM_ATOMS || of->lost || also->lost) return -1;
   mgi_num_atom *x = &B->atom[B->n_atoms];
@@ -6781,7 +7256,8 @@ MGI_FN void mgi_num_fold(const mgi_num_bounds *B, mgi_num_value *v) {
           }
           mgi_num_add(&out, &t);
         }
-      } else if (v->n == of->n) { /* all of x, times one factor: a sum's terms are in one order, and a common factor keeps it or not */
+      } else if (v->n == of->n) { /* all of x, times one factor: a sum's terms are in one order, and a common factor
+                                     keeps it or not */
         mgi_num_term q = v->term[0];
         int whole = q.e[r] < 0;
         for (int a = 0; a < MGI_NUM_ATOMS; a++) q.e[a] = (int8_t)(q.e[a] - of->term[0].e[a]);
@@ -6829,7 +7305,8 @@ MGI_FN void mgi_num_bound(mgi_num_bounds *B, const mgi_num_list *l, int i, mgi_n
       *out = *a;
       if (a->root >= 0 && x->c.num >= 0) return; /* an epsilon: it only makes a root mean square larger */
       if (x->c.num) {
-        mgi_num_single(&key, -1, 0, log2(fabs((double)x->c.num / (double)x->c.den)), log2(fabs((double)x->c.num / (double)x->c.den)));
+        mgi_num_single(&key, -1, 0, log2(fabs((double)x->c.num / (double)x->c.den)),
+                       log2(fabs((double)x->c.num / (double)x->c.den)));
         mgi_num_add(out, &key.term[0]);
       }
       out->root = -1, out->even = a->even && x->c.num > 0;
@@ -6884,7 +7361,8 @@ MGI_FN int mgi_num_term_bounded(const mgi_num_bounds *B, const mgi_num_term *t) 
 MGI_FN int mgi_num_term_of(const mgi_num_bounds *B, const mgi_num_term *t, const mgi_num_value *w) {
   for (int k = 0; k < w->n; k++) {
     int same = t->c - w->term[k].c <= 1 && t->c - w->term[k].c >= -6;
-    for (int a = 0; a < B->n_atoms && same; a++) same = t->e[a] == w->term[k].e[a] || (B->atom[a].kind == MGI_NUM_EXP && t->e[a] > 0 && !w->term[k].e[a]);
+    for (int a = 0; a < B->n_atoms && same; a++)
+      same = t->e[a] == w->term[k].e[a] || (B->atom[a].kind == MGI_NUM_EXP && t->e[a] > 0 && !w->term[k].e[a]);
     if (same) return 1;
   }
   return 0;
@@ -6895,13 +7373,15 @@ MGI_FN double mgi_num_count(const mgi_num_list *l, int i) {
   for (;; i = l->node[i].in[0]) {
     const mgi_num_node *x = &l->node[i];
     if (x->kind == MGI_NUM_SUM) n *= x->count;
-    else if (x->kind != MGI_NUM_ROUND && x->kind != MGI_NUM_BITS && !(x->kind == MGI_NUM_OP && (x->code == MG_OP_SCALE || x->code == MG_OP_NEG || x->code == MG_OP_DIV)))
+    else if (x->kind != MGI_NUM_ROUND && x->kind != MGI_NUM_BITS &&
+             !(x->kind == MGI_NUM_OP && (x->code == MG_OP_SCALE || x->code == MG_OP_NEG || x->code == MG_OP_DIV)))
       return n;
   }
 }
-/* 1 if the term of a sum of so many is bounded by facts, or is that of a sum of no more which program p rounds; *part: 1 if p rounds only
-   longer ones, of which parts may be large and cancel, whatever they are held in. */
-MGI_FN int mgi_num_term_rounded(const mgi_num_bounds *B, const mgi_num_term *t, double count, const mgi_num_list *p, const mgi_num_value *pv, int *part) {
+/* 1 if the term of a sum of so many is bounded by facts, or is that of a sum of no more which program p rounds; *part:
+   1 if p rounds only longer ones, of which parts may be large and cancel, whatever they are held in. */
+MGI_FN int mgi_num_term_rounded(const mgi_num_bounds *B, const mgi_num_term *t, double count, const mgi_num_list *p,
+                                const mgi_num_value *pv, int *part) {
   if (mgi_num_term_bounded(B, t)) return 1;
   for (int j = 0; j < p->n; j++) {
     if (p->node[j].half == MG_F32 || !mgi_num_term_of(B, t, &pv[j])) continue;
@@ -6911,13 +7391,15 @@ MGI_FN int mgi_num_term_rounded(const mgi_num_bounds *B, const mgi_num_term *t, 
   return 0;
 }
 /* The difference of two sums of squares in list l that no difference of list p is; or -1. */
-MGI_FN int mgi_num_cancels(const mgi_num_list *l, const mgi_num_value *v, const mgi_num_list *p, const mgi_num_value *pv) {
+MGI_FN int mgi_num_cancels(const mgi_num_list *l, const mgi_num_value *v, const mgi_num_list *p,
+                           const mgi_num_value *pv) {
   for (int i = 0; i < l->n; i++) {
     const mgi_num_node *x = &l->node[i];
     if (x->kind != MGI_NUM_OP || (x->code != MG_OP_SUB && x->code != MG_OP_ADD)) continue;
     int at = x->in[1], less = x->code == MG_OP_SUB; /* a + (-b), a + (-c) b */
     const mgi_num_node *y = &l->node[at];
-    if (!less && y->kind == MGI_NUM_OP && (y->code == MG_OP_NEG || (y->code == MG_OP_SCALE && y->c.num < 0))) less = 1, at = y->in[0];
+    if (!less && y->kind == MGI_NUM_OP && (y->code == MG_OP_NEG || (y->code == MG_OP_SCALE && y->c.num < 0)))
+      less = 1, at = y->in[0];
     const mgi_num_value *a = &v[x->in[0]], *b = &v[at];
     int same = less && a->even && b->even && a->n == b->n && a->n > 0 && x->in[0] != at;
     for (int k = 0; same && k < a->n; k++) {
@@ -6928,7 +7410,9 @@ MGI_FN int mgi_num_cancels(const mgi_num_list *l, const mgi_num_value *v, const 
     }
     for (int j = 0; same && j < p->n; j++) {
       const mgi_num_node *z = &p->node[j];
-      if (z->kind == MGI_NUM_OP && z->code == MG_OP_SUB && pv[z->in[0]].even && pv[z->in[1]].even && mgi_num_alike(&pv[j], &v[i])) same = 0;
+      if (z->kind == MGI_NUM_OP && z->code == MG_OP_SUB && pv[z->in[0]].even && pv[z->in[1]].even &&
+          mgi_num_alike(&pv[j], &v[i]))
+        same = 0;
     }
     if (same) return i;
   }
@@ -6944,11 +7428,15 @@ MGI_FN double mgi_num_to(double x, mg_dtype type) {
   const double unit = ldexp(1, e - row->digits < row->least ? row->least : e - row->digits), y = rint(x / unit) * unit;
   return fabs(y) > row->most ? copysign(HUGE_VAL, y) : y;
 }
-/* The list's values for those inputs.  rounding: -2 none, in double; -1 all; else f32, and that node alone is rounded. */
+/* The list's values for those inputs.  rounding: -2 none, in double; -1 all; else f32, and that node alone is
+   rounded. */
 MGI_FN void mgi_num_run(const mgi_num_list *l, const double *input, int rounding, int shifted, double *x) {
   for (int i = 0; i < l->n; i++) {
     const mgi_num_node *o = &l->node[i];
-    const double a = o->kind == MGI_NUM_INPUT ? input[o->in[0]] : o->n_in ? x[o->in[0]] : 0, b = o->n_in > 1 ? x[o->in[1]] : 0;
+    const double a = o->kind == MGI_NUM_INPUT ? input[o->in[0]]
+                     : o->n_in                ? x[o->in[0]]
+                                              : 0,
+                 b = o->n_in > 1 ? x[o->in[1]] : 0;
     if (o->kind == MGI_NUM_INPUT) x[i] = a;
     else if (o->kind == MGI_NUM_SUM) x[i] = a * o->count;
     else if (o->kind == MGI_NUM_BITS) x[i] = a;
@@ -6985,7 +7473,8 @@ MGI_FN int mgi_num_point(int q, int n_in, int joint, int *at) {
   return q < (points < MGI_NUM_POINTS ? points : MGI_NUM_POINTS);
 }
 /* 1: there are inputs, by mgi_num_point, for which list p is right and list u is not. */
-MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_num_list *u, const int *u_out, int n_out, int n_in, int joint, mgi_num_witness *w) {
+MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_num_list *u, const int *u_out, int n_out,
+                           int n_in, int joint, mgi_num_witness *w) {
   const int n = p->n > u->n ? p->n : u->n;
   double *x = (double *)malloc((size_t)n * 4 * sizeof *x), *exact = x + n, *y = x + 2 * n, *z = x + 3 * n, worst = 0;
   int found = 0, shifted = -1, clean = 1, at[MG_MAX_IN];
@@ -6996,9 +7485,11 @@ MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_nu
   for (int q = 0; clean && mgi_num_point(q, n_in, joint, at); q++) {
     double in[MG_MAX_IN];
     for (int k = 0; k < n_in; k++)
-      in[k] = mgi_num_to(ldexp(1.3 + 0.11 * (k % 16) + 0.017 * (k / 16), at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
+      in[k] = mgi_num_to(ldexp(1.3 + 0.11 * (k % 16) + 0.017 * (k / 16), at[k]),
+                         p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
     mgi_num_run(p, in, -2, 1, exact);
-    for (int mode = 2; shifted < 0 && mode >= 0; mode -= 2) { /* whether the µGraph's exponentials run under maxima, as a softmax's do */
+    /* whether the µGraph's exponentials run under maxima, as a softmax's do */
+    for (int mode = 2; shifted < 0 && mode >= 0; mode -= 2) {
       int same = 1;
       mgi_num_run(u, in, -2, mode, y);
       for (int k = 0; k < n_out; k++) same &= mgi_num_error(y[u_out[k]], exact[p_out[k]]) < 1e-6;
@@ -7010,7 +7501,8 @@ MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_nu
     mgi_num_run(p, in, -1, 1, x);
     for (int k = 0; k < n_out; k++) {
       const double want = exact[p_out[k]];
-      if (isfinite(want) && isfinite(y[u_out[k]])) clean &= mgi_num_error(y[u_out[k]], want) < 1e-3; /* else the lists are not of one function */
+      /* else the lists are not of one function */
+      if (isfinite(want) && isfinite(y[u_out[k]])) clean &= mgi_num_error(y[u_out[k]], want) < 1e-3;
       right &= mgi_num_error(x[p_out[k]], want) < 0.01;
     }
     for (int i = 0; i < p->n; i++) right &= isfinite(x[i]) != 0;
@@ -7025,7 +7517,9 @@ MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_nu
     worst = bad, found = 1, w->node = -1, w->got = got, w->want = right_one;
     memcpy(w->in, in, sizeof in);
     for (int i = 0; i < u->n && w->node < 0; i++) { /* the first that went wrong */
-      if (u->node[i].kind != MGI_NUM_ROUND || u->node[i].output || (isfinite(z[i]) && fabs(z[i] - y[i]) < 0.003 * fabs(y[i]))) continue;
+      if (u->node[i].kind != MGI_NUM_ROUND || u->node[i].output ||
+          (isfinite(z[i]) && fabs(z[i] - y[i]) < 0.003 * fabs(y[i])))
+        continue;
       w->node = i, w->x = y[i];
     }
     if (!isfinite(worst)) break;
@@ -7039,19 +7533,23 @@ const char *mg_safety_name(mg_safety s) {
   static_assert(sizeof name / sizeof *name == MG_SAFETIES, "one name a verdict");
   return name[(unsigned)s < MG_SAFETIES ? s : MG_SAFETY_OPEN];
 }
-MGI_FN mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e);
-mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e) {
+MGI_FN mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, const char *open_exp,
+                               mg_safety_report *r, mg_error *e);
+mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r,
+                       mg_error *e) {
   mgi_num_list p, u;
   mgi_num_witness w;
   int p_out[MG_MAX_OUT], u_out[MG_MAX_OUT], first = -1, parts = -1, lost = 0, joint = 0;
   memset(r, 0, sizeof *r), memset(&w, 0, sizeof w);
   r->verdict = MG_SAFETY_OPEN;
-  if (!program || !ugraph || !mg_is_program(program) || program->n_in != ugraph->n_in || program->n_out != ugraph->n_out)
+  if (!program || !ugraph || !mg_is_program(program) || program->n_in != ugraph->n_in ||
+      program->n_out != ugraph->n_out)
     return mg_fail(e, MG_BAD_INPUT, "mg_safety_of", "expected a program and a µGraph of its inputs and outputs");
   if (mg_has_picks(program) || mg_has_picks(ugraph)) return mgi_num_picks(program, ugraph, open_exp, r, e);
   mgi_num_list_of(&p, program, 1, p_out), mgi_num_list_of(&u, ugraph, 0, u_out);
   mgi_num_bounds *B = (mgi_num_bounds *)calloc(1, sizeof *B);
-  mgi_num_value *pv = (mgi_num_value *)calloc((size_t)p.n + 1, sizeof *pv), *uv = (mgi_num_value *)calloc((size_t)u.n + 1, sizeof *uv);
+  mgi_num_value *pv = (mgi_num_value *)calloc((size_t)p.n + 1, sizeof *pv),
+                *uv = (mgi_num_value *)calloc((size_t)u.n + 1, sizeof *uv);
   int room = B && pv && uv && !(p.bad & MGI_NUM_MEMORY) && !(u.bad & MGI_NUM_MEMORY);
   int strange = 0;
   for (uint32_t k = 0; k < program->n_in; k++) strange |= mg_tensor_of(program, program->in[k])->dtype > MG_F32;
@@ -7073,7 +7571,8 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
       const double count = uv[i].even ? HUGE_VAL : mgi_num_count(&u, i); /* what has one sign does not cancel */
       if (bits && (uv[i].even || count <= 1)) continue;
       int part = 0, safe = !uv[i].lost;
-      for (int k = 0; k < uv[i].n && safe; k++) part = 0, safe = (!bits && x->half == MG_BF16) || mgi_num_term_rounded(B, &uv[i].term[k], count, &p, pv, &part);
+      for (int k = 0; k < uv[i].n && safe; k++)
+        part = 0, safe = (!bits && x->half == MG_BF16) || mgi_num_term_rounded(B, &uv[i].term[k], count, &p, pv, &part);
       if (!safe && (bits || part) && parts < 0) parts = i;
       if (bits) continue;
       x->safe = safe;
@@ -7084,25 +7583,33 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
       r->verdict = MG_UNSAFE, snprintf(r->value, sizeof r->value, "%.60s", open_exp);
       snprintf(r->why, sizeof r->why, "an exponential that nothing is seen to bound, and that has no running maximum");
     } else if (cancels >= 0) {
-      r->verdict = MG_UNSAFE, r->kernel = u.node[cancels].kernel, snprintf(r->value, sizeof r->value, "%.60s", u.node[cancels].name);
-      snprintf(r->why, sizeof r->why, "a difference of two sums of squares, which the program does not take: it cancels");
+      r->verdict = MG_UNSAFE, r->kernel = u.node[cancels].kernel,
+      snprintf(r->value, sizeof r->value, "%.60s", u.node[cancels].name);
+      snprintf(r->why, sizeof r->why,
+               "a difference of two sums of squares, which the program does not take: it cancels");
     } else if (mgi_num_refuted(&p, p_out, &u, u_out, (int)program->n_out, (int)program->n_in, 0, &w) ||
                (joint = 1, mgi_num_refuted(&p, p_out, &u, u_out, (int)program->n_out, (int)program->n_in, 1, &w))) {
       const mgi_num_node *x = &u.node[w.node];
       size_t n = 0;
-      r->verdict = joint && isfinite(w.got) ? MG_SAFETY_OPEN : MG_UNSAFE, r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor;
+      r->verdict = joint && isfinite(w.got) ? MG_SAFETY_OPEN : MG_UNSAFE, r->kernel = x->kernel, r->stored = x->stored,
+      r->tensor = x->tensor;
       snprintf(r->value, sizeof r->value, "%.60s", x->name);
-      n = (size_t)snprintf(r->why, sizeof r->why, "%s, it would be %.2g where", x->stored ? "handed on in 16 bits" : "a product's operand in 16 bits", w.x);
+      n = (size_t)snprintf(r->why, sizeof r->why, "%s, it would be %.2g where",
+                           x->stored ? "handed on in 16 bits" : "a product's operand in 16 bits", w.x);
       for (uint32_t k = 0; k < program->n_in && n + 40 < sizeof r->why; k++)
         n += (size_t)snprintf(r->why + n, sizeof r->why - n, "%s %.20s is %.2g", k ? "," : "", p.node[k].name, w.in[k]);
       snprintf(r->why + n, sizeof r->why - n, ": %.2g for %.2g", w.got, w.want);
     } else if (parts >= 0) {
       snprintf(r->value, sizeof r->value, "%.60s", u.node[parts].name), r->kernel = u.node[parts].kernel;
-      snprintf(r->why, sizeof r->why, "%s, it is a sum, or a part of one, that the program does not round: it may cancel later", u.node[parts].stored ? "handed on in 16 bits" : "a product's operand of 11 bits");
+      snprintf(r->why, sizeof r->why,
+               "%s, it is a sum, or a part of one, that the program does not round: it may cancel later",
+               u.node[parts].stored ? "handed on in 16 bits" : "a product's operand of 11 bits");
     } else if (first >= 0) {
       const mgi_num_node *x = &u.node[first];
-      r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor, snprintf(r->value, sizeof r->value, "%.60s", x->name);
-      snprintf(r->why, sizeof r->why, "%s, it is none of the program's values, and nothing is seen to bound it", x->stored ? "handed on in 16 bits" : "a product's operand in 16 bits");
+      r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor,
+      snprintf(r->value, sizeof r->value, "%.60s", x->name);
+      snprintf(r->why, sizeof r->why, "%s, it is none of the program's values, and nothing is seen to bound it",
+               x->stored ? "handed on in 16 bits" : "a product's operand in 16 bits");
     } else r->verdict = MG_SAFE;
   }
   room &= !w.memory;
@@ -7110,7 +7617,8 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
   return room ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_safety_of", "no memory");
 }
 /* Gathers and argmaxes keep nothing: the verdict is of the rests (mg_rest_of), whose tensors r names by name alone. */
-MGI_FN mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e) {
+MGI_FN mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, const char *open_exp,
+                               mg_safety_report *r, mg_error *e) {
   mg_rest R;
   mg_error why;
   mg_status s = mg_rest_of(program, ugraph, &R, &why);
@@ -7125,28 +7633,33 @@ MGI_FN mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, 
 
 /* --------------------------------------------------------------------------------------------------- >>kept
 
-   What a search keeps in files: its checkpoint, and results in a cache.  Both are named by a key: the program, the GPU's
-   row, the options that choose what is found, and the version, with the limits above, the tables of operators and axioms,
-   and what the model says of sample kernels.
+   What a search keeps in files: its checkpoint, and results in a cache.  Both are named by a key: the program, the
+   GPU's row, the options that choose what is found, and the version, with the limits above, the tables of operators and
+   axioms, and what the model says of sample kernels.
 
-   A checkpoint is a head and, appended as frames are finished, their records: nothing is written twice.  A record holds the
-   frame's counts and those of its structures that were among their segment's best then: as the best of a part of the
-   frames hold all of the part that are among the best of the whole (mgi_se_pool_add), a record needs no other.  Of a
-   structure it holds what cannot be derived: operators, maps, the predicted time that orders it; numbers as bytes of 7 bits.
-   Each record has a checksum of its own, seeded with the key, and its length has another, so that an end that is torn
-   (the search was killed) is told from a file that is damaged: the one is dropped, the other refused.  Whatever frames the
-   records are of, and in whatever order, the others are searched: the result is the same.                           */
+   A checkpoint is a head and, appended as frames are finished, their records: nothing is written twice.  A record holds
+   the frame's counts and those of its structures that were among their segment's best then: as the best of a part of
+   the frames hold all of the part that are among the best of the whole (mgi_se_pool_add), a record needs no other.  Of
+   a structure it holds what cannot be derived: operators, maps, the predicted time that orders it; numbers as bytes of
+   7 bits.  Each record has a checksum of its own, seeded with the key, and its length has another, so that an end that
+   is torn (the search was killed) is told from a file that is damaged: the one is dropped, the other refused.  Whatever
+   frames the records are of, and in whatever order, the others are searched: the result is the
+   same.                           */
 
 /* SPLITS: structures with a group axis that become two kernels; POOL: structures that a segment has at once. */
 enum { MGI_SE_TOP = 8, MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 16 * MGI_SE_SPLITS };
-/* Of >>rewrite: values under way at a time; how much smaller a small tensor is; operators more than the program has; sets, pieces and edges; operators on a path. */
+/* Of >>rewrite: values under way at a time; how much smaller a small tensor is; operators more than the program has;
+   sets, pieces and edges; operators on a path. */
 enum { MGI_SE_RW_UNDER = 3, MGI_SE_RW_SMALL = 8, MGI_SE_RW_MORE = 1, MGI_SE_RW_SETS = 16384, MGI_SE_RW_PIECES = 16384, MGI_SE_RW_EDGES = 1 << 18, MGI_SE_RW_DEPTH = 250 };
-typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut, effort; uint64_t count[9]; } mgi_se_kept; /* a frame's record; n structures follow */
+/* a frame's record; n structures follow */
+typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut, effort; uint64_t count[9]; } mgi_se_kept;
 typedef struct mgi_se_record { uint64_t seg; int32_t frame, effort; uint32_t bytes; size_t at; } mgi_se_record;
 typedef struct mgi_se_key { uint64_t part[4]; } mgi_se_key;
-static const char *const mgi_se_key_other[4] = { "another program", "another GPU", "other options", "another version, or another model" };
+static const char *const mgi_se_key_other[4] = { "another program", "another GPU", "other options",
+                                                 "another version, or another model" };
 
-typedef struct mgi_se_buffer { uint8_t *b; size_t n, at; int bad, reads; } mgi_se_buffer; /* n: bytes there; at: those read, or the room that there is */
+/* n: bytes there; at: those read, or the room that there is */
+typedef struct mgi_se_buffer { uint8_t *b; size_t n, at; int bad, reads; } mgi_se_buffer;
 
 MGI_FN void mgi_se_put(mgi_se_buffer *w, const void *data, size_t n) {
   if (!w->bad && w->n + n > w->at) {
@@ -7210,7 +7723,8 @@ MGI_FN uint64_t mgi_se_text_hash(uint64_t h, const char *s) { return mgi_se_byte
 MGI_FN int mgi_se_sample_op(mg_flat *k, int code, int inloop, int in0, int in1, int64_t rows, int64_t cols) {
   mg_flat_op *o = &k->op[k->n];
   memset(o, 0, sizeof *o);
-  o->code = (int16_t)code, o->inloop = (int8_t)inloop, o->loop = o->outer = (int8_t)(inloop ? 4 : 0), o->trips = inloop ? (double)k->iters : 1, o->esize = 2;
+  o->code = (int16_t)code, o->inloop = (int8_t)inloop, o->loop = o->outer = (int8_t)(inloop ? 4 : 0),
+  o->trips = inloop ? (double)k->iters : 1, o->esize = 2;
   o->rank = 2, o->inner = 1, o->d[0] = rows, o->d[1] = cols, o->narrow = 1;
   o->along = 1;
   o->sums = code == MG_OP_ACCUM && k->op[in0].inloop && !inloop && cols == k->op[in0].d[1];
@@ -7218,10 +7732,11 @@ MGI_FN int mgi_se_sample_op(mg_flat *k, int code, int inloop, int in0, int in1, 
   if (in1 < 0) o->in[1] = 0;
   return k->n++;
 }
-/* A hash of what the model says of kernels of every kind: functions of one or two products, with and without a loop, row
-   sums, accumulators over a group of blocks.  The seed is fixed: another hash is another model. */
+/* A hash of what the model says of kernels of every kind: functions of one or two products, with and without a loop,
+   row sums, accumulators over a group of blocks.  The seed is fixed: another hash is another model. */
 MGI_FN uint64_t mgi_se_model_hash(const mg_machine *gpu) {
-  static const int64_t rows[] = { 1, 16, 16, 64, 128, 40 }, cols[] = { 8, 64, 128, 256, 37 }, inner[] = { 16, 64, 128, 512, 90 };
+  static const int64_t rows[] = { 1, 16, 16, 64, 128, 40 }, cols[] = { 8, 64, 128, 256, 37 },
+                       inner[] = { 16, 64, 128, 512, 90 };
   static const int64_t iters[] = { 1, 1, 2, 3, 8, 64 }, groups[] = { 1, 1, 2, 8, 16, 32 };
   const int64_t blocks[] = { 1, 32, gpu->sms, 300, 2000 };
   mg_flat sample, *k = &sample;
@@ -7234,7 +7749,8 @@ MGI_FN uint64_t mgi_se_model_hash(const mg_machine *gpu) {
     memset(k, 0, sizeof *k);
     k->iters = iters[MGI_SE_DRAW(6)], k->blocks = blocks[MGI_SE_DRAW(5)], k->group = groups[MGI_SE_DRAW(6)];
     int64_t m = rows[MGI_SE_DRAW(6)], n = cols[MGI_SE_DRAW(5)], c = inner[MGI_SE_DRAW(5)], z = cols[MGI_SE_DRAW(5)];
-    int loop = k->iters > 1, product = MGI_SE_DRAW(4) > 0, second = product && MGI_SE_DRAW(2), summed = MGI_SE_DRAW(2), sum = -1;
+    int loop = k->iters > 1, product = MGI_SE_DRAW(4) > 0, second = product && MGI_SE_DRAW(2), summed = MGI_SE_DRAW(2),
+        sum = -1;
     int a = mgi_se_sample_op(k, MG_OP_LOAD, loop && MGI_SE_DRAW(4), 0, -1, m, c);
     k->op[a].unique = m * c * 2 * k->blocks, k->op[a].esize = (int8_t)(MGI_SE_DRAW(4) ? 2 : 4);
     if (MGI_SE_DRAW(8) == 0) k->op[a].inner = 0;
@@ -7245,7 +7761,8 @@ MGI_FN uint64_t mgi_se_model_hash(const mg_machine *gpu) {
       if (MGI_SE_DRAW(4) == 0) b = mgi_se_sample_op(k, unary[MGI_SE_DRAW(n_unary)], loop, b, -1, c, n);
       a = mgi_se_sample_op(k, MG_OP_MATMUL, loop, a, b, m, n);
     } else n = c;
-    if (!second && loop && MGI_SE_DRAW(2)) a = mgi_se_sample_op(k, MG_OP_ACCUM, loop = 0, a, -1, m, MGI_SE_DRAW(4) ? n : n * 2);
+    if (!second && loop && MGI_SE_DRAW(2))
+      a = mgi_se_sample_op(k, MG_OP_ACCUM, loop = 0, a, -1, m, MGI_SE_DRAW(4) ? n : n * 2);
     if (MGI_SE_DRAW(2)) a = mgi_se_sample_op(k, MGI_SE_DRAW(2) ? MG_OP_EXP : MG_OP_SQR, loop, a, -1, m, n);
     if (summed) sum = mgi_se_sample_op(k, MGI_SE_DRAW(4) ? MG_OP_SUM : MG_OP_MAX, loop, a, -1, m, 1);
     if (second) {
@@ -7261,11 +7778,13 @@ MGI_FN uint64_t mgi_se_model_hash(const mg_machine *gpu) {
     if (MGI_SE_DRAW(8) == 0) a = mgi_se_sample_op(k, MG_OP_TRANSPOSE, 0, a, -1, m, n);
     a = mgi_se_sample_op(k, MG_OP_STORE, 0, a, -1, m, n), k->op[a].unique = m * n * 2 * (k->blocks / k->group);
     if (MGI_SE_DRAW(10) == 0) for (int j = 0; j < k->n; j++) { /* three dimensions, the first of two */
-      k->op[j].rank = 3, k->op[j].inner++, k->op[j].d[2] = k->op[j].d[1], k->op[j].d[1] = k->op[j].d[0], k->op[j].d[0] = 2;
+        k->op[j].rank = 3, k->op[j].inner++, k->op[j].d[2] = k->op[j].d[1], k->op[j].d[1] = k->op[j].d[0],
+        k->op[j].d[0] = 2;
     }
     double us;
     const mg_kernel_plan p = mg_flat_plan(k, gpu, &us, NULL);
-    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group, p.copies, p.late };
+    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible,
+                       p.own,    p.parts,   p.group,   p.copies,  p.late };
     h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, &us, sizeof us), plan, sizeof plan);
   }
 #undef MGI_SE_DRAW
@@ -7279,18 +7798,39 @@ MGI_FN int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   if (mg_print(program, &text, &e) != MG_OK) return 0;
   const mg_machine *g = c->machine;
   char row[MG_MACHINE_TEXT];
-  int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
-                       c->emittable != NULL, c->wary != NULL, c->unsafe != 0, c->egraph.nodes, c->egraph.no_copies, c->allow_sampled, c->batch_invariant != 0 };
-  int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_FRAME_BYTES, MGI_SE_FRAME_WORK, MGI_SE_VALUE_WORK, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL,
-                      MGI_SE_RW_UNDER, MGI_SE_RW_SMALL, MGI_SE_RW_MORE, MGI_SE_RW_SETS, MGI_SE_RW_PIECES, MGI_SE_RW_EDGES, MGI_SE_RW_DEPTH };
+  int64_t option[] = { c->max_kernel_ops,
+                       c->max_loops,
+                       c->max_block_ops,
+                       c->top_k,
+                       c->bound,
+                       c->prune,
+                       (int64_t)c->seed,
+                       c->max_states,
+                       c->max_structures,
+                       c->max_steps,
+                       c->emittable != NULL,
+                       c->wary != NULL,
+                       c->unsafe != 0,
+                       c->egraph.nodes,
+                       c->egraph.no_copies,
+                       c->allow_sampled,
+                       c->batch_invariant != 0 };
+  int64_t limit[] = { MG_VERSION,         MG_OP_COUNT,       MG_MAX_RANK,       MG_MAX_IN,      MG_MAX_OUT,
+                      MGI_SE_FRAME_BYTES, MGI_SE_FRAME_WORK, MGI_SE_VALUE_WORK, MGI_SE_SOPS,    MGI_SE_KEEP,
+                      MGI_SE_ALIKE,       MGI_SE_WORKS,      MGI_SE_TILES,      MGI_SE_SPLITS,  MGI_SE_TILINGS,
+                      MGI_SE_POOL,        MGI_SE_RW_UNDER,   MGI_SE_RW_SMALL,   MGI_SE_RW_MORE, MGI_SE_RW_SETS,
+                      MGI_SE_RW_PIECES,   MGI_SE_RW_EDGES,   MGI_SE_RW_DEPTH };
   double seconds = c->egraph.seconds;
   uint64_t h = mgi_se_bytes_hash(mgi_se_model_hash(g), limit, sizeof limit);
   double library = mg_predict_us(program, g);
   h = mgi_se_bytes_hash(h, &library, sizeof library);
-  for (int k = 0; mg_axiom_at(k); k++) h = mgi_se_text_hash(mgi_se_text_hash(mgi_se_text_hash(h, mg_axiom_at(k)->name), mg_axiom_at(k)->left), mg_axiom_at(k)->right);
+  for (int k = 0; mg_axiom_at(k); k++)
+    h = mgi_se_text_hash(mgi_se_text_hash(mgi_se_text_hash(h, mg_axiom_at(k)->name), mg_axiom_at(k)->left),
+                         mg_axiom_at(k)->right);
   for (int k = MG_OP_NONE + 1; k < MG_OP_COUNT; k++) h = mgi_se_text_hash(h, mg_op_row((mg_opcode)k)->name);
   key->part[0] = mgi_se_text_hash(1, text);
-  for (uint32_t t = 1; t < program->n_tensors; t++) key->part[0] = mgi_se_mix(key->part[0], program->tensors[t].inner); /* the text does not say it */
+  /* the text does not say it */
+  for (uint32_t t = 1; t < program->n_tensors; t++) key->part[0] = mgi_se_mix(key->part[0], program->tensors[t].inner);
   key->part[1] = mgi_se_text_hash(2, mg_machine_print(g, row)); /* all of the row */
   key->part[2] = mgi_se_bytes_hash(mgi_se_bytes_hash(3, option, sizeof option), &seconds, sizeof seconds);
   key->part[3] = h;
@@ -7299,8 +7839,10 @@ MGI_FN int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
 }
 MGI_FN uint64_t mgi_se_key_hash(const mgi_se_key *k) { return mgi_se_bytes_hash(4, k, sizeof *k); }
 
-/* Reads all of a file that begins with `magic`, as far as it goes.  `kind` and `fate` name it, and what becomes of it, in messages. */
-MGI_FN mg_status mgi_se_kept_read(FILE *f, const char *path, const char *kind, const char *fate, const char *magic, mgi_se_buffer *to, mg_error *e) {
+/* Reads all of a file that begins with `magic`, as far as it goes.  `kind` and `fate` name it, and what becomes of it,
+   in messages. */
+MGI_FN mg_status mgi_se_kept_read(FILE *f, const char *path, const char *kind, const char *fate, const char *magic,
+                                  mgi_se_buffer *to, mg_error *e) {
   size_t room = 0, n = 0;
   for (;; to->n = n) { /* what is there, not what a head says */
     if (n == room) {
@@ -7310,13 +7852,15 @@ MGI_FN mg_status mgi_se_kept_read(FILE *f, const char *path, const char *kind, c
     }
     size_t got = fread(to->b + n, 1, room - n, f);
     n += got;
-    if (memcmp(to->b, magic, n < 8 ? n : 8)) return mg_fail(e, MG_BAD_INPUT, path, "expected a %s, found something else; %s", kind, fate);
+    if (memcmp(to->b, magic, n < 8 ? n : 8))
+      return mg_fail(e, MG_BAD_INPUT, path, "expected a %s, found something else; %s", kind, fate);
     if (!got) return MG_OK;
   }
 }
 
 /* Writes head and body to `tmp`, which is opened in `mode`, and renames it. */
-MGI_FN int mgi_se_kept_put(const char *path, const char *tmp, const char *mode, const void *head, size_t bytes, const uint8_t *b, size_t n) {
+MGI_FN int mgi_se_kept_put(const char *path, const char *tmp, const char *mode, const void *head, size_t bytes,
+                           const uint8_t *b, size_t n) {
   FILE *f = fopen(tmp, mode);
   int ok = f && (!bytes || fwrite(head, bytes, 1, f) == 1) && (!n || fwrite(b, n, 1, f) == 1);
   if (f) ok &= fclose(f) == 0;
@@ -7331,10 +7875,15 @@ MGI_FN int mgi_se_structure_fits(const mgi_se_seg *s, const mgi_se_structure *t)
   if (t->n < 1 || t->n > MGI_SE_SOPS || !(t->us >= 0 && t->us <= 2e9 + 1)) return 0; /* 2e9: no tile, and `foreign` */
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
-    if (o->code <= MG_OP_NONE || o->code >= MG_OP_COUNT || o->code == MG_OP_STORE || o->n_in < 0 || o->n_in > 4 || (!o->n_in && o->code != MG_OP_LOAD)) return 0;
+    if (o->code <= MG_OP_NONE || o->code >= MG_OP_COUNT || o->code == MG_OP_STORE || o->n_in < 0 || o->n_in > 4 ||
+        (!o->n_in && o->code != MG_OP_LOAD))
+      return 0;
     for (int j = 0; j < 4; j++) if (o->in[j] < 0 || (j < o->n_in ? o->in[j] >= i : o->in[j] != 0)) return 0;
-    if (o->scope < MGI_SE_PRE || o->scope > MGI_SE_GROUP || o->scope == 5 || ((o->scope & 1) && t->loop[o->scope >> 1] < 0) || o->rank < 0 || o->rank > MG_MAX_RANK) return 0;
-    for (int d = 0; d < o->rank; d++) if (o->cls[d] < -1 || o->cls[d] >= s->n_cls || o->mask[d] >> MGI_SE_AXES) return 0;
+    if (o->scope < MGI_SE_PRE || o->scope > MGI_SE_GROUP || o->scope == 5 ||
+        ((o->scope & 1) && t->loop[o->scope >> 1] < 0) || o->rank < 0 || o->rank > MG_MAX_RANK)
+      return 0;
+    for (int d = 0; d < o->rank; d++)
+      if (o->cls[d] < -1 || o->cls[d] >= s->n_cls || o->mask[d] >> MGI_SE_AXES) return 0;
     if (o->code == MG_OP_LOAD && (o->n_in || o->arg < 0 || o->arg >= (int)s->p->n_in)) return 0;
     if (o->code == MG_OP_ACCUM) {
       int x = o->map[0];
@@ -7384,20 +7933,22 @@ MGI_FN void mgi_se_structure_code(mgi_se_buffer *c, const mgi_se_seg *s, const m
   }
   if (!c->reads || c->bad || !mgi_se_structure_fits(s, t)) { c->bad |= c->reads; return; }
   uint64_t skeleton;
-  t->hash = mgi_se_structure_hash(t), t->work = mgi_se_structure_work(t, &skeleton), t->foreign = mgi_se_structure_foreign(s->p, t);
+  t->hash = mgi_se_structure_hash(t), t->work = mgi_se_structure_work(t, &skeleton),
+  t->foreign = mgi_se_structure_foreign(s->p, t);
 }
 
 /* --------------------------------------------------------------------------------------------------- >>cuts
 
-   Where a program may be cut into kernels.  A program is run in any order of its operators in which operands come first, so
-   what has been run at some time is a down-set: with an operator, all that it is made of.  A segment is what one down-set
-   has more than another, and a program in k kernels is a chain of k + 1 of them, from the empty one to the whole.  Neither
-   depends on the order in which the program's text has its operators, nor does anything below: operators are taken in
-   postorder from the outputs (what no output needs is left out).  A unary elementwise operator on what another makes for it
-   alone stays with that one, as it costs no byte less anywhere else; not with a matmul, which a library kernel may be better at,
-   and not an exponential, which may not be handed on while what it is of may; nor behind so many that a kernel has no room for more.
-   With too many down-sets, more than MGI_SE_DOWN or MGI_SE_CHAINS steps of a shortest path over them, blocks of operators take the place of
-   these, each block cut where the postorder passes; then only those are taken that it passes through.  The search is not complete then. */
+   Where a program may be cut into kernels.  A program is run in any order of its operators in which operands come
+   first, so what has been run at some time is a down-set: with an operator, all that it is made of.  A segment is what
+   one down-set has more than another, and a program in k kernels is a chain of k + 1 of them, from the empty one to the
+   whole.  Neither depends on the order in which the program's text has its operators, nor does anything below:
+   operators are taken in postorder from the outputs (what no output needs is left out).  A unary elementwise operator
+   on what another makes for it alone stays with that one, as it costs no byte less anywhere else; not with a matmul,
+   which a library kernel may be better at, and not an exponential, which may not be handed on while what it is of may;
+   nor behind so many that a kernel has no room for more.  With too many down-sets, more than MGI_SE_DOWN or
+   MGI_SE_CHAINS steps of a shortest path over them, blocks of operators take the place of these, each block cut where
+   the postorder passes; then only those are taken that it passes through.  The search is not complete then. */
 
 enum { MGI_SE_MOST_OPS = 200, MGI_SE_KERNELS = 5, MGI_SE_DOWN = 1024, MGI_SE_CHAINS = 1 << 23, MGI_SE_SET_WORDS = (MGI_SE_MOST_OPS + 63) / 64 };
 
@@ -7405,7 +7956,9 @@ typedef struct mgi_se_set { uint64_t w[MGI_SE_SET_WORDS]; } mgi_se_set; /* of op
 
 MGI_FN int mgi_se_set_has(const mgi_se_set *a, int k) { return (int)(a->w[k / 64] >> k % 64 & 1); }
 MGI_FN void mgi_se_set_put(mgi_se_set *a, int k) { a->w[k / 64] |= (uint64_t)1 << k % 64; }
-MGI_FN void mgi_se_set_join(mgi_se_set *a, const mgi_se_set *b) { for (int i = 0; i < MGI_SE_SET_WORDS; i++) a->w[i] |= b->w[i]; }
+MGI_FN void mgi_se_set_join(mgi_se_set *a, const mgi_se_set *b) {
+  for (int i = 0; i < MGI_SE_SET_WORDS; i++) a->w[i] |= b->w[i];
+}
 MGI_FN int mgi_se_set_same(const mgi_se_set *a, const mgi_se_set *b) { return !memcmp(a, b, sizeof *a); }
 /* a without b; `none`: nothing is left. */
 MGI_FN mgi_se_set mgi_se_set_minus(const mgi_se_set *a, const mgi_se_set *b, int *none) {
@@ -7430,10 +7983,14 @@ typedef struct mgi_se_cuts {
   int n;                                     /* operators */
   uint32_t op[MGI_SE_MOST_OPS];              /* in postorder, by id */
   int16_t *place;                            /* by tensor: of the operator that makes it, or -1 */
-  mgi_se_set of[MGI_SE_MOST_OPS], to[MGI_SE_MOST_OPS], alone[MGI_SE_MOST_OPS]; /* who makes its operands; who uses it; the operators that stay with it, itself too, empty where it stays with another */
+  /* who makes its operands; who uses it; the operators that stay with it, itself too, empty where it stays with
+     another */
+  mgi_se_set of[MGI_SE_MOST_OPS], to[MGI_SE_MOST_OPS], alone[MGI_SE_MOST_OPS];
   uint64_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
-  uint8_t given[MGI_SE_MOST_OPS], raw[MGI_SE_MOST_OPS]; /* an output of the program; grows like an exponential that nothing has divided yet */
-  uint8_t address[MGI_SE_MOST_OPS];          /* a slice: an address of kernels' loads, a kernel where a library kernel reads it */
+  /* an output of the program; grows like an exponential that nothing has divided yet */
+  uint8_t given[MGI_SE_MOST_OPS], raw[MGI_SE_MOST_OPS];
+  uint8_t address[MGI_SE_MOST_OPS];          /* a slice: an address of kernels' loads, a kernel where a library kernel
+                                                reads it */
   int16_t taker[MGI_SE_MOST_OPS];            /* the product whose library call takes it, or -1 (mg_library_taker) */
   double bytes[MGI_SE_MOST_OPS], in_bytes[MG_MAX_IN];
   mgi_se_set all, *down;                     /* down-sets, smaller ones first */
@@ -7446,14 +8003,17 @@ typedef struct mgi_se_found { /* of one segment */
   uint64_t hash;                             /* of that, mg_hash */
   int want;                                  /* so many structures */
   double most;                               /* not 0: a kernel that takes so many us or more is of no use */
-  int shared;                                /* not 0: what follows but in and out is that of segment shared - 1, whose program this one's is */
+  int shared;                                /* not 0: what follows but in and out is that of segment shared - 1, whose
+                                                program this one's is */
   mgi_se_seg *s;
-  uint8_t *open;                             /* by frame: 0: it is done; 1: it was not searched yet; 2 + e: the limits of effort e ended it */
-  int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those of the most promising that it ended; effort: the next one */
+  uint8_t *open;                             /* by frame: 0: it is done; 1: it was not searched yet; 2 + e: the limits
+                                                of effort e ended it */
+  int n_frames, n_open, n_spent, effort;     /* n_spent: of the open ones, those of the most promising that it ended;
+                                                effort: the next one */
   int none;                                  /* 1: there was no kernel for it, as far as the effort went */
   int lost;                                  /* 1: of the last effort: structures that no result could be made of */
-  mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or with maxima of its own, or
-                                                kernels by parts of rows */
+  mg_graph *tiled;                           /* faster than these, or in place of a search: one kernel, by >>tilings or
+                                                with maxima of its own, or kernels by parts of rows */
   double tiled_us;
   mg_verify_report tiled_report;
   mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
@@ -7480,7 +8040,9 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
   if (!C->place) return 0;
   memset(C->place, -1, p->n_tensors * sizeof *C->place);
   for (uint32_t k = 0; k < p->n_out; k++) mgi_se_cuts_visit(C, p->out[k].id);
-  for (uint32_t i = 0; i < p->n_in; i++) C->in_bytes[i] = (double)mg_shape_elements(&p->tensors[p->in[i].id].shape) * mg_dtype_bytes(p->tensors[p->in[i].id].dtype);
+  for (uint32_t i = 0; i < p->n_in; i++)
+    C->in_bytes[i] = (double)mg_shape_elements(&p->tensors[p->in[i].id].shape) *
+                     mg_dtype_bytes(p->tensors[p->in[i].id].dtype);
   for (int k = 0; k < C->n; k++) {
     const mg_op_node *o = &p->ops[C->op[k]];
     const mg_tensor_info *t = mg_tensor_of(p, o->out[0]);
@@ -7503,7 +8065,8 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
   for (int k = 0; k < C->n; k++) {
     const mg_op_node *o = &p->ops[C->op[k]];
     const int x = o->n_in == 1 && o->code != MG_OP_EXP && mg_op_row(o->code)->elementwise ? C->place[o->in[0].id] : -1;
-    const int glued = x >= 0 && !C->given[x] && !C->address[x] && p->ops[C->op[x]].code != MG_OP_MATMUL && mgi_se_set_size(&C->to[x], C->n) == 1 &&
+    const int glued = x >= 0 && !C->given[x] && !C->address[x] && p->ops[C->op[x]].code != MG_OP_MATMUL &&
+                      mgi_se_set_size(&C->to[x], C->n) == 1 &&
                       mgi_se_set_size(&C->alone[with[x]], C->n) < MGI_SE_SOPS / 2;
     with[k] = glued ? with[x] : k;
     mgi_se_set_put(&C->alone[with[k]], k);
@@ -7512,7 +8075,8 @@ MGI_FN int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
 }
 MGI_FN void mgi_se_cuts_free(mgi_se_cuts *C) { free(C->place), free(C->down); }
 
-/* The operators outside of segment s that make what it takes; *takes: the inputs of the program that it takes, as bits. */
+/* The operators outside of segment s that make what it takes; *takes: the inputs of the program that it takes, as
+   bits. */
 MGI_FN mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, uint64_t *takes) {
   mgi_se_set need;
   int none;
@@ -7533,8 +8097,8 @@ MGI_FN int mgi_se_cuts_follows(const mgi_se_cuts *C, const mgi_se_blocks *B, con
   mgi_se_set_minus(&need, down, &none);
   return none;
 }
-/* All down-sets of the blocks: from the empty one, what has all its operands is added, in every order.  0: there are more than `most`; -1: memory
-   is out. */
+/* All down-sets of the blocks: from the empty one, what has all its operands is added, in every order.  0: there are
+   more than `most`; -1: memory is out. */
 MGI_FN int mgi_se_cuts_orders(mgi_se_cuts *C, const mgi_se_blocks *B, int most) {
   enum { SLOTS = 4 * MGI_SE_DOWN };
   int16_t *slot = (int16_t *)malloc(SLOTS * sizeof *slot);
@@ -7577,8 +8141,8 @@ MGI_FN int mgi_se_down_cmp(const void *x, const void *y) {
   const int more = mgi_se_set_size(a, MGI_SE_MOST_OPS) - mgi_se_set_size(b, MGI_SE_MOST_OPS);
   return more ? more : memcmp(a, b, sizeof *a);
 }
-/* Fills in the down-sets: all, if there are few enough; of a long program those of its blocks, and with each of these what begins another block;
-   or those that the postorder passes through.  0 if memory is out. */
+/* Fills in the down-sets: all, if there are few enough; of a long program those of its blocks, and with each of these
+   what begins another block; or those that the postorder passes through.  0 if memory is out. */
 MGI_FN int mgi_se_cuts_down(mgi_se_cuts *C) {
   const double most = sqrt((double)MGI_SE_CHAINS / (C->n + 1));
   const int few = most < MGI_SE_DOWN ? (int)most : (int)MGI_SE_DOWN;
@@ -7607,7 +8171,8 @@ MGI_FN int mgi_se_cuts_down(mgi_se_cuts *C) {
   if (all) return all > 0;
   C->n_down = 1;
   for (int k = 0; k < C->n; k++)
-    if (mgi_se_set_has(&C->alone[k], k)) C->down[C->n_down] = C->down[C->n_down - 1], mgi_se_set_join(&C->down[C->n_down++], &C->alone[k]);
+    if (mgi_se_set_has(&C->alone[k], k))
+      C->down[C->n_down] = C->down[C->n_down - 1], mgi_se_set_join(&C->down[C->n_down++], &C->alone[k]);
   return 1;
 }
 
@@ -7635,8 +8200,9 @@ MGI_FN double mgi_se_cuts_bytes(const mgi_se_cuts *C, const mgi_se_set *s) {
   return n_in > MG_MAX_IN || n_out > MG_MAX_OUT ? -1 : bytes;
 }
 
-/* Segment f->ops as a program of its own, and which tensors its inputs and outputs are; NULL: *e says why not.  Inputs come in the order in
-   which its operators take them, those of the whole program in the program's: segments that are equal up to names are one program. */
+/* Segment f->ops as a program of its own, and which tensors its inputs and outputs are; NULL: *e says why not.  Inputs
+   come in the order in which its operators take them, those of the whole program in the program's: segments that are
+   equal up to names are one program. */
 MGI_FN mg_graph *mgi_se_segment(const mgi_se_cuts *C, mgi_se_found *f, mg_error *e) {
   const mg_graph *p = C->p;
   const int whole = mgi_se_set_same(&f->ops, &C->all);
@@ -7680,22 +8246,25 @@ MGI_FN mg_graph *mgi_se_segment(const mgi_se_cuts *C, mgi_se_found *f, mg_error 
    A segment is searched by frames, in parallel; its best structures are tuned, then checked in order until enough
    passed.  The whole program is the first segment.  Others are searched where a lower bound (launches and bytes) does
    not already show that a program cut there cannot win: which ones is known before the first of them is begun, so they
-   are searched at once.  A worker takes the next frame of a segment that is under way; if there is none it begins another
-   segment; who finishes a segment's last frame tunes and checks what it found.  A segment's result depends on nothing
-   but the segment, and segments are put together in their order: any number of workers gives the same.              */
+   are searched at once.  A worker takes the next frame of a segment that is under way; if there is none it begins
+   another segment; who finishes a segment's last frame tunes and checks what it found.  A segment's result depends on
+   nothing but the segment, and segments are put together in their order: any number of workers gives the
+   same.              */
 
-/* One for the whole search, the root, and one for each segment beside the whole program.  What several threads use, lock,
-   checkpoint and `failed`, is the root's. */
+/* One for the whole search, the root, and one for each segment beside the whole program.  What several threads use,
+   lock, checkpoint and `failed`, is the root's. */
 typedef struct mgi_se_search {
   struct mgi_se_search *root;
   const mg_graph *p;
   mg_search_config cfg;
   mg_search_stats st;
   double t0, end, shown;
-  const mg_graph *rows;                  /* NULL, or the program as one kernel by rows or as kernels by parts of them, and what that takes */
+  const mg_graph *rows;                  /* NULL, or the program as one kernel by rows or as kernels by parts of them,
+                                            and what that takes */
   double rows_us;
   pthread_mutex_t lock, hook;
-  int cut, late, timed;                 /* cut: something was left out; late: the time limit or `stop` did it; timed: a check's own limit, as on a busy machine */
+  int cut, late, timed;                 /* cut: something was left out; late: the time limit or `stop` did it; timed: a
+                                           check's own limit, as on a busy machine */
   /* the segment in hand */
   const mgi_se_seg *seg;
   mgi_se_frame *frame;
@@ -7709,10 +8278,12 @@ typedef struct mgi_se_search {
   int n_had, n_sure;                     /* n_sure: of the results so many, the first, are none that `wary` names */
   mgi_se_structure *pool;               /* at most MGI_SE_POOL */
   int16_t order[MGI_SE_POOL];           /* of them, the best first */
-  uint8_t tuned[MGI_SE_POOL];           /* of them: 1: us is of the best tile; 2: there was no time for more than a coarse one */
+  uint8_t tuned[MGI_SE_POOL];           /* of them: 1: us is of the best tile; 2: there was no time for more than a
+                                           coarse one */
   double limit;                         /* us; slower ones need not be tuned */
   int n_pool, next_tune, oom, unkept;   /* unkept: in the pool is what a frame that was cut short has found */
-  /* the checkpoint: what was there, where each frame's record is, sorted; what is not yet written, and when it may be */
+  /* the checkpoint: what was there, where each frame's record is, sorted; what is not yet written, and when it may
+     be */
   uint64_t seed, seg_id;
   mgi_se_buffer kept, news;
   mgi_se_record *record;
@@ -7738,8 +8309,10 @@ MGI_FN double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) 
   return us;
 }
 
-/* 1 if g may go on as a candidate; where memory or time kept the verifier from a verdict, the search is not complete. */
-MGI_FN int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, const mg_verify_config *v, mg_verify_report *r) {
+/* 1 if g may go on as a candidate; where memory or time kept the verifier from a verdict, the search is not
+   complete. */
+MGI_FN int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, const mg_verify_config *v,
+                        mg_verify_report *r) {
   mg_error e;
   if (mgi_se_step(S, mg_verify(p, g, v, r, &e)) != MG_OK) return 0;
   if (r->unfinished && v->stop && mgi_se_stopped(&S->cfg)) { /* most take far less: what was found is kept */
@@ -7747,7 +8320,8 @@ MGI_FN int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, 
     last.stop = NULL, last.time_limit_s = 1;
     if (mgi_se_step(S, mg_verify(p, g, &last, r, &e)) != MG_OK) return 0;
   }
-  const int ended = mgi_se_stopped(&S->cfg) || mgi_se_seconds() >= S->end; /* a check's own ten seconds are no option's */
+  /* a check's own ten seconds are no option's */
+  const int ended = mgi_se_stopped(&S->cfg) || mgi_se_seconds() >= S->end;
   S->cut |= r->unfinished, S->late |= r->unfinished && ended, S->timed |= r->unfinished && !ended;
   if (r->verdict == MG_EQUAL_SAMPLED) return S->cfg.allow_sampled;
   return r->verdict == MG_EQUAL || r->agreed; /* no bound at small sizes: the certificate decides */
@@ -7800,8 +8374,8 @@ MGI_FN int mgi_se_record_order(const void *a, const void *b) {
   return differ ? differ : ((const mgi_se_record *)a)->effort - ((const mgi_se_record *)b)->effort;
 }
 
-/* Notes where the records are; *whole is what is left of the file without an end that is torn: a last record that is not whole,
-   or zeros. */
+/* Notes where the records are; *whole is what is left of the file without an end that is torn: a last record that is
+   not whole, or zeros. */
 MGI_FN mg_status mgi_se_kept_index(mgi_se_search *S, size_t *whole, mg_error *e) {
   const uint8_t *b = S->kept.b;
   size_t n = S->kept.n, at = sizeof(mgi_se_kept_head), end = n;
@@ -7819,8 +8393,12 @@ MGI_FN mg_status mgi_se_kept_index(mgi_se_search *S, size_t *whole, mg_error *e)
       bad = mgi_se_bytes_hash(S->seed, b + c.at, m.bytes) != m.check;
       if (!bad) mgi_se_kept_code(&c, &r), bad = c.bad;
     }
-    if (bad && !torn && m.mark == mgi_se_kept_marked(S->seed, m.bytes) && end <= at + sizeof m + m.bytes) break; /* nothing follows */
-    if (bad) return mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged at byte %llu of %llu; it is left as it is", (unsigned long long)at, (unsigned long long)n);
+    /* nothing follows */
+    if (bad && !torn && m.mark == mgi_se_kept_marked(S->seed, m.bytes) && end <= at + sizeof m + m.bytes) break;
+    if (bad)
+      return mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint,
+                     "the checkpoint is damaged at byte %llu of %llu; it is left as it is", (unsigned long long)at,
+                     (unsigned long long)n);
     mgi_se_record *to = (mgi_se_record *)mgi_se_grow(S->record, &cap, S->n_record + 1, sizeof *to);
     if (!to) return mg_fail(e, MG_NO_MEMORY, S->cfg.checkpoint, "no memory for the checkpoint");
     S->record = to, to += S->n_record++;
@@ -7835,8 +8413,8 @@ MGI_FN mg_status mgi_se_kept_index(mgi_se_search *S, size_t *whole, mg_error *e)
   return MG_OK;
 }
 
-/* Opens the checkpoint for more records, if one is asked for.  What has no whole head, as it was begun only, or a torn end, is
-   first written anew beside it. */
+/* Opens the checkpoint for more records, if one is asked for.  What has no whole head, as it was begun only, or a torn
+   end, is first written anew beside it. */
 MGI_FN mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
   const char *path = S->cfg.checkpoint;
   mgi_se_key key;
@@ -7853,14 +8431,22 @@ MGI_FN mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
     const mgi_se_buffer *b = &S->kept;
     if (b->n >= sizeof h) {
       memcpy(&was, b->b, sizeof was);
-      if (was.check != mgi_se_key_hash(&was.key)) return mg_fail(e, MG_BAD_INPUT, path, "the checkpoint is damaged at byte 8 of %llu; it is left as it is", (unsigned long long)b->n);
+      if (was.check != mgi_se_key_hash(&was.key))
+        return mg_fail(e, MG_BAD_INPUT, path, "the checkpoint is damaged at byte 8 of %llu; it is left as it is",
+                       (unsigned long long)b->n);
       for (int k = 0; k < 4; k++)
-        if (was.key.part[k] != key.part[k]) return mg_fail(e, MG_BAD_INPUT, path, "expected a checkpoint of this search, found one of %s; it is left as it is", mgi_se_key_other[k]);
+        if (was.key.part[k] != key.part[k])
+          return mg_fail(e, MG_BAD_INPUT, path,
+                         "expected a checkpoint of this search, found one of %s; it is left as it is",
+                         mgi_se_key_other[k]);
       st = mgi_se_kept_index(S, &whole, e);
       if (st != MG_OK) return st;
-    } else if (memcmp(b->b, &h, b->n)) return mg_fail(e, MG_BAD_INPUT, path, "expected a checkpoint of this search, found the beginning of another's; it is left as it is");
+    } else if (memcmp(b->b, &h, b->n))
+      return mg_fail(e, MG_BAD_INPUT, path,
+                     "expected a checkpoint of this search, found the beginning of another's; it is left as it is");
   }
-  const int empty = f && !S->kept.n; /* what is there stays what it is: a link, a device; a rename would put a file in its place */
+  /* what is there stays what it is: a link, a device; a rename would put a file in its place */
+  const int empty = f && !S->kept.n;
   if (!empty && (!f || whole < S->kept.n || !whole)) {
     size_t len = strlen(path), head = whole ? 0 : sizeof h;
     char *tmp = (char *)malloc(len + 5);
@@ -7878,7 +8464,8 @@ MGI_FN mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
 /* Appends what is new; under the lock, or alone.  What fails leaves a torn end: nothing follows it. */
 MGI_FN void mgi_se_kept_write(mgi_se_search *S) {
   double t = mgi_se_seconds();
-  int ok = !S->news.bad && S->file && (!S->news.n || fwrite(S->news.b, 1, S->news.n, S->file) == S->news.n) && fflush(S->file) == 0;
+  int ok = !S->news.bad && S->file && (!S->news.n || fwrite(S->news.b, 1, S->news.n, S->file) == S->news.n) &&
+           fflush(S->file) == 0;
   S->news.n = 0;
   if (!ok) {
     S->st.checkpoint_lost = 1;
@@ -7889,8 +8476,9 @@ MGI_FN void mgi_se_kept_write(mgi_se_search *S) {
   S->write_at = now + (pause > 0.1 ? pause : 0.1);
 }
 
-/* Takes t to the segment's pool, which holds the MGI_SE_KEEP best that it was given and, of the others, the best with a group
-   axis; 0 if t is not among them.  Who is left out here is left out by all: more that are better do not bring it back. */
+/* Takes t to the segment's pool, which holds the MGI_SE_KEEP best that it was given and, of the others, the best with a
+   group axis; 0 if t is not among them.  Who is left out here is left out by all: more that are better do not bring it
+   back. */
 MGI_FN int mgi_se_pool_add(mgi_se_search *S, const mgi_se_structure *t) {
   int at = S->n_pool, out = -1;
   while (at > 0 && mgi_se_structure_before(t, &S->pool[S->order[at - 1]])) at--;
@@ -7907,12 +8495,15 @@ MGI_FN int mgi_se_pool_add(mgi_se_search *S, const mgi_se_structure *t) {
 MGI_FN void mgi_se_likely(mgi_se_search *S, double us) {
   if (us < 1e9 && (S->st.structure_us <= 0 || us < S->st.structure_us)) S->st.structure_us = us;
 }
-/* What a frame says of itself, and the fastest of its structures that anyone wants, NULL: none, go to the sums; under the lock. */
+/* What a frame says of itself, and the fastest of its structures that anyone wants, NULL: none, go to the sums; under
+   the lock. */
 MGI_FN void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const mgi_se_structure *best) {
   mgi_se_search *R = S->root;
   mg_search_stats *st = &R->st;
-  st->states += r->count[0], st->pruned_expression += r->count[1], st->pruned_shape += r->count[2], st->pruned_duplicate += r->count[3];
-  st->pruned_limit += r->count[4], st->pruned_bound += r->count[5], st->values += r->count[6], st->structures += r->count[7], st->pruned_pairs += r->count[8];
+  st->states += r->count[0], st->pruned_expression += r->count[1], st->pruned_shape += r->count[2],
+      st->pruned_duplicate += r->count[3];
+  st->pruned_limit += r->count[4], st->pruned_bound += r->count[5], st->values += r->count[6],
+      st->structures += r->count[7], st->pruned_pairs += r->count[8];
   st->frames++;
   if (S == R) {
     S->units_done++;
@@ -7937,8 +8528,9 @@ MGI_FN void mgi_se_tell(mgi_se_search *S, int locked) {
   S->cfg.progress(S->cfg.user, &st);
 }
 
-/* Effort e: a segment's most promising frames first, as far as a few states and steps go; then more of both.  The last is all of the
-   space that is stated.  None depends on a clock.  A frame that such a limit ended is searched anew by the next. */
+/* Effort e: a segment's most promising frames first, as far as a few states and steps go; then more of both.  The last
+   is all of the space that is stated.  None depends on a clock.  A frame that such a limit ended is searched anew by
+   the next. */
 enum { MGI_SE_EFFORTS = 4, MGI_SE_EFFORT_FRAMES = 8, MGI_SE_EFFORT_STATES = 512, MGI_SE_EFFORT_STEPS = 1 << 12, MGI_SE_EFFORT_WORK = 1 << 22 };
 MGI_FN mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
   mg_search_config c = *cfg;
@@ -7951,20 +8543,25 @@ MGI_FN mg_search_config mgi_se_effort(const mg_search_config *cfg, int e) {
 /* A frame's work; 0: all that there is, as nothing more may be given. */
 MGI_FN double mgi_se_effort_work(const mg_search_config *cfg, int e) {
   const mg_search_config c = mgi_se_effort(cfg, e);
-  return c.max_states < cfg->max_states || c.max_steps < cfg->max_steps ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e) : 0;
+  return c.max_states < cfg->max_states || c.max_steps < cfg->max_steps ? (double)((int64_t)MGI_SE_EFFORT_WORK << 3 * e)
+                                                                        : 0;
 }
-/* What effort e is for frame k: e for the most promising, for others, up to a number, that of the first one; -1: none. */
+/* What effort e is for frame k: e for the most promising, for others, up to a number, that of the first one; -1:
+   none. */
 MGI_FN int mgi_se_effort_of(int e, int k) {
   const int most = MGI_SE_EFFORT_FRAMES << e / 2;
   if (e == MGI_SE_EFFORTS - 1 || k < most) return e;
   return k < 2 * most ? 0 : -1;
 }
 
-/* 1: frame k of the segment in hand has a record, whose part it then takes, unless it took more effort; under the lock. */
+/* 1: frame k of the segment in hand has a record, whose part it then takes, unless it took more effort; under the
+   lock. */
 MGI_FN int mgi_se_kept_take(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_record key = { S->seg_id, k, 0, 0, 0 };
-  const mgi_se_record *at = R->n_record ? (const mgi_se_record *)bsearch(&key, R->record, R->n_record, sizeof key, mgi_se_record_cmp) : NULL;
+  const mgi_se_record *at = R->n_record ? (const mgi_se_record *)bsearch(&key, R->record, R->n_record, sizeof key,
+                                                                         mgi_se_record_cmp)
+                                        : NULL;
   if (!at || R->damaged) return 0;
   mgi_se_buffer c = R->kept;
   mgi_se_kept r;
@@ -8138,12 +8735,15 @@ MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
   if (!short_of && !(w && mgi_se_walk_all(S, w, f))) f->oom = 1;
   const int again = f->spent && !f->late && !f->oom && f->brief > 0;
   r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again, r.effort = effort;
-  r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
-  r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0, r.count[8] = f->st.pruned_pairs;
+  r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape,
+  r.count[3] = f->st.pruned_duplicate;
+  r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val,
+  r.count[7] = w ? (uint64_t)w->made : 0, r.count[8] = f->st.pruned_pairs;
   pthread_mutex_lock(&R->lock);
   uint8_t keep[MGI_SE_KEEP] = { 0 };
   S->unkept |= f->late || f->oom;
-  for (int i = 0; w && i < w->n_best; i++) keep[i] = (uint8_t)(mgi_se_pool_add(S, &w->best[i]) || S->unkept), r.n += keep[i];
+  for (int i = 0; w && i < w->n_best; i++)
+    keep[i] = (uint8_t)(mgi_se_pool_add(S, &w->best[i]) || S->unkept), r.n += keep[i];
   mgi_se_frame_done(S, &r, w && w->n_best ? w->best : NULL);
   if (again) R->st.frames--;
   if (again || f->late) S->found->n_open++, S->found->n_spent += counts;
@@ -8211,7 +8811,8 @@ MGI_FN void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
   int axes[MGI_SE_MAX_CLASSES] = { 0 };
   for (int a = 1; a < MGI_SE_AXES; a++) {
     const int by = mgi_se_axis_class(like, a);
-    for (int c = 0; c < s->n_cls; c++) axes[c] += mgi_se_cuts_class(s, by, c) && (a <= 4 || like->loop[1] != like->loop[0]);
+    for (int c = 0; c < s->n_cls; c++)
+      axes[c] += mgi_se_cuts_class(s, by, c) && (a <= 4 || like->loop[1] != like->loop[0]);
   }
   const int filled = S->cfg.structure ? 0 : mgi_se_filled_axes(s, like);
   for (int a = 1; a <= like->n_grid; a++) /* each axis cuts an output, but for the group's */
@@ -8239,8 +8840,8 @@ MGI_FN int mgi_se_frame_cmp(const void *x, const void *y) {
   return a->loop[0] != b->loop[0] ? a->loop[0] - b->loop[0] : a->loop[1] - b->loop[1];
 }
 
-/* Frames: sets of the outputs' classes for the grid (the last dimension goes on x), times a class that is summed over for
-   the group axis or none, times a class for each loop or none. */
+/* Frames: sets of the outputs' classes for the grid (the last dimension goes on x), times a class that is summed over
+   for the group axis or none, times a class for each loop or none. */
 MGI_FN void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
   int cls[MGI_SE_MAX_CLASSES], n = 0;
   uint8_t loaded[MGI_SE_MAX_CLASSES] = { 0 };
@@ -8269,7 +8870,8 @@ MGI_FN void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
     memset(&f, 0, sizeof f);
     int bits = 0;
     uint32_t cut = 0, twice = 0;
-    for (int j = 0; j < n; j++) if (set >> j & 1) bits++, twice |= cut & mgi_se_cut_by(s, cls[j]), cut |= mgi_se_cut_by(s, cls[j]);
+    for (int j = 0; j < n; j++)
+      if (set >> j & 1) bits++, twice |= cut & mgi_se_cut_by(s, cls[j]), cut |= mgi_se_cut_by(s, cls[j]);
     if (bits > 3 || twice) continue;
     for (int j = 0; j < n; j++) if (set >> j & 1) f.gcls[++f.n_grid] = cls[j];
     for (int g = -1; g < s->n_cls; g++) {
@@ -8287,8 +8889,9 @@ MGI_FN void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
   if (S->n_frames) qsort(S->frame, (size_t)S->n_frames, sizeof *S->frame, mgi_se_frame_cmp);
 }
 
-/* For graphs at sizes that may stay large, as what a reshape takes apart does, or of which none is smaller: hours.  So many seconds at
-   most, and no more than the search has left; a last one is there for what was found by then, and for what `stop` finds under way. */
+/* For graphs at sizes that may stay large, as what a reshape takes apart does, or of which none is smaller: hours.  So
+   many seconds at most, and no more than the search has left; a last one is there for what was found by then, and for
+   what `stop` finds under way. */
 enum { MGI_SE_CHECK_S = 10 };
 MGI_FN mg_verify_config mgi_se_check_config(const mgi_se_search *S) {
   mg_verify_config v = mg_verify_config_default();
@@ -8301,7 +8904,8 @@ MGI_FN mg_verify_config mgi_se_check_config(const mgi_se_search *S) {
 }
 
 /* The small, uneven instance of structure t against the program's. */
-MGI_FN int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_structure *t, int split, mg_verify_report *r) {
+MGI_FN int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_structure *t, int split,
+                             mg_verify_report *r) {
   mg_error e;
   int ok = 0;
   memset(r, 0, sizeof *r);
@@ -8311,7 +8915,10 @@ MGI_FN int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
       int axes = 0;
       for (int a = 1; a < 5; a++) axes += mgi_se_cuts_class(s, mgi_se_structure_class(t, a), c);
       axes += t->loop[1] == c && t->loop[0] != c;
-      ext[c] = !ragged ? s->ext[c] : axes > 1 && !s->fixed[c] && s->real[c] >= 16 ? 11 + 2 * (c % 2) : axes > 1 ? s->ext[c] : s->ragged[c];
+      ext[c] = !ragged                                        ? s->ext[c]
+               : axes > 1 && !s->fixed[c] && s->real[c] >= 16 ? 11 + 2 * (c % 2)
+               : axes > 1                                     ? s->ext[c]
+                                                              : s->ragged[c];
       if (s->as[c] != c) ext[c] = ext[s->as[c]];
     }
     for (int c = s->n_cls; c < s->n_cls + s->n_tied; c++) ext[c] = s->ext[c];
@@ -8368,13 +8975,14 @@ MGI_FN mg_status mgi_se_turns(mgi_se_search *S, mgi_se_found *f, mg_error *e) {
      operator, that it lacks.
    - Its operators fit: requirements 1 to 4 restrict axes, of which there are none.  Requirement 6, by which a leading
      dimension is cut, is lifted.
-   - Its values' expressions are subexpressions of the program's: let sum(grid, x) and sum(loop, x) be x, and sum(rest, x)
-     be sum(grid, sum(loop, sum(rest, x))).  Every axiom stays one, the program's sums, which are full ones, stay what
-     they are, and a partial sum's expression becomes that of the image's.  So what is a part of the program by axioms
-     stays one.  This needs all of the closure.
+   - Its values' expressions are subexpressions of the program's: let sum(grid, x) and sum(loop, x) be x, and sum(rest,
+     x) be sum(grid, sum(loop, sum(rest, x))).  Every axiom stays one, the program's sums, which are full ones, stay
+     what they are, and a partial sum's expression becomes that of the image's.  So what is a part of the program by
+     axioms stays one.  This needs all of the closure.
    So where bounds of counted operators (>>bounds, mgi_se_walk_must) leave no step there, none of any frame leads to a
    structure.  A limit that ends that frame leaves it open.  */
-MGI_FN int mgi_se_seg_fits(mgi_se_search *S, const mgi_se_seg *s, int ops) { /* 0: none with so many counted operators */
+/* 0: none with so many counted operators */
+MGI_FN int mgi_se_seg_fits(mgi_se_search *S, const mgi_se_seg *s, int ops) {
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   mg_search_config c = S->cfg;
   mgi_se_frame f;
@@ -8396,9 +9004,10 @@ MGI_FN int mgi_se_seg_accums(mgi_se_search *S, const mgi_se_seg *s, int most) {
   return n;
 }
 
-/* Begins f's segment, `key` among those of the search, or goes on with it, by S->effort; p becomes its own.  *frames: there are frames to
-   search.  Only S is written, and of the root what is written under its lock. */
-MGI_FN mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_found *f, uint64_t key, int *frames, mg_error *e) {
+/* Begins f's segment, `key` among those of the search, or goes on with it, by S->effort; p becomes its own.  *frames:
+   there are frames to search.  Only S is written, and of the root what is written under its lock. */
+MGI_FN mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_found *f, uint64_t key, int *frames,
+                                      mg_error *e) {
   mgi_se_search *R = S->root;
   mg_error local;
   const int first = !f->s;
@@ -8410,7 +9019,9 @@ MGI_FN mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   R->st.segments += (uint64_t)first;
   if (first && f->s && f->s->eg) {
     if (f->s->egraph_ms > R->st.egraph_ms) R->st.egraph_ms = f->s->egraph_ms;
-    if (S == R) memcpy(R->st.axiom_us, f->s->eg->axiom_us, sizeof R->st.axiom_us), memcpy(R->st.closure_us, f->s->eg->closure_us, sizeof R->st.closure_us);
+    if (S == R)
+      memcpy(R->st.axiom_us, f->s->eg->axiom_us, sizeof R->st.axiom_us),
+          memcpy(R->st.closure_us, f->s->eg->closure_us, sizeof R->st.closure_us);
     if (S == R) R->st.egraph_nodes = mg_egraph_nodes(f->s->eg), R->st.egraph_classes = mg_egraph_classes(f->s->eg);
     R->cut |= f->s->stop != MG_SATURATED || f->s->overflow, R->late |= f->s->stop >= MG_TIME;
   }
@@ -8435,8 +9046,8 @@ MGI_FN mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   return MG_OK;
 }
 
-/* Among the structures of the pool, as frames price them, that of which `want` of different work are no slower: their us, as
-   a limit for the tuner. */
+/* Among the structures of the pool, as frames price them, that of which `want` of different work are no slower: their
+   us, as a limit for the tuner. */
 MGI_FN double mgi_se_pool_guess(const mgi_se_search *S, int want, int group) {
   uint64_t seen[64];
   int n = 0;
@@ -8450,18 +9061,21 @@ MGI_FN double mgi_se_pool_guess(const mgi_se_search *S, int want, int group) {
   return 1e300;
 }
 
-/* Tunes the pool up to `limit` us, and orders it; how many of it are then in their places: all that are slower come later. */
+/* Tunes the pool up to `limit` us, and orders it; how many of it are then in their places: all that are slower come
+   later. */
 MGI_FN int mgi_se_pool_tune(mgi_se_search *S, double limit) {
   S->limit = limit;
   mgi_se_parallel(S, 1);
   for (int k = 1; k < S->n_pool; k++) {
     const int16_t x = S->order[k];
     int at = k;
-    for (; at > 0 && mgi_se_structure_before(&S->pool[x], &S->pool[S->order[at - 1]]); at--) S->order[at] = S->order[at - 1];
+    for (; at > 0 && mgi_se_structure_before(&S->pool[x], &S->pool[S->order[at - 1]]); at--)
+      S->order[at] = S->order[at - 1];
     S->order[at] = x;
   }
   int n = 0;
-  while (n < S->n_pool && S->tuned[S->order[n]] && (limit >= 1e300 || S->pool[S->order[n]].us < limit * (1 - 1e-8))) n++;
+  while (n < S->n_pool && S->tuned[S->order[n]] && (limit >= 1e300 || S->pool[S->order[n]].us < limit * (1 - 1e-8)))
+    n++;
   return n;
 }
 
@@ -8469,7 +9083,8 @@ MGI_FN int mgi_se_pool_tune(mgi_se_search *S, double limit) {
 MGI_FN const mgi_se_structure *mgi_se_pool_tiles(mgi_se_search *S, int k) {
   const int x = S->order[k];
   mgi_se_structure *t = &S->pool[x];
-  for (int all = 0; all < 2 && S->tuned[x] == 1 && t->n_tiles < MGI_SE_TILES; all++) mgi_se_tune(S->seg, t, S->cfg.machine, 0, MGI_SE_TILES, all ? 1e300 : t->tile_us[0] * 1.25);
+  for (int all = 0; all < 2 && S->tuned[x] == 1 && t->n_tiles < MGI_SE_TILES; all++)
+    mgi_se_tune(S->seg, t, S->cfg.machine, 0, MGI_SE_TILES, all ? 1e300 : t->tile_us[0] * 1.25);
   S->tuned[x] = 2;
   return t;
 }
@@ -8480,14 +9095,18 @@ MGI_FN int mgi_se_behind(mgi_se_search *S, const mg_graph *g) {
   mg_safety_report r;
   mg_error why;
   if (S->cfg.wary && S->cfg.wary(S->cfg.user, g)) return 1;
-  return !S->cfg.unsafe && mgi_se_step(S, mg_safety_of(S->root->p, g, NULL, &r, &why)) == MG_OK && r.verdict == MG_UNSAFE;
+  return !S->cfg.unsafe && mgi_se_step(S, mg_safety_of(S->root->p, g, NULL, &r, &why)) == MG_OK &&
+         r.verdict == MG_UNSAFE;
 }
-/* g with what makes it unsafe stored as `stored` says (MG_STORE_..), and products of it wide; NULL where that is not enough, or not emitted.  r: g's report. */
+/* g with what makes it unsafe stored as `stored` says (MG_STORE_..), and products of it wide; NULL where that is not
+   enough, or not emitted.  r: g's report. */
 MGI_FN mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, int stored, mg_safety_report r) {
   mg_graph *with = NULL;
   mg_error why;
-  const mg_safety least = r.verdict == MG_UNSAFE ? MG_SAFETY_OPEN : MG_SAFE; /* what is not decided is left so, or shown */
-  int good = mgi_se_step(S, mg_resize(g, NULL, NULL, &with, &why)) == MG_OK && mgi_se_step(S, mg_check(with, &why)) == MG_OK;
+  /* what is not decided is left so, or shown */
+  const mg_safety least = r.verdict == MG_UNSAFE ? MG_SAFETY_OPEN : MG_SAFE;
+  int good = mgi_se_step(S, mg_resize(g, NULL, NULL, &with, &why)) == MG_OK &&
+             mgi_se_step(S, mg_check(with, &why)) == MG_OK;
   for (int round = 0; round < 12 && good && r.verdict != MG_SAFE && r.tensor.id; round++) {
     const mg_op_node *kernel = mg_op_of(with, (uint32_t)r.kernel);
     mg_graph *b = kernel->sub;
@@ -8501,21 +9120,25 @@ MGI_FN mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, int stored
       for (int j = 0; j < o->n_in && !r.stored && product; j++) of |= o->in[j].id == r.tensor.id;
       if (!of || (product && mg_wide_product(b, k))) continue;
       const char *name = mg_tensor_of(b, r.stored ? o->in[0] : o->out[0])->name;
-      if (name) changed |= mg_plan_say(b, r.stored ? MG_PLAN_STORE : MG_PLAN_WIDE, name, r.stored ? stored : MG_WIDE_WIDE);
+      if (name)
+        changed |= mg_plan_say(b, r.stored ? MG_PLAN_STORE : MG_PLAN_WIDE, name, r.stored ? stored : MG_WIDE_WIDE);
     }
     if (!changed || mgi_se_step(S, mg_safety_of(S->root->p, with, NULL, &r, &why)) != MG_OK) break;
   }
-  if (good && mgi_se_step(S, mg_check(with, &why)) == MG_OK && r.verdict <= least && mgi_se_emittable(S, with, &why) == MG_OK) return with;
+  if (good && mgi_se_step(S, mg_check(with, &why)) == MG_OK && r.verdict <= least &&
+      mgi_se_emittable(S, with, &why) == MG_OK)
+    return with;
   mg_graph_free(with);
   return NULL;
 }
-/* g with the kernels that read what is stored in more than 16 bits planned for that, which the tuner did not know, and as mgi_se_us
-   prices them; NULL where there are none, or the emitter refuses one so. */
+/* g with the kernels that read what is stored in more than 16 bits planned for that, which the tuner did not know, and
+   as mgi_se_us prices them; NULL where there are none, or the emitter refuses one so. */
 MGI_FN mg_graph *mgi_se_replanned(mgi_se_search *S, const mg_graph *g) {
   mg_graph *with = NULL;
   mg_error why;
   int any = 0;
-  if (mgi_se_step(S, mg_resize(g, NULL, NULL, &with, &why)) != MG_OK || mgi_se_step(S, mg_check(with, &why)) != MG_OK) any = -1;
+  if (mgi_se_step(S, mg_resize(g, NULL, NULL, &with, &why)) != MG_OK || mgi_se_step(S, mg_check(with, &why)) != MG_OK)
+    any = -1;
   for (uint32_t k = 1; any >= 0 && k < with->n_ops; k++) {
     mg_graph *b = with->ops[k].sub;
     int reads = 0;
@@ -8529,13 +9152,15 @@ MGI_FN mg_graph *mgi_se_replanned(mgi_se_search *S, const mg_graph *g) {
   mg_graph_free(with);
   return NULL;
 }
-/* Has the plans of g keep what makes it unsafe in f16 by powers of two, or else in f32; leaves it as it is where neither is enough.  What
-   that costs, in microseconds. */
+/* Has the plans of g keep what makes it unsafe in f16 by powers of two, or else in f32; leaves it as it is where
+   neither is enough.  What that costs, in microseconds. */
 MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   mg_safety_report r;
   mg_graph *with = NULL;
   mg_error why;
-  if (S->cfg.unsafe || mgi_se_step(S, mg_safety_of(S->root->p, *g, NULL, &r, &why)) != MG_OK || r.verdict == MG_SAFE || !r.tensor.id) return 0;
+  if (S->cfg.unsafe || mgi_se_step(S, mg_safety_of(S->root->p, *g, NULL, &r, &why)) != MG_OK || r.verdict == MG_SAFE ||
+      !r.tensor.id)
+    return 0;
   with = mgi_se_repaired(S, *g, MG_STORE_SPLIT, r);
   if (!with) with = mgi_se_repaired(S, *g, MG_STORE_F32, r);
   if (!with) return 0;
@@ -8546,28 +9171,33 @@ MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   return us;
 }
 
-/* When its frames are done: keeps at most `want` structures, those of the root tuned by all threads.  Only so many are tuned
-   as are wanted, or before one that is, by a limit that rises until they are there. */
+/* When its frames are done: keeps at most `want` structures, those of the root tuned by all threads.  Only so many are
+   tuned as are wanted, or before one that is, by a limit that rises until they are there. */
 MGI_FN mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   mgi_se_found *f = S->found;
   const mgi_se_seg *s = S->seg;
   mg_error local;
   mg_status st = MG_OK;
   int lost = 0; /* structures that are none for what is no fault of the model's */
-  const int asks = S == S->root && mgi_se_judges(S); /* more than `want` are looked at until none is left that may be faster than the fastest */
+  /* more than `want` are looked at until none is left that may be faster than the fastest */
+  const int asks = S == S->root && mgi_se_judges(S);
   double best = 1e18;                                /* which is, repaired, none that `wary` names */
   if (want > MGI_SE_POOL) want = MGI_SE_POOL;
   pthread_mutex_lock(&S->root->lock);
-  int damaged = S->root->damaged, splits = S == S->root && S->cfg.max_kernel_ops > 1 ? MGI_SE_SPLITS : 0, k = 0, q = 0, ready = 0;
+  int damaged = S->root->damaged, splits = S == S->root && S->cfg.max_kernel_ops > 1 ? MGI_SE_SPLITS : 0, k = 0, q = 0,
+      ready = 0;
   pthread_mutex_unlock(&S->root->lock);
-  if (damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
+  if (damaged)
+    st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint,
+                 "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
   else {
     const size_t room = (size_t)(asks ? MGI_SE_POOL : want) + 1;
     f->st = (mgi_se_structure *)malloc(room * sizeof *f->st);
     f->tile = (int *)calloc(room, sizeof *f->tile);
     f->report = (mg_verify_report *)calloc(room, sizeof *f->report);
   }
-  if (st == MG_OK && (!f->st || !f->tile || !f->report || S->oom)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
+  if (st == MG_OK && (!f->st || !f->tile || !f->report || S->oom))
+    st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
   double late = 0; /* since when the time is over, and nothing is found: one second is left for that */
   double limit = mgi_se_pool_guess(S, want, 0), other = splits ? mgi_se_pool_guess(S, splits, 1) : 0;
   memset(S->tuned, 0, sizeof S->tuned);
@@ -8587,7 +9217,10 @@ MGI_FN mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       int alike = 0; /* of those that cost the same, the first that passes */
       const mgi_se_structure *t = &S->pool[S->order[q]];
       if (mgi_se_over(S) && late == 0) late = mgi_se_seconds();
-      if (t->us >= 1e9 || (late > 0 && (f->n || mgi_se_seconds() > late + 1))) { want = f->n, ready = S->n_pool; break; }
+      if (t->us >= 1e9 || (late > 0 && (f->n || mgi_se_seconds() > late + 1))) {
+        want = f->n, ready = S->n_pool;
+        break;
+      }
       for (int j = 0; j < f->n; j++) alike |= f->st[j].work == t->work;
       if (alike) continue;
       mgi_se_pool_tiles(S, q);
@@ -8696,7 +9329,8 @@ MGI_FN void mgi_se_queue_work(mgi_se_queue *q, int main) {
     mgi_se_search *T = NULL;
     int k = 0;
     if (main) mgi_se_tell(R, 1);
-    for (int i = 0; i < q->n_live && !T; i++) if (q->live[i]->next < q->live[i]->n_turns) T = q->live[i], k = T->turn[T->next++];
+    for (int i = 0; i < q->n_live && !T; i++)
+      if (q->live[i]->next < q->live[i]->n_turns) T = q->live[i], k = T->turn[T->next++];
     if (T) {
       if (main) T->frame[k].tell = R;
       pthread_mutex_unlock(&R->lock);
@@ -8711,7 +9345,9 @@ MGI_FN void mgi_se_queue_work(mgi_se_queue *q, int main) {
       mgi_se_found *f = q->seg[which];
       q->beginning++;
       T = (mgi_se_search *)calloc(1, sizeof *T);
-      if (T) T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = R->end, T->effort = q->effort, T->cfg.threads = 1, T->cfg.progress = NULL, T->cfg.structure = NULL;
+      if (T)
+        T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = R->end, T->effort = q->effort,
+        T->cfg.threads = 1, T->cfg.progress = NULL, T->cfg.structure = NULL;
       pthread_mutex_unlock(&R->lock);
       mg_status st = T ? MG_OK : mg_fail(&e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
       mg_graph *g = f->own;
@@ -8731,7 +9367,8 @@ MGI_FN void mgi_se_queue_work(mgi_se_queue *q, int main) {
     pthread_mutex_lock(&R->lock);
     mgi_se_queue_failed(q, st, &e);
     if (T) {
-      R->st.candidates += T->st.candidates, R->st.verified += T->st.verified, R->st.rejected += T->st.rejected, R->st.refused += T->st.refused;
+      R->st.candidates += T->st.candidates, R->st.verified += T->st.verified, R->st.rejected += T->st.rejected,
+          R->st.refused += T->st.refused;
       R->cut |= T->cut, R->late |= T->late, R->timed |= T->timed, R->units_done++;
       mgi_se_segment_free(T);
       free(T);
@@ -8754,7 +9391,8 @@ MGI_FN mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found **seg, in
   q.root = R, q.seg = seg, q.n = n, q.effort = effort;
   if (!n) return MG_OK;
   pthread_cond_init(&q.more, NULL);
-  for (int k = 1; k < R->cfg.threads && k < 64; k++) if (!pthread_create(&thread[started], NULL, mgi_se_queue_thread, &q)) started++;
+  for (int k = 1; k < R->cfg.threads && k < 64; k++)
+    if (!pthread_create(&thread[started], NULL, mgi_se_queue_thread, &q)) started++;
   mgi_se_queue_work(&q, 1);
   for (int k = 0; k < started; k++) pthread_join(thread[k], NULL);
   pthread_cond_destroy(&q.more);
@@ -8766,7 +9404,8 @@ MGI_FN mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found **seg, in
 /* Says what ended an e-graph early: of the first of these segments, in their order, whose was; if none was before. */
 MGI_FN void mgi_se_stops(mgi_se_search *S, const mgi_se_found *f, int n) {
   for (int k = 0; k < n; k++)
-    if (f[k].s && f[k].s->eg && f[k].s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f[k].s->stop);
+    if (f[k].s && f[k].s->eg && f[k].s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED"))
+      S->st.egraph_stop = mg_saturation_name(f[k].s->stop);
 }
 MGI_FN void mgi_se_found_free(mgi_se_found *f) {
   mg_graph_free(f->own);
@@ -8795,24 +9434,28 @@ MGI_FN int mgi_se_block_ops(const mg_graph *g) {
   return most;
 }
 
-/* A segment of the program: its n operators, where in the list of those that are searched it stands or -1, what it takes at
-   least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing.  guess: what it is likely to take at
-   least; apart: see mgi_se_piece_apart; large: it has more counted operators than a block may have. */
+/* A segment of the program: its n operators, where in the list of those that are searched it stands or -1, what it
+   takes at least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing.  guess:
+   what it is likely to take at least; apart: see mgi_se_piece_apart; large: it has more counted operators than a block
+   may have. */
 typedef struct mgi_se_piece { mgi_se_set ops; double bound, guess, us, library; int at, n, apart, large; } mgi_se_piece;
 
-/* What library kernel k of a piece of these operators takes, with what slices take that it alone keeps from being addresses. */
+/* What library kernel k of a piece of these operators takes, with what slices take that it alone keeps from being
+   addresses. */
 MGI_FN double mgi_se_library_us(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_set *ops, int k) {
   const mg_op_node *o = &S->p->ops[C->op[k]];
   if (S->cfg.batch_invariant && (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL)) return 1e18;
   const int with = C->taker[k] >= 0 && mgi_se_set_has(ops, C->taker[k]);
-  double us = C->address[k] ? 0 : with ? mg_library_us(S->p, o, S->cfg.machine) : mg_library_alone_us(S->p, o, S->cfg.machine);
+  double us = C->address[k] ? 0
+              : with        ? mg_library_us(S->p, o, S->cfg.machine)
+                            : mg_library_alone_us(S->p, o, S->cfg.machine);
   for (int x = 0; x < C->n && !C->address[k]; x++)
     if (C->address[x] && mgi_se_set_has(&C->of[k], x)) us += mg_library_us(S->p, &S->p->ops[C->op[x]], S->cfg.machine);
   return us;
 }
-/* What library kernels take for a piece; 1e18 where they may not.  What nothing has normalised yet would be in memory between
-   them, and fp16 may overflow: of such a piece all that could be cut off is that or takes that, and the `best` kernel of its own
-   takes twice as long. */
+/* What library kernels take for a piece; 1e18 where they may not.  What nothing has normalised yet would be in memory
+   between them, and fp16 may overflow: of such a piece all that could be cut off is that or takes that, and the `best`
+   kernel of its own takes twice as long. */
 MGI_FN double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x, double best) {
   double us = 0;
   int raw = 0, other = 0, none;
@@ -8833,7 +9476,8 @@ MGI_FN int mgi_se_piece_counted(const mgi_se_cuts *C, const mgi_se_piece *x) {
   for (int k = 0; k < C->n; k++) if (mgi_se_set_has(&x->ops, k)) n += mgi_se_counted((int)C->p->ops[C->op[k]].code);
   return n;
 }
-/* 1: operators that have no tensor in common with the others of the piece are among it: one kernel for both saves a launch at most. */
+/* 1: operators that have no tensor in common with the others of the piece are among it: one kernel for both saves a
+   launch at most. */
 MGI_FN int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
   mgi_se_set met, reads;
   uint64_t takes = 0;
@@ -8844,7 +9488,8 @@ MGI_FN int mgi_se_piece_apart(const mgi_se_cuts *C, const mgi_se_piece *x) {
     for (int k = 0; k < C->n; k++) {
       if (!mgi_se_set_has(&x->ops, k) || mgi_se_set_has(&met, k)) continue;
       int joins = !n || (C->takes[k] & takes) || mgi_se_set_has(&reads, k);
-      for (int i = 0; i < C->n && !joins; i++) joins = mgi_se_set_has(&C->of[k], i) && (mgi_se_set_has(&met, i) || mgi_se_set_has(&reads, i));
+      for (int i = 0; i < C->n && !joins; i++)
+        joins = mgi_se_set_has(&C->of[k], i) && (mgi_se_set_has(&met, i) || mgi_se_set_has(&reads, i));
       if (!joins) continue;
       mgi_se_set_put(&met, k), mgi_se_set_join(&reads, &C->of[k]);
       takes |= C->takes[k], n++, again = 1;
@@ -8861,11 +9506,13 @@ MGI_FN void mgi_se_compose_tiled(mg_graph *g, const mg_graph *p, const mgi_se_fo
   for (uint32_t t = 1; t < f->tiled->n_tensors; t++) /* what it hands on may be called as another part's is */
     if (f->tiled->tensors[t].op) f->tiled->tensors[t].name = NULL;
   mg_insert(g, f->tiled, in, out);
-  for (uint32_t q = 0; q < f->tiled->n_out; q++) map[f->out[q].id] = mg_named(g, out[q], mg_tensor_of(p, f->out[q])->name);
+  for (uint32_t q = 0; q < f->tiled->n_out; q++)
+    map[f->out[q].id] = mg_named(g, out[q], mg_tensor_of(p, f->out[q])->name);
 }
 
 /* The program in n pieces: each by its best kernel, or, those of `library`, by library kernels. */
-MGI_FN mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_found *seg, const mgi_se_piece *const *piece, const uint8_t *library, int n, mg_error *e) {
+MGI_FN mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_found *seg,
+                                const mgi_se_piece *const *piece, const uint8_t *library, int n, mg_error *e) {
   const mg_graph *p = S->p;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
@@ -8883,7 +9530,8 @@ MGI_FN mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mg
         for (uint32_t q = 0; q < f->s->p->n_in; q++) in[q] = map[f->in[q].id];
         const mgi_se_structure *t = &f->st[0];
         mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], S->cfg.machine, in, out);
-        for (uint32_t q = 0; q < f->s->p->n_out; q++) map[f->out[q].id] = mg_named(g, out[q], mg_tensor_of(p, f->out[q])->name);
+        for (uint32_t q = 0; q < f->s->p->n_out; q++)
+          map[f->out[q].id] = mg_named(g, out[q], mg_tensor_of(p, f->out[q])->name);
         continue;
       }
       for (int i = 0; i < C->n; i++) {
@@ -8914,7 +9562,8 @@ MGI_FN int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   int ok = 0;
   for (uint32_t c = 0; c < a.n && c < 256; c++) ext[c] = a.fixed[c] || a.extent[c] < 4 ? a.extent[c] : 4 + c % 2;
   const mg_verify_config v = mgi_se_check_config(S);
-  if (mg_is_program(g) && a.n <= 256 && mgi_se_step(S, mg_resize(S->p, ext, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, ext, NULL, &gs, &e)) == MG_OK)
+  if (mg_is_program(g) && a.n <= 256 && mgi_se_step(S, mg_resize(S->p, ext, NULL, &ps, &e)) == MG_OK &&
+      mgi_se_step(S, mg_resize(g, ext, NULL, &gs, &e)) == MG_OK)
     ok = mgi_se_equal(S, ps, gs, &v, r);
   else
     ok = mgi_se_equal(S, S->p, g, &v, r);
@@ -8923,20 +9572,23 @@ MGI_FN int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   return ok;
 }
 
-/* A small extent for class c of `a`.  One that an operator keeps as it is, as a reshape does, is kept; so are other classes of few elements that
-   have that extent: where a kernel's blocks have chunks of 1 of the two, as of heads, nothing says that they are one. */
+/* A small extent for class c of `a`.  One that an operator keeps as it is, as a reshape does, is kept; so are other
+   classes of few elements that have that extent: where a kernel's blocks have chunks of 1 of the two, as of heads,
+   nothing says that they are one. */
 enum { MGI_SE_SMALL = 16, MGI_SE_FEW = 256 };
 MGI_FN int64_t mgi_se_small_extent(const mg_classes *a, const mg_classes *b, uint32_t c) {
   int kept = a->fixed[c] || a->extent[c] < MGI_SE_SMALL;
   for (int both = 0; both < 2; both++) {
     const mg_classes *x = both ? b : a;
-    for (uint32_t k = 0; k < x->n && a->extent[c] <= MGI_SE_FEW; k++) kept |= x->fixed[k] && x->extent[k] == a->extent[c];
+    for (uint32_t k = 0; k < x->n && a->extent[c] <= MGI_SE_FEW; k++)
+      kept |= x->fixed[k] && x->extent[k] == a->extent[c];
   }
   return kept ? a->extent[c] : (int64_t)MGI_SE_SMALL;
 }
 
-/* Fast tier of g, a µGraph for the program p, both at small sizes where g can be resized: extents by what the inputs say, every
-   axis of two or more at two.  What that leaves open the full tier may show, kernel by kernel (Theorem D). */
+/* Fast tier of g, a µGraph for the program p, both at small sizes where g can be resized: extents by what the inputs
+   say, every axis of two or more at two.  What that leaves open the full tier may show, kernel by kernel (Theorem
+   D). */
 MGI_FN int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_graph *g, mg_verify_report *r) {
   mg_classes a, b;
   mg_error e;
@@ -8948,17 +9600,21 @@ MGI_FN int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_grap
   if (!ok) return 0;
   if (mgi_se_step(S, mg_classes_of(g, &b, &e)) != MG_OK) { mg_classes_free(&a); return 0; }
   const int kernels = mg_ops_before(g, g->n_ops, MG_OP_GRAPH);
-  int64_t *ea = (int64_t *)calloc(a.n + 1, sizeof *ea), *eb = (int64_t *)calloc(b.n + 1, sizeof *eb), *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
+  int64_t *ea = (int64_t *)calloc(a.n + 1, sizeof *ea), *eb = (int64_t *)calloc(b.n + 1, sizeof *eb),
+          *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
   const int had = ok = ea && eb && counts;
   if (!ok) mgi_se_step(S, MG_NO_MEMORY);
   for (uint32_t c = 0; ok && c < a.n; c++) ea[c] = mgi_se_small_extent(&a, &b, c);
   for (uint32_t c = 0; ok && c < b.n; c++) eb[c] = mgi_se_small_extent(&b, &a, c);
   for (uint32_t i = 1, k = 0; ok && i < g->n_ops; i++) {
     if (g->ops[i].code != MG_OP_GRAPH) continue;
-    for (uint32_t x = 1; x < g->ops[i].sub->n_axes && x <= MG_MAX_AXES; x++) counts[k * (MG_MAX_AXES + 1) + x] = g->ops[i].sub->axes[x].extent > 1 ? 2 : 1;
+    for (uint32_t x = 1; x < g->ops[i].sub->n_axes && x <= MG_MAX_AXES; x++)
+      counts[k * (MG_MAX_AXES + 1) + x] = g->ops[i].sub->axes[x].extent > 1 ? 2 : 1;
     k++;
   }
-  if (ok && mgi_se_step(S, mg_resize(p, ea, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, eb, counts, &gs, &e)) == MG_OK) p = ps, g = gs;
+  if (ok && mgi_se_step(S, mg_resize(p, ea, NULL, &ps, &e)) == MG_OK &&
+      mgi_se_step(S, mg_resize(g, eb, counts, &gs, &e)) == MG_OK)
+    p = ps, g = gs;
   if (ok) ok = mgi_se_equal(S, p, g, &v, r);
   const int open = r->verdict == MG_EQUAL_SAMPLED || (r->verdict == MG_UNDECIDED && !r->unfinished);
   v.tier = MG_TIER_FULL;
@@ -8969,8 +9625,8 @@ MGI_FN int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_grap
   return ok;
 }
 
-/* g with the maximum of its rows taken off the argument of every exponential that a sum behind it adds up; NULL if there is none.
-   Not equal where the argument is a part of such a row. */
+/* g with the maximum of its rows taken off the argument of every exponential that a sum behind it adds up; NULL if
+   there is none.  Not equal where the argument is a part of such a row. */
 MGI_FN mg_graph *mgi_se_steady(mgi_se_search *S, const mg_graph *g) {
   mg_graph *with = NULL;
   mg_error e;
@@ -8992,7 +9648,8 @@ MGI_FN mg_graph *mgi_se_steady(mgi_se_search *S, const mg_graph *g) {
       const char *at = strstr(end, sum);
       if (at && (!close || at < close) && sscanf(at + strlen(sum), "%d", &dim) == 1) {
         changed = 1;
-        to += (size_t)snprintf(out + to, 300, "%.*s%s = exp(sub(%s, max(%s, dim=%d)))\n", (int)strspn(line, " "), line, name, of, of, (int)dim);
+        to += (size_t)snprintf(out + to, 300, "%.*s%s = exp(sub(%s, max(%s, dim=%d)))\n", (int)strspn(line, " "), line,
+                               name, of, of, (int)dim);
         continue;
       }
     }
@@ -9004,14 +9661,16 @@ MGI_FN mg_graph *mgi_se_steady(mgi_se_search *S, const mg_graph *g) {
   free(out);
   return with;
 }
-/* 1 if the results are full, and none that takes `us` could be one of them.  Those that `wary` names are the last of S->n_sure. */
+/* 1 if the results are full, and none that takes `us` could be one of them.  Those that `wary` names are the last of
+   S->n_sure. */
 MGI_FN int mgi_se_full(const mgi_se_search *S, const mg_search_result *r, double us) {
   return r->n == S->cfg.top_k && S->n_sure == r->n && us >= r->predicted_us[r->n - 1];
 }
 /* Moves result `from` of r to rank `to` of it, where its own graph is given up. */
 MGI_FN void mgi_se_result_move(mg_search_result *r, int from, int to) {
   if (from == to) return;
-  r->graph[to] = r->graph[from], r->predicted_us[to] = r->predicted_us[from], r->measured_us[to] = r->measured_us[from], r->report[to] = r->report[from];
+  r->graph[to] = r->graph[from], r->predicted_us[to] = r->predicted_us[from], r->measured_us[to] = r->measured_us[from],
+  r->report[to] = r->report[from];
   r->graph[from] = NULL;
 }
 
@@ -9032,8 +9691,9 @@ MGI_FN uint64_t mgi_se_like_map(const mg_graph *g, const mg_map *map) {
   }
   return sum;
 }
-/* A value for each tensor of g in `of`, and one for g, that do not follow from the order of operators, the order and names of
-   axes, nor from plans: two results of one value are one to those who choose among them.  outer: of the graph above. */
+/* A value for each tensor of g in `of`, and one for g, that do not follow from the order of operators, the order and
+   names of axes, nor from plans: two results of one value are one to those who choose among them.  outer: of the graph
+   above. */
 MGI_FN uint64_t mgi_se_like_graph(const mg_graph *g, const uint64_t *outer) {
   uint64_t *of = (uint64_t *)calloc(g->n_tensors, sizeof *of), sum = (uint64_t)g->threads;
   if (!of) return mg_hash(g);
@@ -9061,7 +9721,8 @@ MGI_FN uint64_t mgi_se_like_graph(const mg_graph *g, const uint64_t *outer) {
   free(of);
   return sum;
 }
-/* Of results that are alike the first by time and hash stays: 1 if that is one of r's, and none but g's place is free then. */
+/* Of results that are alike the first by time and hash stays: 1 if that is one of r's, and none but g's place is free
+   then. */
 MGI_FN int mgi_se_like_better(mgi_se_search *S, mg_search_result *r, const mg_graph *g, double us, int wary) {
   const uint64_t like = mgi_se_like_graph(g, NULL);
   for (int k = wary ? S->n_sure : 0, end = wary ? r->n : S->n_sure; k < end; k++) {
@@ -9074,8 +9735,10 @@ MGI_FN int mgi_se_like_better(mgi_se_search *S, mg_search_result *r, const mg_gr
   }
   return 0;
 }
-/* Puts g in at its rank; takes it over.  Of one that `wary` names a form with maxima of its own is put in beside it, if that is none. */
-MGI_FN void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
+/* Puts g in at its rank; takes it over.  Of one that `wary` names a form with maxima of its own is put in beside it, if
+   that is none. */
+MGI_FN void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us,
+                              const mg_verify_report *rep) {
   uint64_t h = mg_hash(g);
   if (S->cfg.batch_invariant && mg_library_multiplies(g)) { mg_graph_free(g); return; }
   if (!mgi_se_full(S, r, us)) us += mgi_se_repair(S, &g);
@@ -9097,7 +9760,8 @@ MGI_FN void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g
   for (int k = 0; k < r->n; k++) if (mg_hash(r->graph[k]) == h) at = S->cfg.top_k;
   if (at >= S->cfg.top_k) { mg_graph_free(g); return; }
   if (r->n == S->cfg.top_k) mg_graph_free(r->graph[--r->n]);
-  for (int k = r->n++; k > at; k--) r->graph[k] = r->graph[k - 1], r->predicted_us[k] = r->predicted_us[k - 1], r->report[k] = r->report[k - 1];
+  for (int k = r->n++; k > at; k--)
+    r->graph[k] = r->graph[k - 1], r->predicted_us[k] = r->predicted_us[k - 1], r->report[k] = r->report[k - 1];
   r->graph[at] = g, r->predicted_us[at] = us, r->report[at] = *rep;
   S->n_sure += !wary;
   if (S->n_sure > r->n) S->n_sure = r->n;
@@ -9120,7 +9784,10 @@ MGI_FN void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
     int known = 0;
     for (int j = 0; j < out->n; j++) known |= mg_hash(out->graph[j]) == mg_hash(g[k]);
     S->st.tilings++;
-    if (known || mgi_se_block_ops(g[k]) > S->tiling_ops || mgi_se_over(S) || mgi_se_full(S, out, us[k])) { mg_graph_free(g[k]); continue; }
+    if (known || mgi_se_block_ops(g[k]) > S->tiling_ops || mgi_se_over(S) || mgi_se_full(S, out, us[k])) {
+      mg_graph_free(g[k]);
+      continue;
+    }
     S->st.candidates++;
     if (mgi_se_emittable(S, g[k], why) != MG_OK) S->st.refused++, mg_graph_free(g[k]);
     else if (!mgi_se_check_small(S, S->p, g[k], &rep)) S->st.rejected++, mg_graph_free(g[k]);
@@ -9129,12 +9796,13 @@ MGI_FN void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
 }
 
 /* ---- one kernel by rows
-   The program as it is written, in one kernel: a block has a chunk of the rows of one parallel dimension, or one of each of up to three,
-   and all of the others.  Where rows go through several reductions, as in a norm of a norm, a search comes to it late: it is made before
-   any, and is a result where nothing that was found in time is as fast.  Of products and exponentials there is none: the form of those
-   decides what overflows, and they are found early.
+   The program as it is written, in one kernel: a block has a chunk of the rows of one parallel dimension, or one of
+   each of up to three, and all of the others.  Where rows go through several reductions, as in a norm of a norm, a
+   search comes to it late: it is made before any, and is a result where nothing that was found in time is as fast.  Of
+   products and exponentials there is none: the form of those decides what overflows, and they are found early.
 
-       O = norm(add(X, norm(H))) [8, 4096]      kernel grid=(x=8) { x = load X {x->0}  h = load H {x->0}  .. store o {x->0} } */
+       O = norm(add(X, norm(H))) [8, 4096]      kernel grid=(x=8) { x = load X {x->0}  h = load H {x->0}  .. store o
+       {x->0} } */
 enum { MGI_SE_ROWS = 32 }; /* of a block at most */
 MGI_FN mg_map mgi_se_rows_map(const int32_t *of, const int *cls, int n) {
   mg_map map = mg_map_none();
@@ -9147,7 +9815,8 @@ MGI_FN mg_map mgi_se_rows_map(const int32_t *of, const int *cls, int n) {
   }
   return map;
 }
-MGI_FN mg_graph *mgi_se_rows_kernel(mgi_se_search *S, const mg_parallel *P, const int *cls, int n, const int64_t *grid) {
+MGI_FN mg_graph *mgi_se_rows_kernel(mgi_se_search *S, const mg_parallel *P, const int *cls, int n,
+                                    const int64_t *grid) {
   const mg_graph *p = S->p;
   mg_config c = mg_config_default();
   mg_error e;
@@ -9216,8 +9885,8 @@ MGI_FN mg_graph *mgi_se_search_rows(mgi_se_search *S, double *us, mg_verify_repo
    The program as it is written, in kernels whose blocks have a part of one row each: for rows that are too long, or too
    few, to have a block each.  A reduction along them is two: over a part, in one kernel, and over the parts, in the
    kernels that follow, which compute again what else they need of the row.  Where a reduction is of what others make,
-   these are of earlier kernels: a sum of exponentials is under the maximum of the whole row, not of a part, in which all
-   may be -inf.
+   these are of earlier kernels: a sum of exponentials is under the maximum of the whole row, not of a part, in which
+   all may be -inf.
 
        E = exp(X - max X)        kernel 0, of a part:   m = max x
        O = E / sum E             kernel 1, of a part:   M = max over parts m     s = sum exp(x - M)
@@ -9533,8 +10202,8 @@ MGI_FN mg_graph *mgi_se_search_parts(mgi_se_search *S, const mg_graph *p, double
   return best;
 }
 
-/* The structures of the whole program that have a group axis, in two kernels each: tiles near the best of the one kernel,
-   then for the second kernel one axis after the other. */
+/* The structures of the whole program that have a group axis, in two kernels each: tiles near the best of the one
+   kernel, then for the second kernel one axis after the other. */
 MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_search_result *out, mg_error *why) {
   mg_error e;
   for (int k = 0; k < f->n_split; k++) {
@@ -9566,7 +10235,8 @@ MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
       }
     }
     mg_verify_report rep;
-    mg_graph *g = us < 1e9 ? mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], best[1], S->cfg.machine, &e) : NULL;
+    mg_graph *g = us < 1e9 ? mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], best[1], S->cfg.machine, &e)
+                           : NULL;
     if (!g) { if (us < 1e9) mgi_se_step(S, e.status); continue; }
     S->st.candidates++;
     if (mgi_se_emittable(S, g, why) != MG_OK) S->st.refused++, mg_graph_free(g);
@@ -9576,8 +10246,8 @@ MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
 }
 
 /* What a kernel takes at least beside its bytes and products. */
-/* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may be a
-   kernel.  *out is the caller's to free; its number, or -1 if memory is out. */
+/* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may
+   be a kernel.  *out is the caller's to free; its number, or -1 if memory is out. */
 MGI_FN int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *id, mgi_se_piece **out) {
   const int D = C->n_down;
   const double over = mgi_se_launch_least(S->cfg.machine);
@@ -9602,7 +10272,8 @@ MGI_FN int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *
         x = m;
         const double bytes = mgi_se_cuts_bytes(C, &ops);
         x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
-        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0);
+        x[n].bound = bytes < 0 ? 1e18 : over + mg_dram_us(S->cfg.machine, bytes), x[n].us = 1e18,
+        x[n].library = mgi_se_piece_library(S, C, &x[n], 0);
         x[n].apart = mgi_se_piece_apart(C, &x[n]), x[n].large = mgi_se_piece_counted(C, &x[n]) > S->cfg.max_block_ops;
         slot[h] = (int32_t)n++;
         if (2 * n > slots) {
@@ -9645,7 +10316,8 @@ MGI_FN double mgi_se_chains_fill(mgi_se_chains *H) {
       for (int a = 0; k && a < b; a++) {
         if (H->id[a * n + b] < 0) continue;
         const mgi_se_piece *x = &H->piece[H->id[a * n + b]];
-        const double us = H->cost[(k - 1) * n + a] + x->us, library = k < x->n ? 1e18 : H->cost[(k - x->n) * n + a] + x->library;
+        const double us = H->cost[(k - 1) * n + a] + x->us,
+                     library = k < x->n ? 1e18 : H->cost[(k - x->n) * n + a] + x->library;
         if (us < *c) *c = us, H->from[k * n + b] = (int16_t)a, H->by[k * n + b] = 0;
         if (library < *c) *c = library, H->from[k * n + b] = (int16_t)a, H->by[k * n + b] = 1;
       }
@@ -9655,16 +10327,16 @@ MGI_FN double mgi_se_chains_fill(mgi_se_chains *H) {
   return best;
 }
 
-/* A piece that is to be searched: what the best composition with it takes at least, in us and, where those that differ by
-   rounding are alike, in picoseconds; the operators of the form that it is searched from. */
+/* A piece that is to be searched: what the best composition with it takes at least, in us and, where those that differ
+   by rounding are alike, in picoseconds; the operators of the form that it is searched from. */
 typedef struct mgi_se_todo { double us; int64_t ps; int piece, ops; } mgi_se_todo;
 MGI_FN int mgi_se_todo_cmp(const void *x, const void *y) {
   const mgi_se_todo *a = (const mgi_se_todo *)x, *b = (const mgi_se_todo *)y;
   if (a->ps != b->ps) return a->ps < b->ps ? -1 : 1;
   return a->ops != b->ops ? a->ops - b->ops : a->piece - b->piece;
 }
-/* Puts those of n pieces, which are in order, in front that none of their composition is before: these take less time to
-   search, and what they take may rule the others out.  How many. */
+/* Puts those of n pieces, which are in order, in front that none of their composition is before: these take less time
+   to search, and what they take may rule the others out.  How many. */
 MGI_FN int mgi_se_todo_first(mgi_se_todo *t, int n) {
   int m = 0;
   for (int k = 0; k < n; k++) {
@@ -9675,7 +10347,9 @@ MGI_FN int mgi_se_todo_first(mgi_se_todo *t, int n) {
   return m;
 }
 
-MGI_FN const mg_verify_report *mgi_se_found_report(const mgi_se_found *f) { return f->tiled ? &f->tiled_report : &f->report[0]; }
+MGI_FN const mg_verify_report *mgi_se_found_report(const mgi_se_found *f) {
+  return f->tiled ? &f->tiled_report : &f->report[0];
+}
 
 /* What a program's cuts have come to. */
 typedef struct mgi_se_cutting {
@@ -9686,11 +10360,13 @@ typedef struct mgi_se_cutting {
   mgi_se_found *seg;                         /* what was searched, in its order; seg[piece.at] */
   uint32_t cap_seg;
   int n_piece, n;                            /* n: of seg */
-  mgi_se_set kept;                           /* operators whose results stay within a kernel: in 16 bits they are not as safe as written */
+  mgi_se_set kept;                           /* operators whose results stay within a kernel: in 16 bits they are not as
+                                                safe as written */
   int moves;                                 /* 1: reshapes and transposes are priced as if they were addresses */
   uint64_t tried;                            /* mg_hash of the program that was put together last */
   double least;                              /* us: what one kernel for the whole is likely to take */
-  double enough;                             /* us: no slower path is looked at, if all of its space or the whole's is; or 1e18 */
+  double enough;                             /* us: no slower path is looked at, if all of its space or the whole's is;
+                                                or 1e18 */
 } mgi_se_cutting;
 
 /* What library kernels take for piece x, see mgi_se_piece_library; 1e18 too where they would hand on what is kept. */
@@ -9706,8 +10382,8 @@ MGI_FN int mgi_se_cuts_twin(const mgi_se_cutting *X, int n, const mgi_se_found *
   return -1;
 }
 
-/* Drops the fastest structures of f that `wary` names: of a program of several kernels one such is enough to rank it behind all others.  A form
-   of it with maxima of its own may take its place.  By the caller's thread. */
+/* Drops the fastest structures of f that `wary` names: of a program of several kernels one such is enough to rank it
+   behind all others.  A form of it with maxima of its own may take its place.  By the caller's thread. */
 enum { MGI_SE_PICKS = 8 };
 MGI_FN void mgi_se_cuts_pick(mgi_se_search *S, mgi_se_found *f) {
   double fastest = f->tiled ? f->tiled_us : 1e18;
@@ -9727,7 +10403,8 @@ MGI_FN void mgi_se_cuts_pick(mgi_se_search *S, mgi_se_found *f) {
       mg_graph_free(f->tiled);
       f->tiled = steady, f->tiled_report = report, f->tiled_us = fastest = us;
     } else mg_graph_free(steady);
-    for (int k = 1; k < f->n; k++) f->st[k - 1] = f->st[k], f->tile[k - 1] = f->tile[k], f->report[k - 1] = f->report[k];
+    for (int k = 1; k < f->n; k++)
+      f->st[k - 1] = f->st[k], f->tile[k - 1] = f->tile[k], f->report[k - 1] = f->report[k];
     f->n--;
   }
   if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
@@ -9747,7 +10424,8 @@ MGI_FN void mgi_se_cuts_add(mgi_se_search *S, mgi_se_cutting *X, mgi_se_piece *x
   f.shared = 1 + mgi_se_cuts_twin(X, X->n, &f);
   if (f.shared) mg_graph_free(f.own), f.own = NULL;
   f.tiled_us = x->library;
-  if (f.own && S->cfg.max_kernel_ops == MGI_SE_MOST_OPS) f.tiled = mgi_se_search_parts(S, f.own, &f.tiled_us, &f.tiled_report);
+  if (f.own && S->cfg.max_kernel_ops == MGI_SE_MOST_OPS)
+    f.tiled = mgi_se_search_parts(S, f.own, &f.tiled_us, &f.tiled_report);
   x->at = X->n, X->seg[X->n++] = f;
 }
 /* What was found for a segment, between the tensors of those that share it. */
@@ -9802,7 +10480,8 @@ MGI_FN mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, 
   return st;
 }
 
-/* The program that cost[k] is of: its pieces, in their order, and whether library kernels run them; how many, 0: there is none. */
+/* The program that cost[k] is of: its pieces, in their order, and whether library kernels run them; how many, 0: there
+   is none. */
 MGI_FN int mgi_se_cuts_path(const mgi_se_cutting *X, int k, const mgi_se_piece **cut, uint8_t *library) {
   const mgi_se_chains *H = &X->H;
   const int D = H->n;
@@ -9817,8 +10496,8 @@ MGI_FN int mgi_se_cuts_path(const mgi_se_cutting *X, int k, const mgi_se_piece *
   return n;
 }
 
-/* 1: no one kernel is likely to be the whole program: it has more operators than a block may have, or a chain of more products than any
-   kernel was found to hold.  Its cuts are then tried first (mgi_se_cuts_path_by_path). */
+/* 1: no one kernel is likely to be the whole program: it has more operators than a block may have, or a chain of more
+   products than any kernel was found to hold.  Its cuts are then tried first (mgi_se_cuts_path_by_path). */
 enum { MGI_SE_PRODUCTS = 3 };
 MGI_FN int mgi_se_long(const mgi_se_cuts *C, const mg_search_config *cfg) {
   int deep[MGI_SE_MOST_OPS] = { 0 }, most = 0, ops = 0;
@@ -9832,7 +10511,8 @@ MGI_FN int mgi_se_long(const mgi_se_cuts *C, const mg_search_config *cfg) {
   return ops > cfg->max_block_ops || most > MGI_SE_PRODUCTS;
 }
 
-/* 1: the program of k kernels hands on in 16 bits what is not as safe so as it was written, and no plan repairs it.  No other program does then. */
+/* 1: the program of k kernels hands on in 16 bits what is not as safe so as it was written, and no plan repairs it.  No
+   other program does then. */
 MGI_FN int mgi_se_cuts_keep(mgi_se_search *S, mgi_se_cutting *X, int k) {
   const mgi_se_cuts *C = X->C;
   const mgi_se_piece *cut[MGI_SE_MOST_OPS];
@@ -9844,7 +10524,10 @@ MGI_FN int mgi_se_cuts_keep(mgi_se_search *S, mgi_se_cutting *X, int k) {
   int op = -1;
   if (g) mgi_se_repair(S, &g);
   if (g && mgi_se_step(S, mg_safety_of(S->p, g, NULL, &r, &e)) == MG_OK && r.verdict == MG_UNSAFE && r.stored)
-    for (int i = 0; i < C->n; i++) if (!C->given[i] && !strcmp(mg_tensor_of(S->p, S->p->ops[C->op[i]].out[0])->name, mg_tensor_of(g, r.tensor)->name)) op = i;
+    for (int i = 0; i < C->n; i++)
+      if (!C->given[i] &&
+          !strcmp(mg_tensor_of(S->p, S->p->ops[C->op[i]].out[0])->name, mg_tensor_of(g, r.tensor)->name))
+        op = i;
   mg_graph_free(g);
   if (op < 0 || mgi_se_set_has(&X->kept, op)) return 0;
   mgi_se_set_put(&X->kept, op);
@@ -9857,8 +10540,8 @@ MGI_FN int mgi_se_cuts_keep(mgi_se_search *S, mgi_se_cutting *X, int k) {
   return 1;
 }
 
-/* 1: piece x has several products, which *products is then, and the generator does not get far with it: it has a slice or a
-   concat, or more operators than that puts into a kernel. */
+/* 1: piece x has several products, which *products is then, and the generator does not get far with it: it has a slice
+   or a concat, or more operators than that puts into a kernel. */
 MGI_FN int mgi_se_cuts_tileable(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x,
                                 mgi_se_set *products) {
   int hard = 0;
@@ -9873,8 +10556,8 @@ MGI_FN int mgi_se_cuts_tileable(const mgi_se_search *S, const mgi_se_cuts *C, co
   if (mgi_se_piece_counted(C, x) > S->tiling_ops || mgi_se_set_size(products, C->n) < 2) return 0;
   return hard || x->large;
 }
-/* Such pieces by tilings: of those with the same products the longest that has one.  They are not searched then; they have a
-   quarter of the time. */
+/* Such pieces by tilings: of those with the same products the longest that has one.  They are not searched then; they
+   have a quarter of the time. */
 MGI_FN mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
   const double begun = mgi_se_seconds();
   mg_tilings_config c;
@@ -9906,7 +10589,8 @@ MGI_FN mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_err
       S->st.candidates += (uint64_t)n;
       if (seg && mgi_se_emittable(S, g, &why) == MG_OK && mgi_se_check_small(S, f.own, g, &f.tiled_report)) {
         S->st.verified++;
-        f.tiled = g, f.us = f.tiled_us = us, f.effort = MGI_SE_EFFORTS, x->at = X->n, x->us = x->bound = us, had[n_had++] = products;
+        f.tiled = g, f.us = f.tiled_us = us, f.effort = MGI_SE_EFFORTS, x->at = X->n, x->us = x->bound = us,
+        had[n_had++] = products;
         mg_graph_free(f.own), f.own = NULL;
         X->seg[X->n++] = f;
       } else {
@@ -9918,8 +10602,8 @@ MGI_FN mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_err
   return MG_OK;
 }
 
-/* What pieces with `of` in them, and more, are likely to take: at least what that does, if no limit of an effort ended a frame of it; 1e18
-   where there was no kernel for that, and `effort` is not to look for one. */
+/* What pieces with `of` in them, and more, are likely to take: at least what that does, if no limit of an effort ended
+   a frame of it; 1e18 where there was no kernel for that, and `effort` is not to look for one. */
 MGI_FN void mgi_se_cuts_guess(mgi_se_cutting *X, const mgi_se_piece *of, int effort) {
   const mgi_se_found *f = of->at >= 0 ? &X->seg[of->at] : NULL;
   if (!f || (f->none ? f->n_spent && f->effort <= effort : (!f->n && !f->tiled) || f->n_spent)) return;
@@ -9933,8 +10617,8 @@ MGI_FN void mgi_se_cuts_guess(mgi_se_cutting *X, const mgi_se_piece *of, int eff
   if (X->least < us && !f->none) X->least = us;
 }
 
-/* The fastest path through the cuts, a piece that `effort` may find more for, of at most `size` operators, priced by its guess; its pieces are
-   searched, and so on until none of the fastest path's is left. */
+/* The fastest path through the cuts, a piece that `effort` may find more for, of at most `size` operators, priced by
+   its guess; its pieces are searched, and so on until none of the fastest path's is left. */
 MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effort, int size, mg_error *e) {
   const mgi_se_chains *H = &X->H;
   const int D = H->n;
@@ -9956,7 +10640,9 @@ MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
     mgi_se_chains_fill(&X->H);
     for (int q = 1; q <= H->most; q++) if (H->cost[q * D + D - 1] < H->cost[k * D + D - 1]) k = q;
     const int n = H->cost[k * D + D - 1] < X->enough ? mgi_se_cuts_path(X, k, cut, library) : 0;
-    for (int i = 0; i < n; i++) if (!library[i] && cut[i]->n <= size && cut[i]->guess < 1e18 && mgi_se_cuts_open(X, cut[i], effort)) X->todo[m++] = (int)(cut[i] - X->piece);
+    for (int i = 0; i < n; i++)
+      if (!library[i] && cut[i]->n <= size && cut[i]->guess < 1e18 && mgi_se_cuts_open(X, cut[i], effort))
+        X->todo[m++] = (int)(cut[i] - X->piece);
     for (int i = 0; i < X->n_piece; i++) X->piece[i].us = known[i];
     if (!m && n && mgi_se_cuts_keep(S, X, k)) m = 1;
     else if (m) {
@@ -9969,7 +10655,8 @@ MGI_FN mg_status mgi_se_cuts_paths(mgi_se_search *S, mgi_se_cutting *X, int effo
   return st;
 }
 
-/* What a kernel for the whole program that takes `us` takes when it is made safe; 1e18: it is not equal, or behind others.  Frees it. */
+/* What a kernel for the whole program that takes `us` takes when it is made safe; 1e18: it is not equal, or behind
+   others.  Frees it. */
 MGI_FN double mgi_se_safe_us(mgi_se_search *S, mg_graph *g, double us) {
   mg_verify_report rep;
   const double more = mgi_se_repair(S, &g);
@@ -9982,12 +10669,13 @@ MGI_FN double mgi_se_whole_us(mgi_se_search *S, const mgi_se_found *whole) {
   mg_error e;
   if (!whole || !whole->n) return 1e18;
   const mgi_se_structure *t = &whole->st[0];
-  mg_graph *g = mgi_se_kernel_graph(whole->s, S->p, t, whole->s->real, t->count[whole->tile[0]], NULL, S->cfg.machine, &e);
+  mg_graph *g = mgi_se_kernel_graph(whole->s, S->p, t, whole->s->real, t->count[whole->tile[0]], NULL, S->cfg.machine,
+                                    &e);
   if (!g) mgi_se_step(S, e.status);
   return g ? mgi_se_safe_us(S, g, whole->us) : 1e18;
 }
-/* What a kernel for the whole program may take, by the model, to be asked for: the program itself is a result too, and where
-   one kernel does much over again, its tiles would have all of the time that its parts need.  0: any time. */
+/* What a kernel for the whole program may take, by the model, to be asked for: the program itself is a result too, and
+   where one kernel does much over again, its tiles would have all of the time that its parts need.  0: any time. */
 #define MGI_SE_WHOLE_WORTH 2.0
 MGI_FN double mgi_se_whole_most(mgi_se_search *S) {
   mg_error why;
@@ -10003,9 +10691,10 @@ MGI_FN double mgi_se_rows_us(mgi_se_search *S) {
 }
 
 enum { MGI_SE_LARGE = 2 }; /* the effort from which on large pieces are searched */
-/* By little effort, pieces of at most two operators first, then of as many again: so there is a whole program early; then
-   by more, what may be a part of a better one; at last, what may be by its bound alone.  Large pieces, most of which no kernel makes,
-   wait for the effort MGI_SE_LARGE.  whole: NULL, or the whole program, which more effort may be a kernel of. */
+/* By little effort, pieces of at most two operators first, then of as many again: so there is a whole program early;
+   then by more, what may be a part of a better one; at last, what may be by its bound alone.  Large pieces, most of
+   which no kernel makes, wait for the effort MGI_SE_LARGE.  whole: NULL, or the whole program, which more effort may be
+   a kernel of. */
 MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mgi_se_found *whole, mg_error *e) {
   const int settled = whole && !whole->n_open; /* it will not be faster */
   const double least = settled ? mgi_se_whole_us(S, whole) : 1e18, rows = mgi_se_rows_us(S);
@@ -10022,7 +10711,8 @@ MGI_FN mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, m
     for (int size = effort ? X->C->n : 2, end = 0; st == MG_OK && !end; size *= 2)
       st = mgi_se_cuts_paths(S, X, by, size, e), end = size >= X->C->n;
     const double best = mgi_se_chains_fill(&X->H);
-    if (whole && whole->n_open && whole->effort <= by && X->least < best && st == MG_OK && !mgi_se_over(S)) st = mgi_se_search_whole(S, NULL, whole, by, e);
+    if (whole && whole->n_open && whole->effort <= by && X->least < best && st == MG_OK && !mgi_se_over(S))
+      st = mgi_se_search_whole(S, NULL, whole, by, e);
   }
   for (int i = 0; i < X->n_piece; i++) { /* what was not looked at may run as it stands */
     mgi_se_piece *x = &X->piece[i];
@@ -10095,15 +10785,16 @@ MGI_FN void mgi_se_fold(mgi_se_search *S, const mg_graph *g, mg_search_result *o
 }
 
 /* ---- reshapes at the edges
-   A reshape that an operator does not see is moved behind it: slice(reshape(A)), rope(reshape(A)).  So the reshapes of a program come to its
-   edges, where they are addresses of loads and stores; what is left without them, the core, is searched as a program of its own: a slice
-   between two reshapes is found in no time then.
+   A reshape that an operator does not see is moved behind it: slice(reshape(A)), rope(reshape(A)).  So the reshapes of
+   a program come to its edges, where they are addresses of loads and stores; what is left without them, the core, is
+   searched as a program of its own: a slice between two reshapes is found in no time then.
 
        A [n, 6144] -> reshape [n, 48, 128] -> slice [n, 32, 128] -> reshape [n, 8, 4, 128] -> rope -> [n, 8, 4, 128]
        A [n, 6144] -> reshape [n, 48, 128] -> slice [n, 32, 128] -> rope -> [n, 32, 128] -> reshape [n, 8, 4, 128]
 
-   Each tensor of the program is a tensor `as` of the core, of as many elements in the same order, and of another shape where a reshape is
-   still to come.  Nothing depends on this being right: what is found for the core is compared with the program. */
+   Each tensor of the program is a tensor `as` of the core, of as many elements in the same order, and of another shape
+   where a reshape is still to come.  Nothing depends on this being right: what is found for the core is compared with
+   the program. */
 typedef struct mgi_se_edges {
   mg_graph *p, *core;        /* the program with its reshapes at its edges; without them */
 } mgi_se_edges;
@@ -10152,8 +10843,8 @@ MGI_FN mg_tensor mgi_se_edge_moved(mgi_se_edging *E, mg_opcode code, const mg_at
   }
   return mg_named(E->core, mg_apply(E->core, code, A, 1, &in), mgi_se_edge_name(E, room));
 }
-/* `as`, of another shape than `want`.  Of a slice of the last dimension, which `want` takes apart, as the same slice of what it is
-   of, taken apart so: heads of one product's columns are addresses in it. */
+/* `as`, of another shape than `want`.  Of a slice of the last dimension, which `want` takes apart, as the same slice of
+   what it is of, taken apart so: heads of one product's columns are addresses in it. */
 MGI_FN mg_tensor mgi_se_edge_reshaped(mgi_se_edging *E, mg_tensor as, const mg_shape *want) {
   const mg_op_node *o = &E->core->ops[mg_tensor_of(E->core, as)->op];
   const mg_shape *own = &mg_tensor_of(E->core, as)->shape;
@@ -10193,7 +10884,8 @@ MGI_FN int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_a
   if (row->user || (!along && !(row->elementwise && (row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_RAT)))) return 0;
   for (int k = 0; k < o->n_in && !own; k++) {
     to = &E->p->tensors[o->in[k].id].shape;
-    if (!mg_same_shape(&mg_tensor_of(E->core, E->as[o->in[k].id])->shape, to)) own = &mg_tensor_of(E->core, E->as[o->in[k].id])->shape;
+    if (!mg_same_shape(&mg_tensor_of(E->core, E->as[o->in[k].id])->shape, to))
+      own = &mg_tensor_of(E->core, E->as[o->in[k].id])->shape;
   }
   if (!own || to->rank != out->rank) return 0;
   const int n = mgi_se_regroups(own, to, r);
@@ -10202,7 +10894,8 @@ MGI_FN int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_a
     if (!found) continue;
     A->dim = r[g].own;
     if (r[g].n_own == 1 && r[g].n_to == 1) continue;
-    int64_t inner = 1; /* of the outermost of what one dimension is taken apart into, a slice is one of that dimension */
+    /* of the outermost of what one dimension is taken apart into, a slice is one of that dimension */
+    int64_t inner = 1;
     for (int d = r[g].to; d < r[g].to + r[g].n_to; d++) {
       if (d < o->attr.dim && to->dim[d] > 1) return 0;
       if (d > o->attr.dim) inner *= to->dim[d];
@@ -10258,7 +10951,8 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   out->p = mg_program_new(p->name, &c);
   E.as = (mg_tensor *)calloc(p->n_tensors, sizeof *E.as), E.whole = (mg_tensor *)calloc(p->n_tensors, sizeof *E.whole);
   int good = E.core && out->p && E.as && E.whole;
-  for (uint32_t k = 0; k < p->n_in && good; k++) { /* an input that nothing but reshapes to one shape read is one of that shape */
+  /* an input that nothing but reshapes to one shape read is one of that shape */
+  for (uint32_t k = 0; k < p->n_in && good; k++) {
     const mg_tensor_info *t = &p->tensors[p->in[k].id];
     int other = t->fill != 0;
     first[k] = NULL;
@@ -10271,7 +10965,9 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
       }
     other |= mg_is_output(p, p->in[k]);
     if (other || !first[k]) first[k] = NULL, E.as[p->in[k].id] = mg_input_like(E.core, t, NULL);
-    else E.as[p->in[k].id] = mg_input(E.core, p->tensors[first[k]->out[0].id].name, t->dtype, first[k]->attr.shape.rank, first[k]->attr.shape.dim);
+    else
+      E.as[p->in[k].id] = mg_input(E.core, p->tensors[first[k]->out[0].id].name, t->dtype, first[k]->attr.shape.rank,
+                                   first[k]->attr.shape.dim);
   }
   for (uint32_t i = 1; i < p->n_ops && good; i++) {
     const mg_op_node *o = &p->ops[i];
@@ -10283,9 +10979,11 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
     moved += through;
     for (int k = 0; k < o->n_in; k++) in[k] = through ? E.as[o->in[k].id] : mgi_se_edge_whole(&E, o->in[k]);
     E.as[t.id] = mg_apply(E.core, o->code, &A, o->n_in, in);
-    good = E.as[t.id].id && mg_shape_elements(&mg_tensor_of(E.core, E.as[t.id])->shape) == mg_shape_elements(&p->tensors[t.id].shape);
+    good = E.as[t.id].id &&
+           mg_shape_elements(&mg_tensor_of(E.core, E.as[t.id])->shape) == mg_shape_elements(&p->tensors[t.id].shape);
     /* Whether the name is that of what an edge makes of it. */
-    const int ends = mg_is_output(p, t) && good && !mg_same_shape(&mg_tensor_of(E.core, E.as[t.id])->shape, &p->tensors[t.id].shape);
+    const int ends = mg_is_output(p, t) && good &&
+                     !mg_same_shape(&mg_tensor_of(E.core, E.as[t.id])->shape, &p->tensors[t.id].shape);
     if (good) mg_named(E.core, E.as[t.id], ends ? mgi_se_edge_name(&E, room) : p->tensors[t.id].name);
     if (good && !ends) E.core->tensors[E.as[t.id].id].inner = p->tensors[t.id].inner;
   }
@@ -10297,10 +10995,13 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   }
   for (uint32_t k = 1; good && k < E.core->n_ops; k++) left += E.core->ops[k].code == MG_OP_RESHAPE;
   const int turned = good && mgi_se_reshaped_slices(E.core) < mgi_se_reshaped_slices(p);
-  good = good && (moved || turned) && left < moves + turned && mg_check(E.core, &e) == MG_OK; /* where none moved, the cuts are there already */
+  /* where none moved, the cuts are there already */
+  good = good && (moved || turned) && left < moves + turned && mg_check(E.core, &e) == MG_OK;
   for (uint32_t k = 0; k < p->n_in && good; k++) {
     in[k] = mg_input_like(out->p, &p->tensors[p->in[k].id], NULL);
-    if (first[k]) in[k] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &first[k]->attr, 1, &in[k]), p->tensors[first[k]->out[0].id].name);
+    if (first[k])
+      in[k] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &first[k]->attr, 1, &in[k]),
+                       p->tensors[first[k]->out[0].id].name);
   }
   if (good) mg_insert(out->p, E.core, in, made);
   for (uint32_t q = 0; q < p->n_out && good; q++) {
@@ -10308,7 +11009,8 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
     mg_attr A;
     memset(&A, 0, sizeof A);
     A.shape = t->shape, outer[q] = made[q];
-    if (!mg_same_shape(&mg_tensor_of(out->p, made[q])->shape, &t->shape)) outer[q] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &A, 1, &made[q]), t->name);
+    if (!mg_same_shape(&mg_tensor_of(out->p, made[q])->shape, &t->shape))
+      outer[q] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &A, 1, &made[q]), t->name);
     mg_output(out->p, outer[q]);
   }
   good = good && mg_check(out->p, &e) == MG_OK;
@@ -10401,7 +11103,8 @@ MGI_FN mg_tensor mgi_se_group_copied(mgi_se_grouping *G, mg_tensor t, int rank, 
   return mg_reshape_to(G->g, copies, &s);
 }
 /* Operator o over rows that are below each other; id 0: it is none of these.  *lost: 1: it takes such rows, and
-   something that differs by row or head in another way: then the copies cost less than what takes the rows apart again. */
+   something that differs by row or head in another way: then the copies cost less than what takes the rows apart
+   again. */
 MGI_FN mg_tensor mgi_se_group_rows(mgi_se_grouping *G, const mg_op_node *o, int64_t *n, int *lost) {
   const mg_op_info *row = mg_op_row(o->code);
   const mg_shape *out = &G->p->tensors[o->out[0].id].shape;
@@ -10468,15 +11171,15 @@ MGI_FN mg_graph *mgi_se_ungrouped(const mg_graph *p) {
   return NULL;
 }
 /* ---- regions
-   Chains of moves, of which some are transposes, cut the program apart: what lies between them is searched as programs of their own, and
-   the chains become addresses of what their kernels load and store.  What a chain makes is as a rule the same memory, its dimensions in
-   another order; a region takes it so:
+   Chains of moves, of which some are transposes, cut the program apart: what lies between them is searched as programs
+   of their own, and the chains become addresses of what their kernels load and store.  What a chain makes is as a rule
+   the same memory, its dimensions in another order; a region takes it so:
 
        matmul [n, 512] -> reshape [n, 8, 64] -> transpose [8, n, 64] -> ..        input Q' : [8, n, 64] @ [1, 0, 2]
 
-   The level of an operator is the largest number of chains on a way to it from another operator.  A region is of one level: operators that
-   hand tensors to each other, or take the same one.  So no region waits for itself.  Nothing depends on this being right: what it comes to
-   is compared with the program. */
+   The level of an operator is the largest number of chains on a way to it from another operator.  A region is of one
+   level: operators that hand tensors to each other, or take the same one.  So no region waits for itself.  Nothing
+   depends on this being right: what it comes to is compared with the program. */
 enum { MGI_SE_REGIONS = 8 };
 typedef struct mgi_se_region {
   mg_graph *p, *found;
@@ -10582,7 +11285,8 @@ MGI_FN mg_tensor mgi_se_region_input(const mg_graph *p, const uint8_t *moved, mg
   return mg_input_like(g, &like, NULL);
 }
 /* Region r of the program, of the operators whose part it is; 0 if it is none. */
-MGI_FN int mgi_se_region_of(const mg_graph *p, const uint8_t *moved, const uint32_t *part, uint32_t which, mgi_se_region *r) {
+MGI_FN int mgi_se_region_of(const mg_graph *p, const uint8_t *moved, const uint32_t *part, uint32_t which,
+                            mgi_se_region *r) {
   mg_config c = mg_config_default();
   mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
   mg_error e;
@@ -10599,12 +11303,14 @@ MGI_FN int mgi_se_region_of(const mg_graph *p, const uint8_t *moved, const uint3
       in[j] = *of;
     }
     if (!good) break;
-    const mg_tensor made = mg_named(r->p, mg_apply(r->p, o->code, &o->attr, o->n_in, in), p->tensors[o->out[0].id].name);
+    const mg_tensor made = mg_named(r->p, mg_apply(r->p, o->code, &o->attr, o->n_in, in),
+                                    p->tensors[o->out[0].id].name);
     int leaves = mg_is_output(p, o->out[0]);
     map[o->out[0].id] = made, good = made.id != 0;
     if (good) r->p->tensors[made.id].inner = p->tensors[o->out[0].id].inner;
     for (uint32_t q = 1; q < p->n_ops; q++)
-      for (int j = 0; j < p->ops[q].n_in; j++) leaves |= p->ops[q].in[j].id == o->out[0].id && (moved[q] || part[q] != which);
+      for (int j = 0; j < p->ops[q].n_in; j++)
+        leaves |= p->ops[q].in[j].id == o->out[0].id && (moved[q] || part[q] != which);
     good &= !leaves || r->n_out < MG_MAX_OUT;
     if (good && leaves) r->out[r->n_out++] = o->out[0], mg_output(r->p, made);
   }
@@ -10620,7 +11326,8 @@ MGI_FN void mgi_se_regions_free(mgi_se_regions *R) {
 MGI_FN int mgi_se_regions_of(const mg_graph *p, mgi_se_regions *R) {
   memset(R, 0, sizeof *R);
   R->moved = (uint8_t *)calloc(p->n_ops, 1);
-  int *level = (int *)calloc(p->n_ops, sizeof *level), good = level && R->moved && !mg_n_sizes(p) && mgi_se_regions_moved(p, R->moved), deepest = 0;
+  int *level = (int *)calloc(p->n_ops, sizeof *level),
+      good = level && R->moved && !mg_n_sizes(p) && mgi_se_regions_moved(p, R->moved), deepest = 0;
   uint32_t *part = (uint32_t *)calloc(p->n_ops, sizeof *part);
   good = good && part;
   for (uint32_t k = 1; k < p->n_ops && good; k++) { /* operands precede; of a chain of an input it is 0 */
@@ -10685,7 +11392,11 @@ MGI_FN mg_graph *mgi_se_regions_join(mgi_se_search *S, const mgi_se_regions *R) 
   }
   for (uint32_t q = 0; q < p->n_out && good; q++) mg_output(g, mgi_se_regions_tensor(p, g, map, p->out[q]));
   free(map);
-  if (!good || mg_check(g, &e) != MG_OK) { mgi_se_step(S, good ? e.status : MG_NO_MEMORY); mg_graph_free(g); return NULL; }
+  if (!good || mg_check(g, &e) != MG_OK) {
+    mgi_se_step(S, good ? e.status : MG_NO_MEMORY);
+    mg_graph_free(g);
+    return NULL;
+  }
   for (mg_graph *more; (more = mgi_se_fold_once(S, g)) != NULL; g = more) mg_graph_free(g);
   return g;
 }
@@ -10704,13 +11415,14 @@ MGI_FN int mgi_se_folded_add(mgi_se_search *S, mg_graph *g, mg_search_result *ou
   return 0;
 }
 MGI_FN void mgi_se_search_also(mgi_se_search *S, const mg_search_stats *r) {
-  S->st.states += r->states, S->st.structures += r->structures, S->st.segments += r->segments, S->st.frames += r->frames;
+  S->st.states += r->states, S->st.structures += r->structures, S->st.segments += r->segments,
+      S->st.frames += r->frames;
 }
 /* 1 if the regions of p, all of them, take no long time. */
 enum { MGI_SE_SHORT = 18 };
 MGI_FN int mgi_se_short(const mg_graph *p) { return p->n_ops <= MGI_SE_SHORT + 1; }
-/* Searches the regions, in at most half of the time that is left; 1 if there is one alone, and no chain is a kernel of its best, which ends
-   the search. */
+/* Searches the regions, in at most half of the time that is left; 1 if there is one alone, and no chain is a kernel of
+   its best, which ends the search. */
 MGI_FN int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
   mgi_se_regions R;
   mg_error e;
@@ -10746,11 +11458,14 @@ MGI_FN int mgi_se_search_regions(mgi_se_search *S, mg_search_result *out) {
     r->found = r->r.graph[k];
     mg_graph *g = mgi_se_regions_join(S, &R);
     if (!g) continue;
-    const int none = R.n == 1 && !k && mg_kernels(g) <= mg_kernels(r->found) && mgi_se_us(S, g, NULL) <= 1.1 * r->r.predicted_us[0];
+    const int none = R.n == 1 && !k && mg_kernels(g) <= mg_kernels(r->found) &&
+                     mgi_se_us(S, g, NULL) <= 1.1 * r->r.predicted_us[0];
     if (mg_kernels(g) > S->cfg.max_kernel_ops) mg_graph_free(g);
     else done |= mgi_se_folded_add(S, g, out) && none;
   }
-  if (done) S->cut |= !R.at[0].r.stats.complete, S->late |= R.at[0].r.stats.late, S->st.egraph_stop = R.at[0].r.stats.egraph_stop;
+  if (done)
+    S->cut |= !R.at[0].r.stats.complete, S->late |= R.at[0].r.stats.late,
+        S->st.egraph_stop = R.at[0].r.stats.egraph_stop;
   mgi_se_regions_free(&R);
   return done;
 }
@@ -10795,7 +11510,9 @@ MGI_FN mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, cons
     in[k] = mg_input_like(g, &p->tensors[from.id], NULL);
     for (uint32_t i = 1; i < p->n_ops; i++)
       if (p->ops[i].in[0].id == from.id && strcmp(E->core->tensors[E->core->in[k].id].name, p->tensors[from.id].name))
-        in[k] = mg_named(g, mg_apply(g, MG_OP_RESHAPE, &p->ops[i].attr, 1, &in[k]), p->tensors[p->ops[i].out[0].id].name), i = p->n_ops;
+        in[k] = mg_named(g, mg_apply(g, MG_OP_RESHAPE, &p->ops[i].attr, 1, &in[k]),
+                         p->tensors[p->ops[i].out[0].id].name),
+        i = p->n_ops;
   }
   if (g) mg_insert(g, found, in, made);
   for (uint32_t q = 0; q < p->n_out && g; q++) {
@@ -10809,7 +11526,8 @@ MGI_FN mg_graph *mgi_se_edges_join(mgi_se_search *S, const mgi_se_edges *E, cons
   S->p = program;
   return g;
 }
-/* Searches the core, in at most half of the time that is left; 1 if the edges of its best are no kernels, which ends the search. */
+/* Searches the core, in at most half of the time that is left; 1 if the edges of its best are no kernels, which ends
+   the search. */
 MGI_FN int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
   mg_search_config c = S->cfg;
   mg_search_result r;
@@ -10823,7 +11541,8 @@ MGI_FN int mgi_se_search_edges(mgi_se_search *S, mg_search_result *out) {
     for (int k = 0; k < r.n && (!k || !mgi_se_over(S)); k++) { /* the first's check has its own time */
       mg_graph *g = mgi_se_edges_join(S, &E, r.graph[k]);
       if (!g) continue;
-      const int none = !k && mg_kernels(g) <= mg_kernels(r.graph[k]) && mgi_se_us(S, g, NULL) <= 1.02 * r.predicted_us[k];
+      const int none = !k && mg_kernels(g) <= mg_kernels(r.graph[k]) &&
+                       mgi_se_us(S, g, NULL) <= 1.02 * r.predicted_us[k];
       done |= mgi_se_folded_add(S, g, out) && none;
     }
     mgi_se_search_also(S, &r.stats);
@@ -10856,19 +11575,22 @@ MGI_FN void mgi_se_cuts_result(mgi_se_search *S, mgi_se_cutting *X, int k, mg_se
   S->st.candidates++;
   if (!g) mgi_se_step(S, local.status);
   const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
-  if (!g || refused || !mgi_se_check_small(S, S->p, g, &rep)) { /* every custom kernel of it passed on its own: this is about the whole as it is wired */
+  /* every custom kernel of it passed on its own: this is about the whole as it is wired */
+  if (!g || refused || !mgi_se_check_small(S, S->p, g, &rep)) {
     S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
     if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other programs of as many kernels were not looked at */
     return;
   }
-  for (int q = 0; q < n; q++) if (!library[q] && mgi_se_found_report(&X->seg[cut[q]->at])->verdict == MG_EQUAL_SAMPLED) rep = *mgi_se_found_report(&X->seg[cut[q]->at]);
+  for (int q = 0; q < n; q++)
+    if (!library[q] && mgi_se_found_report(&X->seg[cut[q]->at])->verdict == MG_EQUAL_SAMPLED)
+      rep = *mgi_se_found_report(&X->seg[cut[q]->at]);
   S->st.verified++;
   mgi_se_fold(S, g, out);
   mgi_se_result_add(S, out, g, us, &rep);
 }
 
-/* The fastest program whose products are library kernels, with those found around them, among the results: the model may be wrong of
-   either, and a timed search compares them. */
+/* The fastest program whose products are library kernels, with those found around them, among the results: the model
+   may be wrong of either, and a timed search compares them. */
 MGI_FN void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
   const mgi_se_chains *H = &X->H;
   int k = 0, products = 0;
@@ -10910,8 +11632,9 @@ MGI_FN int mgi_se_piece_takes(const mgi_se_cuts *C, const mgi_se_piece *x) {
 }
 /* Among the results the fastest program of those that have the pieces which are `wanted`, by library kernels where
    by_library, at its own price: of such pieces the model knows too little, so they cost nothing while it is found. */
-MGI_FN void mgi_se_cuts_wanted(mgi_se_search *S, mgi_se_cutting *X, int (*wanted)(const mgi_se_cuts *, const mgi_se_piece *),
-                               int by_library, mg_search_result *out, mg_error *why) {
+MGI_FN void mgi_se_cuts_wanted(mgi_se_search *S, mgi_se_cutting *X,
+                               int (*wanted)(const mgi_se_cuts *, const mgi_se_piece *), int by_library,
+                               mg_search_result *out, mg_error *why) {
   const mgi_se_chains *H = &X->H;
   int k = 0;
   double *known = (double *)malloc((2 * (size_t)X->n_piece + 1) * sizeof *known);
@@ -10936,11 +11659,12 @@ MGI_FN void mgi_se_cuts_wanted(mgi_se_search *S, mgi_se_cutting *X, int (*wanted
   free(known);
 }
 
-/* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  whole: NULL for a program too long
-   to be searched whole first: a part of its time is left to put together what was found, and to test that. */
+/* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  whole: NULL for
+   a program too long to be searched whole first: a part of its time is left to put together what was found, and to test
+   that. */
 enum { MGI_SE_JOIN_S = 4, MGI_SE_JOIN_PART = 6 }; /* so many seconds, at most such a part of what is left */
-MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_found *whole, mg_search_result *out, mg_error *e,
-                                    mg_error *why) {
+MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_found *whole, mg_search_result *out,
+                                    mg_error *e, mg_error *why) {
   const int K = S->cfg.max_kernel_ops < C->n ? S->cfg.max_kernel_ops : C->n;
   const int all = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS || K < MGI_SE_KERNELS ? K : MGI_SE_KERNELS;
   mg_status st = MG_OK;
@@ -10972,8 +11696,11 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_fou
     mgi_se_cuts_result(S, &X, first, out, why);
     if (!out->n || !mgi_se_over(S)) mgi_se_cuts_wanted(S, &X, mgi_se_piece_moves, 0, out, why);
     mgi_se_chains_fill(&X.H);
-    for (int k = first + 1; k <= K && k <= first + 2 && (!out->n || !mgi_se_over(S)); k++) mgi_se_cuts_result(S, &X, k, out, why); /* repairs may cost less there */
-    for (int k = 2; k <= all; k++) if ((k < first || k > first + 2) && !mgi_se_over(S)) mgi_se_cuts_result(S, &X, k, out, why);
+    /* repairs may cost less there */
+    for (int k = first + 1; k <= K && k <= first + 2 && (!out->n || !mgi_se_over(S)); k++)
+      mgi_se_cuts_result(S, &X, k, out, why);
+    for (int k = 2; k <= all; k++)
+      if ((k < first || k > first + 2) && !mgi_se_over(S)) mgi_se_cuts_result(S, &X, k, out, why);
     if (!mgi_se_over(S)) mgi_se_cuts_wanted(S, &X, mgi_se_piece_takes, 1, out, why);
     if (!mgi_se_over(S)) mgi_se_cuts_products(S, &X, out, why);
   }
@@ -10984,43 +11711,55 @@ MGI_FN mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mgi_se_fou
 
 /* ------------------------------------------------------------------------------------------------ >>rewrite
 
-   Kernels that hand on tensors which the program does not have.  Every value of the program as a whole, with every way to
-   make it by one operator, is a value of the frame without grid and loops (>>closure): an operator that the frozen e-graph
-   does not know is never made, what is equal is one value.  A kernel is a map from a set of values to another, a piece: by
-   whatever operators, as its own search finds them all from any one form; the form that it is searched from is that of
-   the cheapest operators.  Compositions are paths, from the outputs back:  state = set of values that are still to be made;
-   edge = a piece that makes some of them, and wants others in their place.  Edges are priced by a lower bound (a launch and
-   the bytes of what goes in and out), then by what their search finds, in rounds (mgi_se_rw_rounds); a piece is one
-   piece in whatever state it is met, and pieces of one program (mg_hash) are searched once, those of >>cuts not again.
+   Kernels that hand on tensors which the program does not have.  Every value of the program as a whole, with every way
+   to make it by one operator, is a value of the frame without grid and loops (>>closure): an operator that the frozen
+   e-graph does not know is never made, what is equal is one value.  A kernel is a map from a set of values to another,
+   a piece: by whatever operators, as its own search finds them all from any one form; the form that it is searched from
+   is that of the cheapest operators.  Compositions are paths, from the outputs back:  state = set of values that are
+   still to be made; edge = a piece that makes some of them, and wants others in their place.  Edges are priced by a
+   lower bound (a launch and the bytes of what goes in and out), then by what their search finds, in rounds
+   (mgi_se_rw_rounds); a piece is one piece in whatever state it is met, and pieces of one program (mg_hash) are
+   searched once, those of >>cuts not again.
 
      T = matmul(A, B), O = matmul(T, v):    {O} --(A, T2)--> {T2} --(B, v)--> {}       T2 = B v is no tensor of the program
 
-   Compositions that hand on tensors of the program alone are those of >>cuts: here a piece is searched only for one that does not.
-   Left out by the bound, which is true: state s if what was spent to come to it, plus one more launch, plus the bytes of its
-   values and of the inputs without which they cannot be made, is no better than the best known.
-   Requirements: (1) at most MGI_SE_RW_UNDER values, or as many as the program has outputs, are under way at a time; (2) a value
-   handed on is no raw exponential, and grows no larger than the program's own tensors may (mgi_se_rw_sizes): it is fp16;
-   (3) a value that only one unary elementwise operator uses is not handed on, its result may be; (4) of values that differ by unary
-   operators, and by binary ones with a tensor at most 1/MGI_SE_RW_SMALL as large, one may be: the program's furthest from the inputs; if
-   it has none there but an output, and no input is among them, the one of the fewest operators; no outer product; (5) a
-   piece uses all that it is handed in its cheapest form, and is met by handing it one value more after the other; (6) a value that
-   the program does not have is in an equal program of at most MGI_SE_RW_MORE operators more.                           */
+   Compositions that hand on tensors of the program alone are those of >>cuts: here a piece is searched only for one
+   that does not.  Left out by the bound, which is true: state s if what was spent to come to it, plus one more launch,
+   plus the bytes of its values and of the inputs without which they cannot be made, is no better than the best known.
+   Requirements: (1) at most MGI_SE_RW_UNDER values, or as many as the program has outputs, are under way at a time; (2)
+   a value handed on is no raw exponential, and grows no larger than the program's own tensors may (mgi_se_rw_sizes): it
+   is fp16; (3) a value that only one unary elementwise operator uses is not handed on, its result may be; (4) of values
+   that differ by unary operators, and by binary ones with a tensor at most 1/MGI_SE_RW_SMALL as large, one may be: the
+   program's furthest from the inputs; if it has none there but an output, and no input is among them, the one of the
+   fewest operators; no outer product; (5) a piece uses all that it is handed in its cheapest form, and is met by
+   handing it one value more after the other; (6) a value that the program does not have is in an equal program of at
+   most MGI_SE_RW_MORE operators more.                           */
 
 typedef struct mgi_se_rw_set { int32_t n, v[MG_MAX_OUT]; } mgi_se_rw_set; /* values, ascending; unused places 0 */
 
 typedef struct mgi_se_rw_item { /* a set that was met, as a state or as what a piece makes */
   mgi_se_rw_set s;
-  double before, ahead[2], after[2]; /* us, at least: from the outputs; the same, and on to the end, by the pieces: [0] handing on tensors of the program alone, [1] others too */
+  /* us, at least: from the outputs; the same, and on to the end, by the pieces: [0] handing on tensors of the program
+     alone, [1] others too */
+  double before, ahead[2], after[2];
   double least;                 /* us: to the end at least, by its bytes */
   int first, n;                 /* pieces that make it; first -1: not listed yet */
-  int own, stamp, state;        /* own: it has a value that the program has not; stamp: of the listing that met it last; state: 1: is one, 2: its edges are there */
+  int own, stamp, state;        /* own: it has a value that the program has not; stamp: of the listing that met it last;
+                                   state: 1: is one, 2: its edges are there */
 } mgi_se_rw_item;
 
-/* from, to: items; inputs: of the program that it takes, as bits; at: among the segments found, or -1; had: of those of >>cuts. */
-typedef struct mgi_se_rw_piece { int from, to, ops, at, had; uint64_t inputs; double bound, us, library; uint64_t hash; } mgi_se_rw_piece;
+/* from, to: items; inputs: of the program that it takes, as bits; at: among the segments found, or -1; had: of those of
+   >>cuts. */
+typedef struct mgi_se_rw_piece {
+  int from, to, ops, at, had;
+  uint64_t inputs;
+  double bound, us, library;
+  uint64_t hash;
+} mgi_se_rw_piece;
 typedef struct mgi_se_rw_edge { int a, b, piece; } mgi_se_rw_edge;
 
-typedef struct mgi_se_rw_way { uint32_t v, d; double price; } mgi_se_rw_way; /* value v by derivation d; what a library takes for it, 1e18: it is no operator of a program */
+/* value v by derivation d; what a library takes for it, 1e18: it is no operator of a program */
+typedef struct mgi_se_rw_way { uint32_t v, d; double price; } mgi_se_rw_way;
 
 typedef struct mgi_se_rw {
   mgi_se_search *S;
@@ -11030,7 +11769,8 @@ typedef struct mgi_se_rw {
   mg_search_config cfg;
   int n, n_way, over, out[MG_MAX_OUT]; /* values; ways; over: a table above was too short, or memory is out (2) */
   mgi_se_rw_way *way;
-  int32_t *input, *value;         /* by value: the input that it is, or -1; by tensor of the program: the value that it is, or -1 */
+  int32_t *input, *value;         /* by value: the input that it is, or -1; by tensor of the program: the value that it
+                                     is, or -1 */
   uint32_t *tensor;               /* by value: the program's tensor that it is, or 0 */
   uint64_t *need;                 /* by value: the inputs without which it cannot be made, as bits */
   double *bytes, *size, *cost;    /* size: requirement 2; cost, pick: of mgi_se_rw_cheapest */
@@ -11048,7 +11788,8 @@ typedef struct mgi_se_rw {
 
 MGI_FN void mgi_se_rw_free(mgi_se_rw *R) {
   mgi_se_frame_free(&R->f);
-  free(R->way), free(R->input), free(R->value), free(R->tensor), free(R->need), free(R->bytes), free(R->size), free(R->cost), free(R->pick), free(R->type), free(R->hand), free(R->mark);
+  free(R->way), free(R->input), free(R->value), free(R->tensor), free(R->need), free(R->bytes), free(R->size),
+      free(R->cost), free(R->pick), free(R->type), free(R->hand), free(R->mark);
   free(R->item), free(R->piece), free(R->edge), free(R->slot);
 }
 
@@ -11103,10 +11844,12 @@ MGI_FN mg_tensor mgi_se_rw_input(const mgi_se_rw *R, mg_graph *g, int v) {
   return mg_input(g, mgi_se_rw_name(R, v, name, sizeof name), (mg_dtype)R->type[v], x->rank, dim);
 }
 
-/* The cheapest way to each value from the inputs, without those whose bits `without` has, and from what `from` has: pick, and its cost,
-   1e18 where there is none.  Prices are positive, so no way is around a circle.  unit: each operator costs 1. */
+/* The cheapest way to each value from the inputs, without those whose bits `without` has, and from what `from` has:
+   pick, and its cost, 1e18 where there is none.  Prices are positive, so no way is around a circle.  unit: each
+   operator costs 1. */
 MGI_FN void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint64_t without, int unit) {
-  for (int v = 0; v < R->n; v++) R->pick[v] = 0, R->cost[v] = R->input[v] >= 0 && !(without >> R->input[v] & 1) ? 0 : 1e18;
+  for (int v = 0; v < R->n; v++)
+    R->pick[v] = 0, R->cost[v] = R->input[v] >= 0 && !(without >> R->input[v] & 1) ? 0 : 1e18;
   for (int k = 0; from && k < from->n; k++) R->cost[from->v[k]] = -1e-3; /* of two ways, one that uses it */
   for (int again = 1; again;) {
     again = 0;
@@ -11141,15 +11884,18 @@ MGI_FN mg_tensor mgi_se_rw_make(const mgi_se_rw *R, mg_graph *g, uint32_t v, mg_
   return map[v] = mgi_se_rw_apply(R, g, (int)R->pick[v] - 1, in);
 }
 
-/* The piece as a program of its own: of the inputs it takes those that it uses.  in: its inputs' values.  NULL: it is none, or *oom. */
-MGI_FN mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, const mgi_se_rw_set *to, int *in, int *n_in, int *ops) {
+/* The piece as a program of its own: of the inputs it takes those that it uses.  in: its inputs' values.  NULL: it is
+   none, or *oom. */
+MGI_FN mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, const mgi_se_rw_set *to, int *in, int *n_in,
+                                   int *ops) {
   mg_error e;
   mg_config c = mg_config_default();
   int ok = 1;
   *n_in = *ops = 0;
   mgi_se_rw_cheapest(R, from, 0, 0);
   memset(R->mark, 0, (size_t)R->n);
-  for (int k = 0; k < to->n; k++) ok &= R->cost[to->v[k]] < 1e18 && R->pick[to->v[k]], *ops += ok ? mgi_se_rw_uses(R, (uint32_t)to->v[k]) : 0;
+  for (int k = 0; k < to->n; k++)
+    ok &= R->cost[to->v[k]] < 1e18 && R->pick[to->v[k]], *ops += ok ? mgi_se_rw_uses(R, (uint32_t)to->v[k]) : 0;
   for (int k = 0; k < from->n; k++) ok &= R->mark[from->v[k]] == 2;
   for (int pass = 0; pass < 2; pass++)
     for (int v = 0; v < R->n && ok; v++) {
@@ -11163,7 +11909,8 @@ MGI_FN mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, cons
   for (int k = 0; k < *n_in && g && map; k++) map[in[k]] = mgi_se_rw_input(R, g, in[k]);
   for (int k = 0; k < to->n && g && map; k++) {
     char name[32];
-    mg_output(g, mg_named(g, mgi_se_rw_make(R, g, (uint32_t)to->v[k], map), mgi_se_rw_name(R, to->v[k], name, sizeof name)));
+    mg_output(g, mg_named(g, mgi_se_rw_make(R, g, (uint32_t)to->v[k], map),
+                          mgi_se_rw_name(R, to->v[k], name, sizeof name)));
   }
   const mg_status st = g && map ? mg_check(g, &e) : MG_NO_MEMORY;
   if (st == MG_NO_MEMORY) R->over = 2;
@@ -11174,7 +11921,8 @@ MGI_FN mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, cons
   return g;
 }
 
-/* What it takes at least to make what s has: one more launch, the values, and the inputs without which they cannot be made. */
+/* What it takes at least to make what s has: one more launch, the values, and the inputs without which they cannot be
+   made. */
 MGI_FN double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
   uint64_t need = 0;
   double bytes = 0;
@@ -11188,11 +11936,14 @@ MGI_FN int mgi_se_rw_item_of(mgi_se_rw *R, const mgi_se_rw_set *s) {
   const uint32_t mask = 2 * MGI_SE_RW_SETS - 1;
   uint32_t h = (uint32_t)mgi_se_bytes_hash(1, s, sizeof *s) & mask;
   for (; R->slot[h] >= 0; h = (h + 1) & mask) if (!memcmp(&R->item[R->slot[h]].s, s, sizeof *s)) return R->slot[h];
-  mgi_se_rw_item *x = R->n_item < MGI_SE_RW_SETS ? (mgi_se_rw_item *)mgi_se_grow(R->item, &R->cap_item, (uint32_t)R->n_item + 1, sizeof *x) : NULL;
+  mgi_se_rw_item *x = R->n_item < MGI_SE_RW_SETS
+                          ? (mgi_se_rw_item *)mgi_se_grow(R->item, &R->cap_item, (uint32_t)R->n_item + 1, sizeof *x)
+                          : NULL;
   if (!x) { R->over |= R->n_item < MGI_SE_RW_SETS ? 2 : 1; return -1; }
   R->item = x, x += R->n_item;
   memset(x, 0, sizeof *x);
-  x->s = *s, x->before = x->ahead[0] = x->ahead[1] = x->after[0] = x->after[1] = 1e18, x->first = -1, x->least = mgi_se_rw_least(R, s);
+  x->s = *s, x->before = x->ahead[0] = x->ahead[1] = x->after[0] = x->after[1] = 1e18, x->first = -1,
+  x->least = mgi_se_rw_least(R, s);
   for (int k = 0; k < s->n; k++) x->own |= !R->tensor[s->v[k]];
   return R->slot[h] = R->n_item++;
 }
@@ -11218,15 +11969,23 @@ MGI_FN void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
     uint64_t inputs = 0;
     for (int k = 0; k < n_in; k++) if (R->input[in[k]] >= 0) inputs |= (uint64_t)1 << R->input[in[k]];
     for (int k = 0; k < (int)R->p->n_out; k++) whole &= mgi_se_rw_has(&make, R->out[k]);
-    mgi_se_rw_piece *x = R->n_piece < MGI_SE_RW_PIECES ? (mgi_se_rw_piece *)mgi_se_grow(R->piece, &R->cap_piece, (uint32_t)R->n_piece + 1, sizeof *x) : NULL;
+    mgi_se_rw_piece *x = R->n_piece < MGI_SE_RW_PIECES
+                             ? (mgi_se_rw_piece *)mgi_se_grow(R->piece, &R->cap_piece, (uint32_t)R->n_piece + 1,
+                                                              sizeof *x)
+                             : NULL;
     if (x) R->piece = x;
     else R->over |= R->n_piece < MGI_SE_RW_PIECES ? 2 : 1;
-    if (x && !whole && spent + R->launch + (out + bytes) * us + R->item[queue[at]].least < R->best) { /* the whole program in one kernel was searched */
+    /* the whole program in one kernel was searched */
+    if (x && !whole && spent + R->launch + (out + bytes) * us + R->item[queue[at]].least < R->best) {
       x += R->n_piece++;
       memset(x, 0, sizeof *x);
       x->inputs = inputs;
       x->from = queue[at], x->to = to, x->ops = ops, x->at = x->had = -1, x->hash = mg_hash(g);
-      x->bound = R->launch + (out + bytes) * us, x->library = ops == 1 && !(R->S->cfg.batch_invariant && mg_library_multiplies(g)) ? mg_library_us(g, &g->ops[1], R->cfg.machine) : 1e18, x->us = x->library;
+      x->bound = R->launch + (out + bytes) * us,
+      x->library = ops == 1 && !(R->S->cfg.batch_invariant && mg_library_multiplies(g))
+                       ? mg_library_us(g, &g->ops[1], R->cfg.machine)
+                       : 1e18,
+      x->us = x->library;
     }
     mg_graph_free(g);
     for (int v = 0; v < R->n && from.n < MGI_SE_RW_UNDER; v++) {
@@ -11249,12 +12008,14 @@ MGI_FN void mgi_se_rw_states(mgi_se_rw *R) {
   mgi_se_rw_set outputs;
   memset(&outputs, 0, sizeof outputs);
   for (uint32_t k = 0; k < R->p->n_out; k++) outputs = mgi_se_rw_with(outputs, R->out[k]);
-  const int start = R->start = mgi_se_rw_item_of(R, &outputs), most = outputs.n > MGI_SE_RW_UNDER ? outputs.n : MGI_SE_RW_UNDER;
+  const int start = R->start = mgi_se_rw_item_of(R, &outputs),
+            most = outputs.n > MGI_SE_RW_UNDER ? outputs.n : MGI_SE_RW_UNDER;
   if (start < 0) return;
   R->item[start].before = 0, R->item[start].state = 1;
   while (!R->over) {
     int a = -1;
-    for (int k = 0; k < R->n_item; k++) if (R->item[k].state == 1 && (a < 0 || R->item[k].before < R->item[a].before)) a = k;
+    for (int k = 0; k < R->n_item; k++)
+      if (R->item[k].state == 1 && (a < 0 || R->item[k].before < R->item[a].before)) a = k;
     if (a < 0 || mgi_se_over(R->S)) return;
     const mgi_se_rw_set s = R->item[a].s;
     const double spent = R->item[a].before;
@@ -11276,7 +12037,10 @@ MGI_FN void mgi_se_rw_states(mgi_se_rw *R) {
         const int b = mgi_se_rw_item_of(R, &next);
         const double before = spent + R->piece[i].bound;
         if (b < 0 || before + R->item[b].least >= R->best) continue;
-        mgi_se_rw_edge *x = R->n_edge < MGI_SE_RW_EDGES ? (mgi_se_rw_edge *)mgi_se_grow(R->edge, &R->cap_edge, (uint32_t)R->n_edge + 1, sizeof *x) : NULL;
+        mgi_se_rw_edge *x = R->n_edge < MGI_SE_RW_EDGES
+                                ? (mgi_se_rw_edge *)mgi_se_grow(R->edge, &R->cap_edge, (uint32_t)R->n_edge + 1,
+                                                                sizeof *x)
+                                : NULL;
         if (!x) { R->over |= R->n_edge < MGI_SE_RW_EDGES ? 2 : 1; continue; }
         R->edge = x, x += R->n_edge++;
         x->a = a, x->b = b, x->piece = i;
@@ -11287,7 +12051,8 @@ MGI_FN void mgi_se_rw_states(mgi_se_rw *R) {
   }
 }
 
-/* What each value may be at most, for inputs of 1 and denominators that are no less: as a measure, to compare (requirement 2). */
+/* What each value may be at most, for inputs of 1 and denominators that are no less: as a measure, to compare
+   (requirement 2). */
 MGI_FN void mgi_se_rw_sizes(mgi_se_rw *R) {
   for (int v = 0; v < R->n; v++) R->size[v] = R->input[v] >= 0 ? 1 : 1e300;
   for (int again = 1, round = 0; again && round <= R->n; round++) {
@@ -11325,15 +12090,18 @@ MGI_FN void mgi_se_rw_tensors(mgi_se_rw *R) {
   for (uint32_t i = 1; i < p->n_ops; i++) {
     const mg_op_node *o = &p->ops[i];
     const mg_op_info *row = mg_op_row(o->code);
-    const int one = o->n_in == 2 && o->in[0].id == o->in[1].id && o->code == MG_OP_MUL, code = one ? MG_OP_SQR : o->code, n = one ? 1 : o->n_in;
+    const int one = o->n_in == 2 && o->in[0].id == o->in[1].id && o->code == MG_OP_MUL,
+              code = one ? MG_OP_SQR : o->code, n = one ? 1 : o->n_in;
     for (int w = 0; w < R->n_way && value[o->out[0].id] < 0; w++) {
       const mgi_se_der *d = &R->f.der[R->way[w].d];
       int same = d->code == code && d->n_in == n, swap = n == 2 && (code == MG_OP_ADD || code == MG_OP_MUL);
       for (int j = 0; j < n && same; j++) same = value[o->in[j].id] == (int32_t)d->in[j];
-      if (!same && swap && d->code == code) same = value[o->in[0].id] == (int32_t)d->in[1] && value[o->in[1].id] == (int32_t)d->in[0];
+      if (!same && swap && d->code == code)
+        same = value[o->in[0].id] == (int32_t)d->in[1] && value[o->in[1].id] == (int32_t)d->in[0];
       if (same && row->attr == MG_ATTR_RAT) same = d->c.num == o->attr.c.num && d->c.den == o->attr.c.den;
       if (same && (code == MG_OP_SUM || code == MG_OP_MAX)) same = d->arg == o->attr.dim;
-      if (same && row->moves) same = mgi_se_attr_extra(row, &R->s->inst[d->arg].attr) == mgi_se_attr_extra(row, &o->attr);
+      if (same && row->moves)
+        same = mgi_se_attr_extra(row, &R->s->inst[d->arg].attr) == mgi_se_attr_extra(row, &o->attr);
       if (same) value[o->out[0].id] = (int32_t)R->way[w].v;
     }
     if (value[o->out[0].id] >= 0 && !R->tensor[value[o->out[0].id]]) R->tensor[value[o->out[0].id]] = o->out[0].id;
@@ -11352,11 +12120,15 @@ MGI_FN int mgi_se_rw_values(mgi_se_rw *R) {
   if (f->cut) R->over = 1;
   const size_t n = (size_t)(R->n = (int)f->n_val) + 1;
   R->way = (mgi_se_rw_way *)calloc((size_t)f->n_der + 1, sizeof *R->way);
-  R->input = (int32_t *)malloc(n * sizeof *R->input), R->tensor = (uint32_t *)calloc(n, sizeof *R->tensor), R->need = (uint64_t *)calloc(n, sizeof *R->need), R->pick = (uint32_t *)calloc(n, sizeof *R->pick);
-  R->bytes = (double *)calloc(n, sizeof *R->bytes), R->size = (double *)calloc(n, sizeof *R->size), R->cost = (double *)calloc(n, sizeof *R->cost);
+  R->input = (int32_t *)malloc(n * sizeof *R->input), R->tensor = (uint32_t *)calloc(n, sizeof *R->tensor),
+  R->need = (uint64_t *)calloc(n, sizeof *R->need), R->pick = (uint32_t *)calloc(n, sizeof *R->pick);
+  R->bytes = (double *)calloc(n, sizeof *R->bytes), R->size = (double *)calloc(n, sizeof *R->size),
+  R->cost = (double *)calloc(n, sizeof *R->cost);
   R->type = (uint8_t *)calloc(n, 1), R->hand = (uint8_t *)calloc(n, 1), R->mark = (uint8_t *)calloc(n, 1);
   R->slot = (int32_t *)malloc(2 * MGI_SE_RW_SETS * sizeof *R->slot);
-  if (!R->way || !R->input || !R->tensor || !R->need || !R->pick || !R->bytes || !R->size || !R->cost || !R->type || !R->hand || !R->mark || !R->slot) R->over = 2;
+  if (!R->way || !R->input || !R->tensor || !R->need || !R->pick || !R->bytes || !R->size || !R->cost || !R->type ||
+      !R->hand || !R->mark || !R->slot)
+    R->over = 2;
   if (R->slot) memset(R->slot, -1, 2 * MGI_SE_RW_SETS * sizeof *R->slot);
   for (int v = 0; v < R->n && R->over < 2; v++) { /* inputs, and where a value is one of the outputs */
     R->input[v] = -1;
@@ -11376,28 +12148,33 @@ MGI_FN int mgi_se_rw_values(mgi_se_rw *R) {
     v.fp = mgi_se_fingerprint(f, &v, f->scratch);
     for (int own = 1; own >= 0; own--) /* of its class, else of any */
       for (int j = 0; j < R->n && R->out[k] < 0; j++)
-        if (f->val[j].fp == v.fp && f->val[j].rank == v.rank && !memcmp(f->val[j].cls, v.cls, (size_t)v.rank) && (!own || f->val[j].ecls == R->s->ecls[t.id])) R->out[k] = j;
+        if (f->val[j].fp == v.fp && f->val[j].rank == v.rank && !memcmp(f->val[j].cls, v.cls, (size_t)v.rank) &&
+            (!own || f->val[j].ecls == R->s->ecls[t.id]))
+          R->out[k] = j;
     int bad = R->out[k] < 0 || R->input[R->out[k]] >= 0;
     for (uint32_t j = 0; j < k; j++) bad |= R->out[j] == R->out[k];
     if (bad) R->over |= 1;
   }
   if (R->over) return 0;
   mgi_se_rw_cheapest(R, NULL, 0, 1);
-  for (int v = 0; v < R->n; v++) R->type[v] = (uint8_t)(R->input[v] >= 0 ? mg_tensor_of(p, p->in[R->input[v]])->dtype : MG_DTYPE_COUNT);
+  for (int v = 0; v < R->n; v++)
+    R->type[v] = (uint8_t)(R->input[v] >= 0 ? mg_tensor_of(p, p->in[R->input[v]])->dtype : MG_DTYPE_COUNT);
   for (int again = 1; again;) { /* types, as mg_apply gives them */
     again = 0;
     for (int v = 0; v < R->n; v++) {
       int type = MG_DTYPE_COUNT;
       if (!R->pick[v] || R->type[v] != MG_DTYPE_COUNT) continue;
       const mgi_se_der *d = &f->der[R->way[R->pick[v] - 1].d];
-      for (int j = 0; j < d->n_in; j++) if (!j || R->type[d->in[j]] >= MG_F32) type = type == MG_DTYPE_COUNT && j ? type : R->type[d->in[j]];
+      for (int j = 0; j < d->n_in; j++)
+        if (!j || R->type[d->in[j]] >= MG_F32) type = type == MG_DTYPE_COUNT && j ? type : R->type[d->in[j]];
       if (type != MG_DTYPE_COUNT) R->type[v] = (uint8_t)type, again = 1;
     }
   }
   for (int v = 0; v < R->n; v++) {
     if (R->type[v] == MG_DTYPE_COUNT) R->type[v] = MG_F16; /* nothing makes it */
     R->bytes[v] = mg_dtype_bytes((mg_dtype)R->type[v]);
-    for (int k = 0; k < f->val[v].rank; k++) R->bytes[v] *= f->val[v].cls[k] < 0 ? 1 : (double)R->s->real[f->val[v].cls[k]];
+    for (int k = 0; k < f->val[v].rank; k++)
+      R->bytes[v] *= f->val[v].cls[k] < 0 ? 1 : (double)R->s->real[f->val[v].cls[k]];
   }
   for (int w = 0; w < R->n_way; w++) {
     const mgi_se_der *d = &f->der[R->way[w].d];
@@ -11405,7 +12182,8 @@ MGI_FN int mgi_se_rw_values(mgi_se_rw *R) {
     mg_graph *g = mg_program_new("way", &c);
     mg_tensor in[4];
     R->way[w].price = 1e18;
-    for (int j = 0; j < d->n_in && g; j++) in[j] = j && d->in[j] == d->in[0] ? in[0] : mgi_se_rw_input(R, g, (int)d->in[j]);
+    for (int j = 0; j < d->n_in && g; j++)
+      in[j] = j && d->in[j] == d->in[0] ? in[0] : mgi_se_rw_input(R, g, (int)d->in[j]);
     if (g) mg_output(g, mgi_se_rw_apply(R, g, w, in));
     const mg_status st = g ? mg_check(g, &e) : MG_NO_MEMORY;
     if (st == MG_OK) R->way[w].price = mg_library_us(g, &g->ops[1], R->cfg.machine);
@@ -11449,7 +12227,8 @@ MGI_FN int mgi_se_rw_hands(mgi_se_rw *R) {
       if (!some && raw[R->way[w].v]) raw[R->way[w].v] = 0, again = 1;
     }
   }
-  for (int w = 0; w < R->n_way; w++) { /* requirement 3.  used: 1: by a unary elementwise operator, for `user` alone; 2: otherwise */
+  /* requirement 3.  used: 1: by a unary elementwise operator, for `user` alone; 2: otherwise */
+  for (int w = 0; w < R->n_way; w++) {
     const mgi_se_der *d = &f->der[R->way[w].d];
     if (!R->mark[R->way[w].v] || R->way[w].price >= 1e18) continue;
     for (int j = 0; j < d->n_in; j++) {
@@ -11462,7 +12241,8 @@ MGI_FN int mgi_se_rw_hands(mgi_se_rw *R) {
   for (int v = 0; v < R->n; v++) if (R->tensor[v] && R->size[v] > most) most = R->size[v];
   for (int v = 0; v < R->n; v++) {
     int back = 0;
-    for (int w = 0; w < R->n_way && used[v] == 1; w++) back |= (int)R->way[w].v == v && f->der[R->way[w].d].n_in == 1 && (int32_t)f->der[R->way[w].d].in[0] == user[v];
+    for (int w = 0; w < R->n_way && used[v] == 1; w++)
+      back |= (int)R->way[w].v == v && f->der[R->way[w].d].n_in == 1 && (int32_t)f->der[R->way[w].d].in[0] == user[v];
     for (uint32_t k = 0; k < p->n_out; k++) back |= R->out[k] == v;
     R->hand[v] = R->mark[v] && R->input[v] < 0 && !raw[v] && R->size[v] <= most && (used[v] == 2 || back);
   }
@@ -11479,11 +12259,14 @@ MGI_FN int mgi_se_rw_hands(mgi_se_rw *R) {
     R->mark[v] = 0, ops += mgi_se_rw_uses(R, (uint32_t)v);
     R->hand[v] &= ops <= (int)R->s->p->n_ops - 1 + MGI_SE_RW_MORE;
   }
-  for (int v = 0; v < R->n; v++) user[v] = v; /* requirement 4.  user: the first value that v differs little from, so far */
+  /* requirement 4.  user: the first value that v differs little from, so far */
+  for (int v = 0; v < R->n; v++) user[v] = v;
   for (int w = 0; w < R->n_way; w++) {
     const mgi_se_der *d = &f->der[R->way[w].d];
     if (!mg_op_row((mg_opcode)d->code)->elementwise || R->way[w].price >= 1e18) continue;
-    if (d->n_in == 2 && !R->tensor[R->way[w].v] && R->bytes[d->in[0]] < R->bytes[R->way[w].v] && R->bytes[d->in[1]] < R->bytes[R->way[w].v]) R->hand[R->way[w].v] = 0;
+    if (d->n_in == 2 && !R->tensor[R->way[w].v] && R->bytes[d->in[0]] < R->bytes[R->way[w].v] &&
+        R->bytes[d->in[1]] < R->bytes[R->way[w].v])
+      R->hand[R->way[w].v] = 0;
     for (int j = 0; j < d->n_in; j++) {
       const int v = (int)R->way[w].v, u = (int)d->in[j], x = d->n_in > 1 ? (int)d->in[1 - j] : u;
       if (R->bytes[u] != R->bytes[v] || (x != u && MGI_SE_RW_SMALL * R->bytes[x] > R->bytes[v])) continue;
@@ -11510,12 +12293,14 @@ MGI_FN int mgi_se_rw_hands(mgi_se_rw *R) {
   return any;
 }
 
-/* The bounds of all states by what is known of the pieces; the cost of the program by what is found.  cost[k * n_item + a]: state a in k
-   kernels; by: the edge that it takes first. */
+/* The bounds of all states by what is known of the pieces; the cost of the program by what is found.  cost[k * n_item +
+   a]: state a in k kernels; by: the edge that it takes first. */
 MGI_FN double mgi_se_rw_fill(mgi_se_rw *R, int most, double *cost, int32_t *by) {
   const int n = R->n_item;
   double best = 1e18;
-  for (int a = 0; a < n; a++) R->item[a].ahead[0] = R->item[a].ahead[1] = R->item[a].after[0] = R->item[a].after[1] = 1e18, cost[a] = R->item[a].s.n ? 1e18 : 0;
+  for (int a = 0; a < n; a++)
+    R->item[a].ahead[0] = R->item[a].ahead[1] = R->item[a].after[0] = R->item[a].after[1] = 1e18,
+    cost[a] = R->item[a].s.n ? 1e18 : 0;
   R->item[R->start].ahead[0] = 0;
   for (int a = 0; a < n; a++) if (!R->item[a].s.n) R->item[a].after[0] = 0;
   for (int again = 1; again;) {
@@ -11546,13 +12331,16 @@ MGI_FN const mgi_se_found *mgi_se_rw_found(const mgi_se_rw *R, const mgi_se_foun
   const mgi_se_found *f = x->had >= 0 ? &R->S->had[x->had] : x->at >= 0 ? &found[x->at] : NULL;
   return f && f->n ? f : NULL;
 }
-/* The composition whose n pieces run in this order.  turn -1: each as the best kernel found or a library's; else as the kernel of that
-   turn or the last found, and as a library's where none was.  *sampled: a check of one of them that says EQUAL_SAMPLED, if there is one. */
-MGI_FN mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, int turn, const mg_verify_report **sampled, mg_error *e) {
+/* The composition whose n pieces run in this order.  turn -1: each as the best kernel found or a library's; else as the
+   kernel of that turn or the last found, and as a library's where none was.  *sampled: a check of one of them that says
+   EQUAL_SAMPLED, if there is one. */
+MGI_FN mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, int turn,
+                                   const mg_verify_report **sampled, mg_error *e) {
   const mg_graph *p = R->p;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
-  mg_tensor *map = (mg_tensor *)calloc((size_t)R->n, sizeof *map), *own = (mg_tensor *)calloc((size_t)R->n, sizeof *own);
+  mg_tensor *map = (mg_tensor *)calloc((size_t)R->n, sizeof *map),
+            *own = (mg_tensor *)calloc((size_t)R->n, sizeof *own);
   uint8_t *named = (uint8_t *)calloc((size_t)R->n, 1);
   int ok = g && map && own && named;
   for (int v = 0; v < R->n && ok; v++) named[v] = R->input[v] >= 0;
@@ -11585,7 +12373,8 @@ MGI_FN mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, cons
     }
     for (int q = 0; q < to->n && ok; q++) {
       char name[32];
-      if (!named[to->v[q]]) mg_named(g, map[to->v[q]], mgi_se_rw_name(R, to->v[q], name, sizeof name)), named[to->v[q]] = 1;
+      if (!named[to->v[q]])
+        mg_named(g, map[to->v[q]], mgi_se_rw_name(R, to->v[q], name, sizeof name)), named[to->v[q]] = 1;
     }
   }
   for (uint32_t k = 0; k < p->n_out && ok; k++) mg_output(g, map[R->out[k]]);
@@ -11601,7 +12390,8 @@ MGI_FN int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
     const mgi_se_found *f = &R->S->had[k];
     mgi_se_rw_set from, to;
     uint64_t inputs = 0;
-    int ok = f->s && f->s->p && f->s->p->n_out <= MG_MAX_OUT && f->effort && (!f->n_open || f->effort == MGI_SE_EFFORTS);
+    int ok = f->s && f->s->p && f->s->p->n_out <= MG_MAX_OUT && f->effort &&
+             (!f->n_open || f->effort == MGI_SE_EFFORTS);
     memset(&from, 0, sizeof from), memset(&to, 0, sizeof to);
     for (uint32_t q = 0; ok && q < f->s->p->n_in; q++) {
       const int v = R->value[f->in[q].id];
@@ -11614,13 +12404,16 @@ MGI_FN int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
       if (v < 0) ok = 0;
       else to = mgi_se_rw_with(to, v);
     }
-    if (ok && to.n == (int32_t)f->s->p->n_out && inputs == x->inputs && !memcmp(&from, &R->item[x->from].s, sizeof from) && !memcmp(&to, &R->item[x->to].s, sizeof to)) return k;
+    if (ok && to.n == (int32_t)f->s->p->n_out && inputs == x->inputs &&
+        !memcmp(&from, &R->item[x->from].s, sizeof from) && !memcmp(&to, &R->item[x->to].s, sizeof to))
+      return k;
   }
   return -1;
 }
 
 /* Searches what may be part of something better than the best, in rounds; *found is the caller's to free. */
-MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int most, mgi_se_found **found, int *n_found, mg_error *e) {
+MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int most, mgi_se_found **found, int *n_found,
+                                  mg_error *e) {
   mgi_se_search *S = R->S;
   mg_status st = MG_OK;
   mgi_se_todo *todo = (mgi_se_todo *)malloc(((size_t)R->n_piece + 1) * sizeof *todo);
@@ -11668,7 +12461,8 @@ MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
     for (int k = 0; k < m && st == MG_OK; k++) {
       mgi_se_rw_piece *x = &R->piece[todo[k].piece];
       int in[MG_MAX_IN], n_in, ops;
-      for (int j = 0; j < R->n_piece && x->at < 0; j++) if (R->piece[j].at >= 0 && R->piece[j].hash == x->hash) x->at = R->piece[j].at;
+      for (int j = 0; j < R->n_piece && x->at < 0; j++)
+        if (R->piece[j].at >= 0 && R->piece[j].hash == x->hash) x->at = R->piece[j].at;
       done[todo[k].piece] = 1;
       if (x->at >= 0) continue;
       f[n].own = mgi_se_rw_program(R, &R->item[x->from].s, &R->item[x->to].s, in, &n_in, &ops);
@@ -11697,8 +12491,10 @@ MGI_FN mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
   return st;
 }
 
-/* Adds the composition of n pieces (mgi_se_rw_compose) to the results.  1: it is not as safe as written, and no plan repairs it. */
-MGI_FN int mgi_se_rw_result(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, double us, int turn, mg_search_result *out, mg_error *why) {
+/* Adds the composition of n pieces (mgi_se_rw_compose) to the results.  1: it is not as safe as written, and no plan
+   repairs it. */
+MGI_FN int mgi_se_rw_result(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, double us, int turn,
+                            mg_search_result *out, mg_error *why) {
   mgi_se_search *S = R->S;
   mg_error local;
   mg_verify_report rep;
@@ -11708,7 +12504,8 @@ MGI_FN int mgi_se_rw_result(mgi_se_rw *R, const mgi_se_found *found, const int *
   if (!g) mgi_se_step(S, local.status);
   if (g && (turn >= 0 || mgi_se_slices(g))) us = mgi_se_us(S, g, &local);
   const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
-  if (refused || !g || !mgi_se_check_small(S, S->p, g, &rep)) { /* every kernel passed on its own: this is about the whole as it is wired */
+  /* every kernel passed on its own: this is about the whole as it is wired */
+  if (refused || !g || !mgi_se_check_small(S, S->p, g, &rep)) {
     S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
     if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other compositions of as many kernels were not looked at */
     return 0;
@@ -11719,23 +12516,31 @@ MGI_FN int mgi_se_rw_result(mgi_se_rw *R, const mgi_se_found *found, const int *
   mgi_se_result_add(S, out, g, us, sampled ? sampled : &rep);
   return unsafe;
 }
-/* Adds what compositions over other values than the program's tensors can do better than the best of `out`; s: the whole program's segment. */
-MGI_FN mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, mg_search_result *out, mg_error *e, mg_error *why) {
+/* Adds what compositions over other values than the program's tensors can do better than the best of `out`; s: the
+   whole program's segment. */
+MGI_FN mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, mg_search_result *out, mg_error *e,
+                                        mg_error *why) {
   const int K = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS ? S->cfg.max_kernel_ops : MGI_SE_KERNELS;
   const mg_graph *p = S->p;
   mg_status st = MG_OK;
   mgi_se_rw R;
   double bytes = 0;
   memset(&R, 0, sizeof R);
-  R.S = S, R.p = p, R.s = s, R.cfg = S->cfg, R.cfg.prune = 1, R.cfg.max_block_ops = MGI_SE_RW_DEPTH, R.cfg.emittable = NULL; /* no block: what the emitter refuses in one is no matter here */
+  /* no block: what the emitter refuses in one is no matter here */
+  R.S = S, R.p = p, R.s = s, R.cfg = S->cfg, R.cfg.prune = 1, R.cfg.max_block_ops = MGI_SE_RW_DEPTH,
+  R.cfg.emittable = NULL;
   R.launch = mgi_se_launch_least(S->cfg.machine);
   R.best = mg_predict_us(p, S->cfg.machine);
   if (out->n && out->predicted_us[0] < R.best) R.best = out->predicted_us[0];
-  for (uint32_t k = 0; k < p->n_out; k++) bytes += (double)mg_shape_elements(&p->tensors[p->out[k].id].shape) * mg_dtype_bytes(p->tensors[p->out[k].id].dtype);
+  for (uint32_t k = 0; k < p->n_out; k++)
+    bytes += (double)mg_shape_elements(&p->tensors[p->out[k].id].shape) *
+             mg_dtype_bytes(p->tensors[p->out[k].id].dtype);
   if (2 * R.launch + mg_dram_us(S->cfg.machine, bytes) >= R.best || mgi_se_over(S)) return MG_OK;
   strcpy(R.prefix, "h");
-  for (uint32_t k = 1, n = 0; k < p->n_tensors; k++) /* no name of the program's begins so; of h0_, h1_, .. it can have no more than it has tensors */
-    if (p->tensors[k].name && !strncmp(p->tensors[k].name, R.prefix, strlen(R.prefix))) snprintf(R.prefix, sizeof R.prefix, "h%u_", (unsigned)n++ % 100000), k = 0;
+  /* no name of the program's begins so; of h0_, h1_, .. it can have no more than it has tensors */
+  for (uint32_t k = 1, n = 0; k < p->n_tensors; k++)
+    if (p->tensors[k].name && !strncmp(p->tensors[k].name, R.prefix, strlen(R.prefix)))
+      snprintf(R.prefix, sizeof R.prefix, "h%u_", (unsigned)n++ % 100000), k = 0;
   mgi_se_found *found = NULL;
   double *cost = NULL;
   int32_t *by = NULL;
@@ -11745,7 +12550,8 @@ MGI_FN mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
   if (R.over == 1) S->cut = 1;
   if (R.over == 2) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for compositions");
   if (st == MG_OK && any && R.n_edge) {
-    cost = (double *)malloc((size_t)R.n_item * (size_t)(K + 1) * sizeof *cost), by = (int32_t *)malloc((size_t)R.n_item * (size_t)(K + 1) * sizeof *by);
+    cost = (double *)malloc((size_t)R.n_item * (size_t)(K + 1) * sizeof *cost),
+    by = (int32_t *)malloc((size_t)R.n_item * (size_t)(K + 1) * sizeof *by);
     S->units_done = 0, S->seg_t0 = mgi_se_seconds();
     if (!cost || !by) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for compositions");
     const double before = R.best;
@@ -11755,8 +12561,10 @@ MGI_FN mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
       int piece[MGI_SE_MOST_OPS];
       const double us = cost[k * R.n_item + R.start];
       if (us >= before) continue;
-      for (int q = k, a = R.start; q > 0; a = R.edge[by[q * R.n_item + a]].b, q--) piece[q - 1] = R.edge[by[q * R.n_item + a]].piece;
-      /* A library's kernel reads no tensor that a plan has stored otherwise, nor does one of ours without a loop: others are tried. */
+      for (int q = k, a = R.start; q > 0; a = R.edge[by[q * R.n_item + a]].b, q--)
+        piece[q - 1] = R.edge[by[q * R.n_item + a]].piece;
+      /* A library's kernel reads no tensor that a plan has stored otherwise, nor does one of ours without a loop:
+         others are tried. */
       int turns = 0;
       for (int q = 0; q < k; q++) {
         const mgi_se_found *f = mgi_se_rw_found(&R, found, &R.piece[piece[q]]);
@@ -11774,17 +12582,20 @@ MGI_FN mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
 
 /* ------------------------------------------------------------------------------------------------- >>results
 
-   What was found, ranked by the time that it takes where there is a way to measure it; kept in a cache; and the searches
-   that the caller may ask for.                                                                                     */
+   What was found, ranked by the time that it takes where there is a way to measure it; kept in a cache; and the
+   searches that the caller may ask
+   for.                                                                                     */
 
-/* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower.  Those that
-   failed are last, those that mgi_se_behind names just before them; last[k]: 2, 1 of them, 0 of the others, asked once. */
+/* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower.  Those
+   that failed are last, those that mgi_se_behind names just before them; last[k]: 2, 1 of them, 0 of the others, asked
+   once. */
 MGI_FN void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
   mg_error why;
   uint8_t *last = (uint8_t *)malloc((size_t)r->n + 1);
   memset(&why, 0, sizeof why);
   if (!last) mg_fail(&why, MG_NO_MEMORY, "mg_search", "no memory to rank by time");
-  if (!last || S->cfg.measure(S->cfg.measure_user, S->p, (const mg_graph *const *)r->graph, r->n, r->measured_us, &why) != MG_OK) {
+  if (!last || S->cfg.measure(S->cfg.measure_user, S->p, (const mg_graph *const *)r->graph, r->n, r->measured_us,
+                              &why) != MG_OK) {
     memset(r->measured_us, 0, (size_t)r->n * sizeof *r->measured_us);
     snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "%.250s", why.msg[0] ? why.msg : "the hook failed");
     free(last);
@@ -11797,13 +12608,16 @@ MGI_FN void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
     const uint8_t mine = (uint8_t)(us > 0 ? mgi_se_judges(S) && mgi_se_behind(S, g) : 2);
     int at = k;
     for (; at > 0 && (last[at - 1] > mine || (last[at - 1] == mine && mine < 2 && r->measured_us[at - 1] > us)); at--)
-      r->graph[at] = r->graph[at - 1], r->predicted_us[at] = r->predicted_us[at - 1], r->measured_us[at] = r->measured_us[at - 1], r->report[at] = r->report[at - 1], last[at] = last[at - 1];
+      r->graph[at] = r->graph[at - 1], r->predicted_us[at] = r->predicted_us[at - 1],
+      r->measured_us[at] = r->measured_us[at - 1], r->report[at] = r->report[at - 1], last[at] = last[at - 1];
     r->graph[at] = g, r->predicted_us[at] = predicted, r->measured_us[at] = us, r->report[at] = report, last[at] = mine;
   }
   free(last);
-  if (!(r->measured_us[0] > 0)) snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "none of the %d candidates ran rightly", r->n);
+  if (!(r->measured_us[0] > 0))
+    snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "none of the %d candidates ran rightly", r->n);
 }
-/* 1 if one block at most shares a multiprocessor with the loop of warpgroups that `block`'s plan has, with the block's ring. */
+/* 1 if one block at most shares a multiprocessor with the loop of warpgroups that `block`'s plan has, with the block's
+   ring. */
 MGI_FN int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
   const int open = mg_plan_says(block, MG_PLAN_RING, NULL) < 0 && mg_plan_says(block, MG_PLAN_COPY, NULL) < 0;
   mg_flat k;
@@ -11815,7 +12629,8 @@ MGI_FN int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
   }
   return is;
 }
-/* The best plan of `block`, for who copies and when products of fragments are made; none where its text says how it copies. */
+/* The best plan of `block`, for who copies and when products of fragments are made; none where its text says how it
+   copies. */
 MGI_FN mg_kernel_plan mgi_se_plan_of(const mg_graph *block, const mg_machine *gpu) {
   mg_kernel_plan none;
   mg_flat k;
@@ -11846,14 +12661,15 @@ MGI_FN int mgi_se_copies_so(mgi_se_search *S, mg_graph **g, uint32_t k, int copy
   mg_graph *block = with->ops[k].sub;
   mg_plan_say(block, MG_PLAN_COPY, NULL, copy);
   if (late) mg_plan_say(block, MG_PLAN_CHAIN, NULL, MG_CHAIN_LATE);
-  if (late && mg_plan_says(block, MG_PLAN_STAGES, NULL) < MG_STAGES) mg_plan_say(block, MG_PLAN_STAGES, NULL, MG_STAGES);
+  if (late && mg_plan_says(block, MG_PLAN_STAGES, NULL) < MG_STAGES)
+    mg_plan_say(block, MG_PLAN_STAGES, NULL, MG_STAGES);
   const int taken = mgi_se_emittable(S, with, &why) == MG_OK;
   mg_graph_free(taken ? *g : with);
   if (taken) *g = with;
   return taken;
 }
-/* Tensor copies where they pay and the emitter takes them: not where two blocks share a multiprocessor, of which one computes while
-   the other waits. */
+/* Tensor copies where they pay and the emitter takes them: not where two blocks share a multiprocessor, of which one
+   computes while the other waits. */
 MGI_FN void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
   if (!S->cfg.emittable || !mg_machine_can(S->cfg.machine, MG_CAN_TENSOR_COPY)) return;
   for (uint32_t k = 1; k < (*g)->n_ops; k++) {
@@ -11869,7 +12685,8 @@ MGI_FN void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
   }
 }
 
-/* The program itself is timed beside them where the model left it out: its matmuls are the library's.  r has room for one more. */
+/* The program itself is timed beside them where the model left it out: its matmuls are the library's.  r has room for
+   one more. */
 MGI_FN void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
   mg_error why;
   mg_graph *own = NULL;
@@ -11885,8 +12702,8 @@ MGI_FN void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
   if (r->n > S->cfg.top_k) mg_graph_free(r->graph[--r->n]);
 }
 
-/* A cache entry's body: the program's text, the statistics, how many µGraphs; of each its time, what mg_predict_us says of
-   it, and its text.  A text is a length, 64 bits, and as many bytes. */
+/* A cache entry's body: the program's text, the statistics, how many µGraphs; of each its time, what mg_predict_us says
+   of it, and its text.  A text is a length, 64 bits, and as many bytes. */
 
 MGI_FN void mgi_se_put_text(mgi_se_buffer *w, const mg_graph *g) {
   char *text = NULL;
@@ -11898,7 +12715,8 @@ MGI_FN void mgi_se_put_text(mgi_se_buffer *w, const mg_graph *g) {
   mg_string_free(text);
 }
 
-typedef struct mgi_se_cache_head { char magic[8]; uint64_t check, key, bytes; } mgi_se_cache_head; /* check: of all that follows it */
+/* check: of all that follows it */
+typedef struct mgi_se_cache_head { char magic[8]; uint64_t check, key, bytes; } mgi_se_cache_head;
 MGI_FN mgi_se_cache_head mgi_se_cache_head_of(uint64_t key, const uint8_t *b, size_t n) {
   mgi_se_cache_head h;
   memset(&h, 0, sizeof h);
@@ -11932,7 +12750,10 @@ MGI_FN int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
     mgi_se_cache_head own = mgi_se_cache_head_of(key, r.b + sizeof h, r.n - sizeof h);
     if (memcmp(&h, &own, sizeof h)) st = mg_fail(&e, MG_BAD_INPUT, path, "the cache entry is damaged; searched anew");
   } else if (st == MG_OK) st = mg_fail(&e, MG_BAD_INPUT, path, "the cache entry is cut off; searched anew");
-  if (st != MG_OK) { free(r.b), snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.90s: %.100s", path, e.msg); return 0; }
+  if (st != MG_OK) {
+    free(r.b), snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.90s: %.100s", path, e.msg);
+    return 0;
+  }
   mg_search_stats stats;
   char *own = NULL;
   const char *why = "the cache entry is malformed";
@@ -11941,20 +12762,25 @@ MGI_FN int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
   int ok = text && mg_print(S->p, &own, &e) == MG_OK && strlen(own) == n && !memcmp(own, text, (size_t)n);
   if (text && !ok) why = "the cache entry is of another program";
   mg_string_free(own);
-  ok = ok && mgi_se_get_to(&r, &stats, sizeof stats) && mgi_se_get_to(&r, &stop, sizeof stop) && mgi_se_get_to(&r, &count, sizeof count);
+  ok = ok && mgi_se_get_to(&r, &stats, sizeof stats) && mgi_se_get_to(&r, &stop, sizeof stop) &&
+       mgi_se_get_to(&r, &count, sizeof count);
   ok = ok && count > 0 && count <= S->cfg.top_k && stop >= MG_SATURATED && stop <= MG_TIME;
   for (int k = 0; k < count && ok; k++) {
     double us = 0, model = 0;
     mg_graph *g = NULL;
-    ok = mgi_se_get_to(&r, &us, sizeof us) && mgi_se_get_to(&r, &model, sizeof model) && mgi_se_get_to(&r, &n, sizeof n) && (text = mgi_se_get(&r, n)) != NULL;
+    ok = mgi_se_get_to(&r, &us, sizeof us) && mgi_se_get_to(&r, &model, sizeof model) &&
+         mgi_se_get_to(&r, &n, sizeof n) && (text = mgi_se_get(&r, n)) != NULL;
     if (!ok) break;
     if (mgi_se_stopped(&S->cfg)) { ok = 0, why = "interrupted"; break; }
-    ok = mg_parse((const char *)text, (size_t)n, path, NULL, &g, &e) == MG_OK && mg_verify_signature(S->p, g, &e) == MG_OK && us >= 0 && (!k || us >= out->predicted_us[k - 1] || falls-- > 0);
+    ok = mg_parse((const char *)text, (size_t)n, path, NULL, &g, &e) == MG_OK &&
+         mg_verify_signature(S->p, g, &e) == MG_OK && us >= 0 && (!k || us >= out->predicted_us[k - 1] || falls-- > 0);
     if (ok && mg_predict_us(g, S->cfg.machine) != model) ok = 0, why = "the model prices a cached µGraph otherwise";
     if (ok && mgi_se_emittable(S, g, &e) != MG_OK) ok = 0, why = "a cached µGraph is not emitted any more";
-    const int cut = S->cut, late = S->late, timed = S->timed; /* what the entry's tests lack, the search that follows need not */
+    /* what the entry's tests lack, the search that follows need not */
+    const int cut = S->cut, late = S->late, timed = S->timed;
     if (ok && !mgi_se_check_small(S, S->p, g, &out->report[k])) {
-      ok = 0, why = out->report[k].unfinished ? "a cached µGraph's tests were not ended in time" : "a cached µGraph is not equal to the program";
+      ok = 0, why = out->report[k].unfinished ? "a cached µGraph's tests were not ended in time"
+                                              : "a cached µGraph is not equal to the program";
       S->cut = cut, S->late = late, S->timed = timed;
     }
     if (ok) out->graph[out->n] = g, out->predicted_us[out->n++] = us;
@@ -11963,7 +12789,8 @@ MGI_FN int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
   ok = ok && r.at == r.n;
   free(r.b);
   if (ok) {
-    stats.cached = 1, stats.cache_note[0] = 0, stats.egraph_stop = mg_saturation_name((mg_saturation)stop), stats.threads = S->st.threads;
+    stats.cached = 1, stats.cache_note[0] = 0, stats.egraph_stop = mg_saturation_name((mg_saturation)stop),
+    stats.threads = S->st.threads;
     stats.resumed = 0, stats.checkpoint_lost = 0, stats.measured_us = 0, stats.unmeasured[0] = 0;
     S->st = stats;
     return 1;
@@ -11994,16 +12821,21 @@ MGI_FN void mgi_se_cache_store(mgi_se_search *S, const mg_search_result *out) {
   if (ok) { /* a name that no other thread or process takes, and none takes over */
     struct timespec t;
     timespec_get(&t, TIME_UTC);
-    snprintf(tmp, sizeof tmp, "%s.%016llx", path, (unsigned long long)mgi_se_mix(mgi_se_mix((uint64_t)t.tv_nsec, (uint64_t)t.tv_sec), (uint64_t)(uintptr_t)&w));
+    snprintf(tmp, sizeof tmp, "%s.%016llx", path,
+             (unsigned long long)mgi_se_mix(mgi_se_mix((uint64_t)t.tv_nsec, (uint64_t)t.tv_sec),
+                                            (uint64_t)(uintptr_t)&w));
     mgi_se_cache_head h = mgi_se_cache_head_of(key, w.b, w.n);
     ok = mgi_se_kept_put(path, tmp, "wbx", &h, sizeof h, w.b, w.n);
   }
   free(w.b);
-  if (!ok) snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.120s: the cache entry cannot be written", S->cfg.cache);
+  if (!ok)
+    snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.120s: the cache entry cannot be written", S->cfg.cache);
 }
 
-/* What was found for the rest of `program` (mg_rest_of) becomes what is found for the program: its picks stay kernels of their own. */
-MGI_FN mg_status mgi_se_join(const mg_graph *program, const mg_rest *R, const mg_search_config *c, mg_search_result *out, mg_error *e) {
+/* What was found for the rest of `program` (mg_rest_of) becomes what is found for the program: its picks stay kernels
+   of their own. */
+MGI_FN mg_status mgi_se_join(const mg_graph *program, const mg_rest *R, const mg_search_config *c,
+                             mg_search_result *out, mg_error *e) {
   mg_error why;
   int n = 0;
   for (int k = 0; k < out->n; k++) {
@@ -12017,7 +12849,8 @@ MGI_FN mg_status mgi_se_join(const mg_graph *program, const mg_rest *R, const mg
     out->graph[n] = g, out->predicted_us[n] = mg_predict_us(g, c->machine), out->measured_us[n] = 0;
     out->report[n] = out->report[k], out->report[n++].picks = R->n;
   }
-  for (int k = 1; k < n; k++) /* a reshape of what a pick makes is no kernel, which it was of an input: as written it may be best */
+  /* a reshape of what a pick makes is no kernel, which it was of an input: as written it may be best */
+  for (int k = 1; k < n; k++)
     if (mg_is_program(out->graph[k]) && out->predicted_us[k] < out->predicted_us[0]) {
       mg_graph *g = out->graph[k];
       const double us = out->predicted_us[k];
@@ -12029,7 +12862,8 @@ MGI_FN mg_status mgi_se_join(const mg_graph *program, const mg_rest *R, const mg
   return n ? MG_OK : mg_fail(e, MG_NOT_FOUND, "mg_search", "no µGraph is left: %.200s", why.msg);
 }
 /* mg_search of a program with gathers or argmaxes: of its rest. */
-MGI_FN mg_status mgi_se_search_rest(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e) {
+MGI_FN mg_status mgi_se_search_rest(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out,
+                                    mg_error *e) {
   mg_search_config c = cfg ? *cfg : mg_search_config_default();
   mg_rest R;
   mg_error why;
@@ -12048,7 +12882,8 @@ MGI_FN mg_status mgi_se_search_rest(const mg_graph *program, const mg_search_con
     out->predicted_us = (double *)calloc(1, sizeof *out->predicted_us);
     out->measured_us = (double *)calloc(1, sizeof *out->measured_us);
     out->report = (mg_verify_report *)calloc(1, sizeof *out->report);
-    if (!out->graph || !out->predicted_us || !out->measured_us || !out->report) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
+    if (!out->graph || !out->predicted_us || !out->measured_us || !out->report)
+      st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
     if (st == MG_OK) st = mg_resize(program, NULL, NULL, &out->graph[0], e);
     if (st == MG_OK) st = mg_verify(program, out->graph[0], NULL, &out->report[0], e);
     if (st == MG_OK) out->predicted_us[0] = mg_predict_us(out->graph[0], c.machine), out->n = 1;
@@ -12073,8 +12908,13 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   mg_error why;
   memset(&S, 0, sizeof S), memset(out, 0, sizeof *out), memset(&why, 0, sizeof why);
   if (!program || program->level != MG_KERNEL || !mg_is_program(program) || !program->n_out)
-    return mg_fail(e, MG_BAD_INPUT, "mg_search", "expected a program of library operators with at least one output, got %s", program ? "a graph with graph-defined operators, or without outputs" : "nothing");
-  if (program->n_symbols) return mg_fail(e, MG_BAD_INPUT, "mg_search", "a program with the symbol %s is searched by mg_search_family, or at one size (mg_at)", program->symbol[0].name);
+    return mg_fail(e, MG_BAD_INPUT, "mg_search",
+                   "expected a program of library operators with at least one output, got %s",
+                   program ? "a graph with graph-defined operators, or without outputs" : "nothing");
+  if (program->n_symbols)
+    return mg_fail(e, MG_BAD_INPUT, "mg_search",
+                   "a program with the symbol %s is searched by mg_search_family, or at one size (mg_at)",
+                   program->symbol[0].name);
   mg_status st = mg_verify_rows(program, e);
   if (st != MG_OK) return st;
   if (mg_has_picks(program)) return mgi_se_search_rest(program, cfg, out, e);
@@ -12106,7 +12946,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   mg_graph *rows = NULL; /* the program as one kernel by rows, or as kernels by parts of them */
   mg_verify_report rows_report, report;
   memset(&whole, 0, sizeof whole);
-  if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || !cuts) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
+  if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || !cuts)
+    st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
   S.root = &S;
   pthread_mutex_init(&S.lock, NULL), pthread_mutex_init(&S.hook, NULL);
   int hit = st == MG_OK && S.cfg.cache && mgi_se_cache_load(&S, out);
@@ -12134,24 +12975,30 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     }
     if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
     if (is_long) st = mgi_se_search_cuts(&S, cuts, NULL, out, e, &why), S.more = 0;
-    if (g && st == MG_OK && !mgi_se_short(program) && S.cfg.max_kernel_ops > 1 && !mgi_se_over(&S)) mgi_se_search_regions(&S, out);
+    if (g && st == MG_OK && !mgi_se_short(program) && S.cfg.max_kernel_ops > 1 && !mgi_se_over(&S))
+      mgi_se_search_regions(&S, out);
     int effort = is_long ? MGI_SE_EFFORTS - 1 : 0;
     if (g && st == MG_OK && !(is_long && mgi_se_over(&S))) st = mgi_se_search_whole(&S, g, &whole, effort, e);
     else S.cut = 1, mg_graph_free(g);
-    while (st == MG_OK && whole.n_open && !whole.n_spent && ++effort < MGI_SE_EFFORTS && !mgi_se_over(&S)) st = mgi_se_search_whole(&S, NULL, &whole, effort, e);
-    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && !is_long) st = mgi_se_search_cuts(&S, cuts, &whole, out, e, &why);
-    for (; st == MG_OK && whole.n_open && whole.effort < MGI_SE_EFFORTS && !mgi_se_over(&S);) st = mgi_se_search_whole(&S, NULL, &whole, whole.effort, e);
+    while (st == MG_OK && whole.n_open && !whole.n_spent && ++effort < MGI_SE_EFFORTS && !mgi_se_over(&S))
+      st = mgi_se_search_whole(&S, NULL, &whole, effort, e);
+    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && !is_long)
+      st = mgi_se_search_cuts(&S, cuts, &whole, out, e, &why);
+    for (; st == MG_OK && whole.n_open && whole.effort < MGI_SE_EFFORTS && !mgi_se_over(&S);)
+      st = mgi_se_search_whole(&S, NULL, &whole, whole.effort, e);
     S.cfg.structure = NULL, S.more = 0;
     if (whole.s && whole.s->eg && whole.s->stop != MG_SATURATED) S.st.egraph_stop = mg_saturation_name(whole.s->stop);
     for (int k = 0; k < whole.n && st == MG_OK; k++) {
       const mgi_se_structure *t = &whole.st[k];
-      mg_graph *u = mgi_se_kernel_graph(whole.s, program, t, whole.s->real, t->count[whole.tile[k]], NULL, S.cfg.machine, e);
+      mg_graph *u = mgi_se_kernel_graph(whole.s, program, t, whole.s->real, t->count[whole.tile[k]], NULL,
+                                        S.cfg.machine, e);
       if (u) mgi_se_result_add(&S, out, u, t->tile_us[whole.tile[k]], &whole.report[k]);
       else S.cut = 1;
     }
     if (st == MG_OK && !is_long) mgi_se_search_tilings(&S, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
-    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && whole.s && S.seg == whole.s) st = mgi_se_search_rewrites(&S, whole.s, out, e, &why);
+    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && whole.s && S.seg == whole.s)
+      st = mgi_se_search_rewrites(&S, whole.s, out, e, &why);
   }
   if (st == MG_OK && rows && (!out->n || S.rows_us < out->predicted_us[0])) {
     S.st.candidates++, S.st.verified++;
@@ -12195,7 +13042,9 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (S.cfg.progress) S.cfg.progress(S.cfg.user, &S.st);
   if (st == MG_OK && !out->n && S.cfg.batch_invariant && mg_library_multiplies(program) && !why.msg[0])
     mg_fail(&why, MG_NOT_FOUND, "mg_search", "a library makes products of it, and a row's bits are to depend on none");
-  if (st == MG_OK && !out->n) st = mg_fail(e, MG_NOT_FOUND, "mg_search", "no µGraph is left%s%.200s", why.msg[0] ? "; the last was refused: " : "", why.msg);
+  if (st == MG_OK && !out->n)
+    st = mg_fail(e, MG_NOT_FOUND, "mg_search", "no µGraph is left%s%.200s",
+                 why.msg[0] ? "; the last was refused: " : "", why.msg);
   if (st != MG_OK) { mg_search_stats keep = out->stats; mg_search_result_free(out); out->stats = keep; }
   return st;
 }
@@ -12227,14 +13076,15 @@ MGI_FN int mgi_se_unsettled(const mg_graph *program, const mg_search_config *cfg
   if (!cfg || !cfg->settle || cfg->unsafe || mg_safety_of(program, g, NULL, &r, &why) != MG_OK) return 0;
   return r.verdict == MG_SAFETY_OPEN ? mgi_se_settle(program, cfg, g) : 0;
 }
-mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most, mg_search_result *r,
-                            int *undecided, char why[256], mg_error *e) {
+mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most,
+                            mg_search_result *r, int *undecided, char why[256], mg_error *e) {
   const mg_machine *gpu = cfg && cfg->machine ? cfg->machine : mg_machine_at(0);
   const int sampled_too = cfg && cfg->allow_sampled;
   mg_verify_config c = v ? *v : mg_verify_config_default();
   mg_status st = MG_OK;
   double end = c.time_limit_s > 0 ? mgi_se_seconds() + c.time_limit_s : 0;
-  int equal = 0, n = r->n, late = n, settled = n; /* from `late` on time leaves it open, from `settled` on they are unsafe */
+  /* from `late` on time leaves it open, from `settled` on they are unsafe */
+  int equal = 0, n = r->n, late = n, settled = n;
   c.tier = MG_TIER_FULL;
   *undecided = 0, why[0] = 0;
   for (int k = 0; k < n && equal < most && st == MG_OK; k++) {
@@ -12255,7 +13105,8 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
     }
     if (end > 0) c.time_limit_s = end - mgi_se_seconds();
     mg_verify_report *rep = &r->report[k];
-    if (end > 0 && !(c.time_limit_s > 0) && !mg_graph_equal(program, r->graph[k])) { /* one that is the program needs no time */
+    /* one that is the program needs no time */
+    if (end > 0 && !(c.time_limit_s > 0) && !mg_graph_equal(program, r->graph[k])) {
       memset(rep, 0, sizeof *rep);
       rep->unfinished = 1;
       snprintf(rep->reason, sizeof rep->reason, "not certified: the time limit ended the tests of those before it");
@@ -12279,7 +13130,8 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
       continue;
     }
     if (st == MG_OK && sampled_too && !sampled[0] && r->report[k].verdict == MG_EQUAL_SAMPLED) {
-      sampled[0] = r->graph[k], sampled_us[0] = r->predicted_us[k], sampled_us[1] = r->measured_us[k], sampled_report = r->report[k];
+      sampled[0] = r->graph[k], sampled_us[0] = r->predicted_us[k], sampled_us[1] = r->measured_us[k],
+      sampled_report = r->report[k];
     } else mg_graph_free(r->graph[k]);
     r->graph[k] = NULL;
   }
@@ -12289,7 +13141,8 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
     return st;
   }
   if (sampled[0]) { /* there is room: it was one of them */
-    r->graph[to] = sampled[0], r->predicted_us[to] = sampled_us[0], r->measured_us[to] = sampled_us[1], r->report[to] = sampled_report;
+    r->graph[to] = sampled[0], r->predicted_us[to] = sampled_us[0], r->measured_us[to] = sampled_us[1],
+    r->report[to] = sampled_report;
     r->n = to + 1;
   }
   if (!r->n) {
@@ -12302,8 +13155,8 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
   return MG_OK;
 }
 
-mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best, mg_verify_report *report,
-                           mg_search_stats *stats, mg_error *e) {
+mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v,
+                           mg_graph **best, mg_verify_report *report, mg_search_stats *stats, mg_error *e) {
   mg_search_result r;
   mg_search_config c = cfg ? *cfg : mg_search_config_default();
   char why[256];
@@ -12317,7 +13170,8 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
   if (st == MG_OK) {
     *best = r.graph[0];
     if (report) *report = r.report[0];
-    if (r.report[0].verdict != MG_EQUAL) st = mg_fail(e, MG_UNSUPPORTED, "mg_superoptimize", "%.220s", r.report[0].reason);
+    if (r.report[0].verdict != MG_EQUAL)
+      st = mg_fail(e, MG_UNSUPPORTED, "mg_superoptimize", "%.220s", r.report[0].reason);
     r.graph[0] = NULL;
   }
   mg_search_result_free(&r);
@@ -12325,11 +13179,11 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
 }
 
 /* ----------------------------------------------------------------------------------------------- >>families
-   What is priced is what runs: a kernel whose rows are cut in chunks of c takes as long for n rows as for the next multiple of
-   c, and one whose tile holds all rows takes as long for one as for all that it is for.  Example: X[n, 4096] W, found at
-   n = 16 uncut, is for n <= 16; found at 64 in four chunks of 16, it is for all n.
-   Sizes lie on two axes: of a program with one symbol, on the second; the first has one place then.  A cell is a size of each.
-   Ranges are intervals of the first, cut each into intervals of the second, as mg_range_of reads them. */
+   What is priced is what runs: a kernel whose rows are cut in chunks of c takes as long for n rows as for the next
+   multiple of c, and one whose tile holds all rows takes as long for one as for all that it is for.  Example: X[n,
+   4096] W, found at n = 16 uncut, is for n <= 16; found at 64 in four chunks of 16, it is for all n.
+   Sizes lie on two axes: of a program with one symbol, on the second; the first has one place then.  A cell is a size
+   of each.  Ranges are intervals of the first, cut each into intervals of the second, as mg_range_of reads them. */
 enum { MGI_RANGE_POINTS = 21, MGI_RANGE_SEARCHED = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 1280, MGI_RANGE_KEPT = 8, MGI_RANGE_FAMILIES = 3 * MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
 #define MGI_RANGE_WORTH 1.5 /* times the best, by the model: what else is worth a look */
 /* Chunks of a size that is no multiple of a symbol, times * n + more of symbol n, as n + 1 is. */
@@ -12337,13 +13191,16 @@ enum { MGI_RANGE_SHIFTS = 8, MGI_RANGE_ROUNDS = 64 }; /* of a family; until all 
 typedef struct mgi_range_shift { uint32_t symbol; int64_t times, more, chunk; } mgi_range_shift;
 typedef struct mgi_range_family {
   mg_graph *graph;                   /* bound: the sizes at which it was found */
-  int64_t chunk[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS]; /* n is rounded up to a multiple of it; the greatest n that it is for, 0: any */
+  /* n is rounded up to a multiple of it; the greatest n that it is for, 0: any */
+  int64_t chunk[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
   mgi_range_shift shift[MGI_RANGE_SHIFTS]; /* and to whole chunks of these */
   int shifts;
   double *us;                        /* by cell; 0: not for it */
   double *model;                     /* the same by the model, where `us` is by times */
-  double factor[MGI_RANGE_POINTS];   /* a time by what the model says, at the points; 0: it was not timed, below 0: it failed */
-  int own, point, like;              /* 1: the program itself; where it was found; the family that has other chunks, -1: it was found */
+  double factor[MGI_RANGE_POINTS];   /* a time by what the model says, at the points; 0: it was not timed, below 0: it
+                                        failed */
+  int own, point, like;              /* 1: the program itself; where it was found; the family that has other chunks, -1:
+                                        it was found */
   mg_range made;                     /* the last range that was made of it and shown equal; graph NULL: none */
 } mgi_range_family;
 typedef struct mgi_range_point {
@@ -12374,10 +13231,11 @@ MGI_FN int mgi_range_cell(const mgi_ranges *R, const int at[2]) { return at[0] *
 MGI_FN int mgi_range_axis(const mgi_ranges *R, uint32_t symbol) { return (int)(symbol + 2 - R->program->n_symbols); }
 /* The sizes at a place, by symbol. */
 MGI_FN void mgi_range_values(const mgi_ranges *R, const int at[2], int64_t *value) {
-  for (uint32_t s = 0; s < R->program->n_symbols; s++) value[s] = R->size[mgi_range_axis(R, s)][at[mgi_range_axis(R, s)]];
+  for (uint32_t s = 0; s < R->program->n_symbols; s++)
+    value[s] = R->size[mgi_range_axis(R, s)][at[mgi_range_axis(R, s)]];
 }
-/* From least to most: of each power of two so many steps to the next, as far as they differ, and its neighbour, where one more chunk
-   begins, and that of the most; none but the least below `from`. */
+/* From least to most: of each power of two so many steps to the next, as far as they differ, and its neighbour, where
+   one more chunk begins, and that of the most; none but the least below `from`. */
 MGI_FN int mgi_range_sizes(int64_t least, int64_t most, int steps, int neighbours, int64_t from, int64_t *size) {
   int n = 0;
   size[n++] = least;
@@ -12391,8 +13249,8 @@ MGI_FN int mgi_range_sizes(int64_t least, int64_t most, int steps, int neighbour
   if (size[n - 1] < most) size[n++] = most;
   return n;
 }
-/* Of the sizes of an axis, places of at most `most` powers of two and numbers halfway, evenly: the least, and those from the least tile of
-   a product on. */
+/* Of the sizes of an axis, places of at most `most` powers of two and numbers halfway, evenly: the least, and those
+   from the least tile of a product on. */
 MGI_FN int mgi_range_evenly(const int64_t *size, int n, int most, int *place) {
   int64_t all[MGI_RANGE_SIZES];
   const int many = mgi_range_sizes(size[0], size[n - 1], 2, 0, MGI_RANGE_LEAST, all), kept = many < most ? many : most;
@@ -12402,10 +13260,11 @@ MGI_FN int mgi_range_evenly(const int64_t *size, int n, int most, int *place) {
   }
   return kept;
 }
-/* The points: those that are searched, of two symbols every place of one with every one of the other; and of one symbol, between two
-   that are searched, where a chunk may be uneven, one more; and one more that is searched, the size before the most: with fewer divisors
-   than that it has fewer tiles, and other kernels are among the best few.  Example: attention of 16 heads over 2048 keys, 11 % quicker
-   by the model as it is found for 127 rows than as found for 128. */
+/* The points: those that are searched, of two symbols every place of one with every one of the other; and of one
+   symbol, between two that are searched, where a chunk may be uneven, one more; and one more that is searched, the size
+   before the most: with fewer divisors than that it has fewer tiles, and other kernels are among the best few.
+   Example: attention of 16 heads over 2048 keys, 11 % quicker by the model as it is found for 127 rows than as found
+   for 128. */
 MGI_FN void mgi_range_points(mgi_ranges *R) {
   const int two = R->program->n_symbols == 2;
   int place[2][MGI_RANGE_SEARCHED], n[2], side = MGI_RANGE_SEARCHED;
@@ -12477,8 +13336,8 @@ MGI_FN int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, uint32_t v, 
 MGI_FN int mgi_range_runs(const mg_graph *program, uint32_t is, uint32_t v) {
   return is == v + 1 || (is > program->n_symbols && mg_symbol_within(program, is - 1, v));
 }
-/* 1 if the family has a member with fewer rows than its greatest: of whole chunks there may be one where of others there
-   is none. */
+/* 1 if the family has a member with fewer rows than its greatest: of whole chunks there may be one where of others
+   there is none. */
 MGI_FN int mgi_range_ragged(const mg_graph *family) {
   int64_t less[MG_MAX_SYMBOLS];
   mg_graph *member;
@@ -12501,7 +13360,8 @@ MGI_FN int mgi_range_shift_add(const mg_graph *program, uint32_t k, uint32_t v, 
   f->shift[f->shifts++] = s;
   return 1;
 }
-/* The family that g, found at these sizes, belongs to.  Its chunks and the sizes that it is for; 0: it is none, or too many chunks differ. */
+/* The family that g, found at these sizes, belongs to.  Its chunks and the sizes that it is for; 0: it is none, or too
+   many chunks differ. */
 MGI_FN int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const int64_t *n, mgi_range_family *f) {
   mg_error e;
   mg_graph *flat = NULL;
@@ -12563,13 +13423,15 @@ MGI_FN mg_graph *mgi_range_within(const mgi_range_family *f, const int64_t *leas
   mg_graph *g = NULL;
   mg_error e;
   int64_t to[MG_MAX_SYMBOLS];
-  if (!mgi_range_rounded(f, f->graph->n_symbols, most, to) || mg_within(f->graph, least, to, &g, &e) != MG_OK) return NULL;
+  if (!mgi_range_rounded(f, f->graph->n_symbols, most, to) || mg_within(f->graph, least, to, &g, &e) != MG_OK)
+    return NULL;
   for (uint32_t v = 0; v < g->n_symbols; v++) mg_symbol_last(g, v + 1, most[v]);
   if (mg_check(g, &e) == MG_OK) return g;
   mg_graph_free(g);
   return NULL;
 }
-/* By cell; one that rounds up to what the cell before it does on either axis has that one's price.  0: there is no memory. */
+/* By cell; one that rounds up to what the cell before it does on either axis has that one's price.  0: there is no
+   memory. */
 MGI_FN int mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
   const int n = mgi_range_cells(R);
   const uint32_t symbols = R->program->n_symbols;
@@ -12613,24 +13475,27 @@ MGI_FN mg_status mgi_range_add(mgi_ranges *R, mgi_range_family *f, mg_error *e) 
   else R->family[R->n++] = *f;
   return there || f->us ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory for the prices");
 }
-/* 1 unless g, for `program`, both at one size, is not as safe as written: by bounds, and with `runs` by the hook where these leave
-   it open. */
+/* 1 unless g, for `program`, both at one size, is not as safe as written: by bounds, and with `runs` by the hook where
+   these leave it open. */
 MGI_FN int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g, int runs) {
   mg_safety_report r;
   mg_error e;
   if (cfg->unsafe || mg_safety_of(program, g, NULL, &r, &e) != MG_OK) return 1;
-  return r.verdict == MG_SAFE || (r.verdict == MG_SAFETY_OPEN && !(runs && cfg->settle && mgi_se_settle(program, cfg, g) == 1));
+  return r.verdict == MG_SAFE ||
+         (r.verdict == MG_SAFETY_OPEN && !(runs && cfg->settle && mgi_se_settle(program, cfg, g) == 1));
 }
-/* ---- hooks of a search at sizes of what is contracted.  A µGraph of one size may be emitted where its family is not: blocks that are
-   merged are a number.  So the search asks for the family, and goes on to what has one. */
-typedef struct mgi_range_hooks { const mgi_ranges *R; const mg_graph *at; const int64_t *n; } mgi_range_hooks; /* at: the program at n */
+/* ---- hooks of a search at sizes of what is contracted.  A µGraph of one size may be emitted where its family is not:
+   blocks that are merged are a number.  So the search asks for the family, and goes on to what has one. */
+/* at: the program at n */
+typedef struct mgi_range_hooks { const mgi_ranges *R; const mg_graph *at; const int64_t *n; } mgi_range_hooks;
 MGI_FN mg_status mgi_range_emittable(void *user, const mg_graph *g, mg_error *why) {
   const mgi_range_hooks *H = (const mgi_range_hooks *)user;
   const mg_search_config *c = H->R->cfg;
   mgi_range_family f;
   mg_error other;
   mg_status s = c->emittable(c->user, g, why);
-  if (s != MG_OK || mg_verify_signature(H->at, g, &other) != MG_OK) return s; /* a part of the program is no family of it */
+  /* a part of the program is no family of it */
+  if (s != MG_OK || mg_verify_signature(H->at, g, &other) != MG_OK) return s;
   if (mgi_range_family_of(H->R->program, g, H->n, &f)) s = c->emittable(c->user, f.graph, why);
   else s = mg_fail(why, MG_UNSUPPORTED, "sym", "it is of one size");
   mg_graph_free(f.graph);
@@ -12644,9 +13509,10 @@ MGI_FN int mgi_range_wary(void *user, const mg_graph *g) {
   const mg_search_config *c = ((const mgi_range_hooks *)user)->R->cfg;
   return c->wary(c->user, g);
 }
-/* Adds the family of g, found at point `point`, which has sizes n, or made there of family `like`; *took is 0 where g has none, has
-   the chunks of `like`, or, with `sure`, `wary` names it. */
-MGI_FN mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t *n, int point, int sure, int like, int *took, mg_error *e) {
+/* Adds the family of g, found at point `point`, which has sizes n, or made there of family `like`; *took is 0 where g
+   has none, has the chunks of `like`, or, with `sure`, `wary` names it. */
+MGI_FN mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t *n, int point, int sure, int like,
+                                int *took, mg_error *e) {
   mgi_range_family f;
   const mg_search_config *c = R->cfg;
   *took = mgi_range_family_of(R->program, g, n, &f) && !(sure && c->wary && c->wary(c->user, f.graph));
@@ -12695,7 +13561,8 @@ MGI_FN int mgi_range_beside(const mgi_ranges *R, int p, int q) {
   int beside = p != q && R->point[p].searched && from[!a] == to[!a];
   for (int k = 0; k < R->points && beside; k++) {
     const int *at = R->point[k].at;
-    const int between = at[!a] == to[!a] && (at[a] - from[a] > 0) == (to[a] - at[a] > 0) && at[a] != from[a] && at[a] != to[a];
+    const int between = at[!a] == to[!a] && (at[a] - from[a] > 0) == (to[a] - at[a] > 0) && at[a] != from[a] &&
+                        at[a] != to[a];
     beside = !(between && R->point[k].searched && !R->point[k].extra);
   }
   return beside;
@@ -12708,8 +13575,8 @@ MGI_FN mg_graph *mgi_range_resized(const mgi_range_family *f, const int64_t *fro
   uint8_t *of = NULL;
   int64_t all[MG_MAX_SYMBOLS];
   memset(&C, 0, sizeof C);
-  if (mg_at(f->graph, from, &g, &e) == MG_OK && mg_symbols_of(f->graph, &of, &e) == MG_OK && mg_classes_of(g, &C, &e) == MG_OK &&
-      mg_symbol_values(f->graph, n, all, &e) == MG_OK) {
+  if (mg_at(f->graph, from, &g, &e) == MG_OK && mg_symbols_of(f->graph, &of, &e) == MG_OK &&
+      mg_classes_of(g, &C, &e) == MG_OK && mg_symbol_values(f->graph, n, all, &e) == MG_OK) {
     for (uint32_t k = 0; k < g->n_in; k++)
       for (int d = 0; d < MG_MAX_RANK; d++) {
         const uint8_t is = of[f->graph->in[k].id * MG_MAX_RANK + (uint32_t)d];
@@ -12721,7 +13588,8 @@ MGI_FN mg_graph *mgi_range_resized(const mgi_range_family *f, const int64_t *fro
   mg_classes_free(&C), free(of), mg_graph_free(g);
   return out;
 }
-/* Adds what was found beside the point with as many chunks, even ones of these sizes: 100 rows in two are cut at 50, not at 64. */
+/* Adds what was found beside the point with as many chunks, even ones of these sizes: 100 rows in two are cut at 50,
+   not at 64. */
 MGI_FN mg_status mgi_range_vary(mgi_ranges *R, int point, mg_error *e) {
   const int cell = mgi_range_cell(R, R->point[point].at), found = R->n;
   mg_status s = MG_OK;
@@ -12741,15 +13609,18 @@ MGI_FN mg_status mgi_range_vary(mgi_ranges *R, int point, mg_error *e) {
   }
   return s;
 }
-/* ---- times.  At each point what was found there is timed, as a search for that size alone would; then, of all others, the best few: as
-   members whose n is a multiple of their chunks, those that have the same one by one call of the hook, as that compares them with one
-   program.  A member is timed once, wherever else it would run.  Calls are two lots, each handed over at once. */
+/* ---- times.  At each point what was found there is timed, as a search for that size alone would; then, of all others,
+   the best few: as members whose n is a multiple of their chunks, those that have the same one by one call of the hook,
+   as that compares them with one program.  A member is timed once, wherever else it would run.  Calls are two lots,
+   each handed over at once. */
 enum { MGI_RANGE_OTHERS = 4, MGI_RANGE_TIMED = MGI_RANGE_KEPT + MGI_RANGE_OTHERS + MGI_RANGE_POINTS };
 #define MGI_RANGE_NEAR 1.3
 /* 1 if point q is nowhere less than `at`. */
-MGI_FN int mgi_range_behind(const mgi_ranges *R, int q, const int at[2]) { return R->point[q].at[0] >= at[0] && R->point[q].at[1] >= at[1]; }
-/* What f takes at point q by its time at the least point from there on that has one, or by that of the one that it has other chunks of, or
-   by the model. */
+MGI_FN int mgi_range_behind(const mgi_ranges *R, int q, const int at[2]) {
+  return R->point[q].at[0] >= at[0] && R->point[q].at[1] >= at[1];
+}
+/* What f takes at point q by its time at the least point from there on that has one, or by that of the one that it has
+   other chunks of, or by the model. */
 MGI_FN double mgi_range_known(const mgi_ranges *R, const mgi_range_family *f, int q) {
   const int cell = mgi_range_cell(R, R->point[q].at);
   for (int later = q; later < R->points; later++)
@@ -12758,8 +13629,8 @@ MGI_FN double mgi_range_known(const mgi_ranges *R, const mgi_range_family *f, in
   const double factor = like->point < 0 ? 0 : like->factor[like->point];
   return f->us[cell] * (factor > 0 ? factor : 1);
 }
-/* The families to time at point q: those found there; or else, of those near the best, the best few that have no end, and the best of
-   each other length; how many. */
+/* The families to time at point q: those found there; or else, of those near the best, the best few that have no end,
+   and the best of each other length; how many. */
 MGI_FN int mgi_range_near(const mgi_ranges *R, int q, int found, int which[MGI_RANGE_TIMED]) {
   const int few = R->cfg->measure_few, kept = few && few < MGI_RANGE_KEPT ? few : MGI_RANGE_KEPT;
   const int others = few && few < MGI_RANGE_OTHERS ? few : MGI_RANGE_OTHERS;
@@ -12779,7 +13650,8 @@ MGI_FN int mgi_range_near(const mgi_ranges *R, int q, int found, int which[MGI_R
       const double us = mgi_range_known(R, x, q);
       int alike = 0, had = x->factor[q] != 0, ends = 0;
       for (int v = 0; v < MG_MAX_SYMBOLS; v++) ends |= x->most[v] > 0;
-      for (int j = 0; j < n; j++) alike += !memcmp(R->family[which[j]].most, x->most, sizeof x->most), had |= which[j] == f;
+      for (int j = 0; j < n; j++)
+        alike += !memcmp(R->family[which[j]].most, x->most, sizeof x->most), had |= which[j] == f;
       if (!had && alike < (ends ? 1 : others) && us > 0 && us < least) next = f, least = us;
     }
     if (next < 0) break;
@@ -12801,11 +13673,13 @@ MGI_FN int mgi_range_timed_there(mgi_ranges *R, int f, int q, const int64_t *to)
   int64_t other[MG_MAX_SYMBOLS], same[MG_MAX_SYMBOLS];
   for (int k = 0; k < R->points && x->factor[q] == 0; k++) {
     mgi_range_values(R, R->point[k].at, other);
-    if (x->factor[k] != 0 && mgi_range_rounded(x, symbols, other, same) && !memcmp(to, same, symbols * sizeof *to)) x->factor[q] = x->factor[k];
+    if (x->factor[k] != 0 && mgi_range_rounded(x, symbols, other, same) && !memcmp(to, same, symbols * sizeof *to))
+      x->factor[q] = x->factor[k];
   }
   return x->factor[q] != 0;
 }
-/* The member of family f that point q asks for joins a call of its point and sizes, a new one maybe, unless it has a time or is in one. */
+/* The member of family f that point q asks for joins a call of its point and sizes, a new one maybe, unless it has a
+   time or is in one. */
 MGI_FN mg_status mgi_range_ask(mgi_ranges *R, int f, int q, mgi_range_call *call, int *calls, mg_error *e) {
   const mgi_range_family *x = &R->family[f];
   const uint32_t symbols = R->program->n_symbols;
@@ -12818,7 +13692,8 @@ MGI_FN mg_status mgi_range_ask(mgi_ranges *R, int f, int q, mgi_range_call *call
   for (int c = 0; c < *calls; c++)
     for (int j = 0; j < call[c].n; j++)
       if (call[c].of[j] == f && !memcmp(call[c].at, to, symbols * sizeof *to)) return MG_OK;
-  while (k < *calls && (call[k].q != q || call[k].n == MGI_RANGE_TIMED || memcmp(call[k].at, to, symbols * sizeof *to))) k++;
+  while (k < *calls && (call[k].q != q || call[k].n == MGI_RANGE_TIMED || memcmp(call[k].at, to, symbols * sizeof *to)))
+    k++;
   if (mg_within(x->graph, R->least, to, &all, &why) != MG_OK) return MG_OK;
   mg_status s = mg_at(all, to, &call[k].g[call[k].n], e);
   mg_graph_free(all);
@@ -12843,10 +13718,12 @@ MGI_FN mg_status mgi_range_time_all(mgi_ranges *R, int found, mg_error *e) {
     for (int j = 0; j < n && s == MG_OK; j++) s = mgi_range_ask(R, which[j], q, call, &calls, e);
   }
   for (int k = 0; k < calls; k++)
-    job[k].program = call[k].program, job[k].g = (const mg_graph *const *)call[k].g, job[k].n = call[k].n, job[k].us = call[k].us;
+    job[k].program = call[k].program, job[k].g = (const mg_graph *const *)call[k].g, job[k].n = call[k].n,
+    job[k].us = call[k].us;
   if (R->cfg->measure_all && calls && s == MG_OK) s = R->cfg->measure_all(R->cfg->measure_user, job, calls, e);
   for (int k = 0; k < calls; k++) {
-    if (!R->cfg->measure_all && s == MG_OK) s = R->cfg->measure(R->cfg->measure_user, job[k].program, job[k].g, job[k].n, job[k].us, e);
+    if (!R->cfg->measure_all && s == MG_OK)
+      s = R->cfg->measure(R->cfg->measure_user, job[k].program, job[k].g, job[k].n, job[k].us, e);
     for (int j = 0; j < call[k].n && s == MG_OK; j++) {
       mgi_range_family *x = &R->family[call[k].of[j]];
       x->factor[call[k].q] = call[k].us[j] > 0 ? call[k].us[j] / x->us[mgi_range_cell(R, R->point[call[k].q].at)] : -1;
@@ -12863,7 +13740,8 @@ MGI_FN mg_status mgi_range_time_all(mgi_ranges *R, int found, mg_error *e) {
   free(call), free(job);
   return s;
 }
-/* Prices by times, of what was found and then of others: at each size as at the next point from there on.  What was not timed is no choice where something was. */
+/* Prices by times, of what was found and then of others: at each size as at the next point from there on.  What was not
+   timed is no choice where something was. */
 MGI_FN mg_status mgi_range_time(mgi_ranges *R, mg_error *e) {
   const int cells = mgi_range_cells(R);
   for (int found = 1; found >= 0; found--) {
@@ -12885,10 +13763,12 @@ MGI_FN void mgi_range_tops(mgi_ranges *R, const uint8_t *out) {
   for (int k = 0; k < mgi_range_cells(R); k++) {
     R->top[k] = 0;
     for (int f = 0; f < R->n; f++)
-      if (!out[f] && R->family[f].us[k] > 0 && (R->top[k] == 0 || R->family[f].us[k] < R->top[k])) R->top[k] = R->family[f].us[k];
+      if (!out[f] && R->family[f].us[k] > 0 && (R->top[k] == 0 || R->family[f].us[k] < R->top[k]))
+        R->top[k] = R->family[f].us[k];
   }
 }
-/* From lo[1] on, over all of lo[0]..hi[0], the family that goes furthest within `loss` of the best, the least in sum where several do. */
+/* From lo[1] on, over all of lo[0]..hi[0], the family that goes furthest within `loss` of the best, the least in sum
+   where several do. */
 MGI_FN void mgi_range_next(const mgi_ranges *R, const uint8_t *out, double loss, mgi_range_box *b) {
   double least = 0;
   b->family = -1, b->hi[1] = b->lo[1] - 1;
@@ -12912,7 +13792,8 @@ MGI_FN void mgi_range_next(const mgi_ranges *R, const uint8_t *out, double loss,
   }
 }
 /* Ranges for lo .. hi of the first axis; how many, more than MG_MAX_RANGES: too many. */
-MGI_FN int mgi_range_slice(const mgi_ranges *R, const uint8_t *out, double loss, int lo, int hi, mgi_range_box box[MG_MAX_RANGES]) {
+MGI_FN int mgi_range_slice(const mgi_ranges *R, const uint8_t *out, double loss, int lo, int hi,
+                           mgi_range_box box[MG_MAX_RANGES]) {
   int n = 0;
   for (int from = 0; from < R->n_size[1]; n++) {
     if (n == MG_MAX_RANGES) return n + 1;
@@ -12926,7 +13807,8 @@ MGI_FN int mgi_range_slice(const mgi_ranges *R, const uint8_t *out, double loss,
 /* The fewest ranges, with families that are not `out`: how many; more than MG_MAX_RANGES: too many. */
 MGI_FN int mgi_range_choose(const mgi_ranges *R, const uint8_t *out, double loss, mgi_range_box box[MG_MAX_RANGES]) {
   mgi_range_box ignored[MG_MAX_RANGES];
-  int few[MGI_RANGE_SIZES + 1], begin[MGI_RANGE_SIZES + 1]; /* of what is below a place: ranges, and where its last slice begins */
+  /* of what is below a place: ranges, and where its last slice begins */
+  int few[MGI_RANGE_SIZES + 1], begin[MGI_RANGE_SIZES + 1];
   few[0] = 0;
   for (int hi = 1; hi <= R->n_size[0]; hi++) {
     few[hi] = MG_MAX_RANGES + 1, begin[hi] = 0;
@@ -12938,7 +13820,8 @@ MGI_FN int mgi_range_choose(const mgi_ranges *R, const uint8_t *out, double loss
   }
   const int n = few[R->n_size[0]];
   for (int hi = R->n_size[0]; hi > 0 && n <= MG_MAX_RANGES; hi = begin[hi])
-    mgi_range_slice(R, out, loss, begin[hi], hi - 1, ignored), memcpy(box + few[begin[hi]], ignored, (size_t)(few[hi] - few[begin[hi]]) * sizeof *box);
+    mgi_range_slice(R, out, loss, begin[hi], hi - 1, ignored),
+        memcpy(box + few[begin[hi]], ignored, (size_t)(few[hi] - few[begin[hi]]) * sizeof *box);
   return n;
 }
 MGI_FN double mgi_range_loss(const mgi_ranges *R, const mgi_range_box *b) {
@@ -12970,7 +13853,8 @@ MGI_FN void mgi_range_begin(const mgi_ranges *R, const mgi_range_box *b, int tim
   memset(r, 0, sizeof *r);
   for (uint32_t v = 0; v < R->program->n_symbols; v++) {
     const int a = mgi_range_axis(R, v);
-    r->least[v] = b->lo[a] ? R->size[a][b->lo[a] - 1] + 1 : R->program->symbol[v].least, r->most[v] = R->size[a][b->hi[a]];
+    r->least[v] = b->lo[a] ? R->size[a][b->lo[a] - 1] + 1 : R->program->symbol[v].least,
+    r->most[v] = R->size[a][b->hi[a]];
   }
   for (int j = 0; j < 2; j++) {
     const int *at = j ? b->hi : b->lo, k = mgi_range_cell(R, at);
@@ -12979,11 +13863,13 @@ MGI_FN void mgi_range_begin(const mgi_ranges *R, const mgi_range_box *b, int tim
     r->timed_us[j] = timed && f->us[k] != f->model[k] ? f->us[k] : 0;
   }
 }
-/* Makes range r of family f, emittable and shown equal, or *shown is 0.  What is shown once with these bounds is shown. */
+/* Makes range r of family f, emittable and shown equal, or *shown is 0.  What is shown once with these bounds is
+   shown. */
 MGI_FN mg_status mgi_range_make(mgi_ranges *R, int f, const mg_verify_config *v, mg_range *r, int *shown, mg_error *e) {
   mg_graph *p = NULL;
   mg_range *made = &R->family[f].made;
-  *shown = made->graph && !memcmp(made->least, r->least, sizeof r->least) && !memcmp(made->most, r->most, sizeof r->most);
+  *shown = made->graph && !memcmp(made->least, r->least, sizeof r->least) &&
+           !memcmp(made->most, r->most, sizeof r->most);
   if (*shown) {
     r->graph = made->graph, r->report = made->report, made->graph = NULL;
     return MG_OK;
@@ -13000,16 +13886,20 @@ MGI_FN mg_status mgi_range_make(mgi_ranges *R, int f, const mg_verify_config *v,
   mg_status s = mg_within_of(R->program, r->graph, &p, e);
   if (s == MG_OK) s = mg_verify(p, r->graph, v, &r->report, e);
   *shown = s == MG_OK && r->report.verdict == MG_EQUAL;
-  if (*shown && !R->family[f].own) { /* as safe as written, where it was found; of what is contracted at the most that is summed */
+  /* as safe as written, where it was found; of what is contracted at the most that is summed */
+  if (*shown && !R->family[f].own) {
     const mg_graph *found = R->family[f].graph;
     mg_graph *at[2] = {NULL, NULL};
     int64_t most[MG_MAX_SYMBOLS];
     for (uint32_t k = 0; k < found->n_symbols; k++) {
       const mg_symbol *is = &r->graph->symbol[k];
       most[k] = R->contracts ? is->last : found->symbol[k].most;
-      if (R->contracts && !R->contracted[k] && found->symbol[k].most < most[k]) most[k] = found->symbol[k].most > is->least ? found->symbol[k].most : is->least;
+      if (R->contracts && !R->contracted[k] && found->symbol[k].most < most[k])
+        most[k] = found->symbol[k].most > is->least ? found->symbol[k].most : is->least;
     }
-    if (mg_at(R->contracts ? p : R->program, most, &at[0], &why) == MG_OK && mg_at(R->contracts ? r->graph : found, most, &at[1], &why) == MG_OK) *shown = mgi_range_safe(at[0], R->cfg, at[1], 1);
+    if (mg_at(R->contracts ? p : R->program, most, &at[0], &why) == MG_OK &&
+        mg_at(R->contracts ? r->graph : found, most, &at[1], &why) == MG_OK)
+      *shown = mgi_range_safe(at[0], R->cfg, at[1], 1);
     mg_graph_free(at[0]), mg_graph_free(at[1]);
   }
   if (!*shown) mg_graph_free(r->graph), r->graph = NULL;
@@ -13020,8 +13910,8 @@ void mg_family_result_free(mg_family_result *r) {
   for (int k = 0; k < r->n; k++) mg_graph_free(r->range[k].graph);
   memset(r, 0, sizeof *r);
 }
-/* Searches at all points that are to be: each has its share of the time that is left; then, of what others left over, those that theirs
-   cut short. */
+/* Searches at all points that are to be: each has its share of the time that is left; then, of what others left over,
+   those that theirs cut short. */
 MGI_FN mg_status mgi_range_search_all(mgi_ranges *R, double end, mg_family_result *out, mg_error *e) {
   mg_status s = MG_OK;
   for (int again = 0; again < 2; again++) {
@@ -13076,14 +13966,18 @@ MGI_FN void mgi_ranges_close(mgi_ranges *R) {
   for (int k = 0; k < R->n; k++) mgi_range_drop(&R->family[k]);
   free(R->size[0]), free(R->size[1]), free(R->top), free(R);
 }
-mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_family_result *out, mg_error *e) {
+mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v,
+                           mg_family_result *out, mg_error *e) {
   mg_search_config c = cfg ? *cfg : mg_search_config_default();
   mg_verify_config vc = v ? *v : mg_verify_config_default();
   mgi_range_box box[MG_MAX_RANGES];
   uint8_t dropped[MGI_RANGE_FAMILIES];
   memset(out, 0, sizeof *out);
-  if (!mg_is_program(program)) return mg_fail(e, MG_BAD_INPUT, "mg_search_family", "expected a program without kernels");
-  if (program->n_symbols < 1 || program->n_symbols > 2) return mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "expected a program with one symbol or two, found %u", program->n_symbols);
+  if (!mg_is_program(program))
+    return mg_fail(e, MG_BAD_INPUT, "mg_search_family", "expected a program without kernels");
+  if (program->n_symbols < 1 || program->n_symbols > 2)
+    return mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "expected a program with one symbol or two, found %u",
+                   program->n_symbols);
   mgi_ranges *R = (mgi_ranges *)calloc(1, sizeof *R);
   if (!R) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");
   const double began = mgi_se_seconds(), end = c.time_limit_s > 0 ? began + c.time_limit_s : 0;
@@ -13104,7 +13998,9 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   }
   memset(dropped, 0, sizeof dropped);
   for (int k = 0; k < R->n; k++) dropped[k] = c.batch_invariant && mg_library_multiplies(R->family[k].graph);
-  const double until = vc.time_limit_s <= 0 ? 0 : vc.time_limit_s + (end > 0 ? end + mgi_se_seconds() - asked : mgi_se_seconds());
+  const double until = vc.time_limit_s <= 0
+                           ? 0
+                           : vc.time_limit_s + (end > 0 ? end + mgi_se_seconds() - asked : mgi_se_seconds());
   vc.tier = MG_TIER_FULL;
   for (int again = s == MG_OK; again && s == MG_OK;) {
     double loss = !out->timed ? MG_RANGE_LOSS : c.timed_loss > 0 ? c.timed_loss : MG_RANGE_LOSS_TIMED;
@@ -13115,7 +14011,8 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
     while (n > MG_MAX_RANGES && loss < 100) loss *= 1.25, n = mgi_range_choose(R, dropped, loss, box);
     out->few_lose = n > MG_FEW_RANGES ? mgi_range_few_lose(R, dropped, loss) : 0;
     again = 0, out->loss = 0;
-    if (n > MG_MAX_RANGES) s = mg_fail(e, MG_NOT_FOUND, "mg_search_family", "no kernels are for all sizes%s", invariant);
+    if (n > MG_MAX_RANGES)
+      s = mg_fail(e, MG_NOT_FOUND, "mg_search_family", "no kernels are for all sizes%s", invariant);
     for (int k = 0; k < n && !again && s == MG_OK; k++) {
       mg_range *r = &out->range[k];
       const int f = box[k].family;
@@ -13127,7 +14024,8 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
       const double lost = mgi_range_loss(R, &box[k]);
       if (lost > out->loss) out->loss = lost;
       out->n = k + shown;
-      if (!shown && R->family[f].own && s == MG_OK) s = mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "%.220s", r->report.reason);
+      if (!shown && R->family[f].own && s == MG_OK)
+        s = mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "%.220s", r->report.reason);
       else if (!shown) dropped[f] = 1, again = 1; /* others take its sizes */
     }
     for (int k = 0; again && k < out->n; k++) { /* kept, in case its bounds stay */

@@ -8,8 +8,8 @@
 
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_verify.h".  Elsewhere just #include.
-     MIRAGE_VERIFY_IMPLEMENTATION means this header alone.  Link -lm -lpthread, and -ldl before glibc 2.34.  mg_prove loads
-     libz3 (package libz3-dev) when it is called; nothing else needs it.
+     MIRAGE_VERIFY_IMPLEMENTATION means this header alone.  Link -lm -lpthread, and -ldl before glibc 2.34.  mg_prove
+     loads libz3 (package libz3-dev) when it is called; nothing else needs it.
 
    EXAMPLE
      #define MIRAGE_IMPLEMENTATION
@@ -36,17 +36,18 @@
 
    CONTENTS (search for the tag)
      >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver  >>numerics   declarations
-     >>primes  >>seeds  >>domains  >>bounds  >>columns  >>draws  >>kept  >>tests  >>floats  >>wide  >>verify  >>text-of-certificates
+     >>primes  >>seeds  >>domains  >>bounds  >>columns  >>draws  >>kept  >>tests  >>floats  >>wide  >>verify
+               >>text-of-certificates
      >>pieces                                                                               implementation
      >>yardstick  >>families  >>judge                                                        of the numerics
      >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>defined  >>methods              of the solver
 
    CONFIGURATION
      None of its own.  Rows of MG_USER_OPS take part: the `field` column is written in these macros over values a, b, c:
-     FF_ADD FF_SUB FF_MUL FF_DIV FF_MAX (two values), FF_EXP (one), FF_ZERO, FF_ONE, FF_OPAQUE(ID, a), FF_OPAQUE_TWO(ID, a, b) and
-     FF_OPAQUE_NONZERO(ID, a): a function of a (and b), and of the row's constant, of which nothing else is known.
-     mg_verify and mg_prove hold it against the real column first (>>columns): a row of which these differ is an error.
-     MG_USER_PROOF_AXIOMS(A) adds rows to what the solver may use, see >>axioms:
+     FF_ADD FF_SUB FF_MUL FF_DIV FF_MAX (two values), FF_EXP (one), FF_ZERO, FF_ONE, FF_OPAQUE(ID, a), FF_OPAQUE_TWO(ID,
+     a, b) and FF_OPAQUE_NONZERO(ID, a): a function of a (and b), and of the row's constant, of which nothing else is
+     known.  mg_verify and mg_prove hold it against the real column first (>>columns): a row of which these differ is an
+     error.  MG_USER_PROOF_AXIOMS(A) adds rows to what the solver may use, see >>axioms:
      A(tanh_odd, FACT, "tanh(neg(x)) = neg(tanh(x))").
 
    CONCEPTS
@@ -56,23 +57,24 @@
                     pseudo-random function keyed by operator, constant and seed, of x_p alone.  Equal as opaque is equal
                     for the real function.  The converse fails: sqrt(s/4096) is not sqrt(s)/64 here.  So such a mismatch
                     is NOT_EQUAL only if float64, with a running bound on its error, shows one too; else UNDECIDED.
-     maximum        first opaque: any function of two, whatever their order.  That is enough where both programs take the
-                    same maxima, and where a maximum cancels, as in a stable softmax.  Else a proof (below).  The maximum
-                    in a random total order of x_p, in which 0 and the programs' constants stand in their true order,
-                    refutes and never accepts: what agrees without a proof is EQUAL_SAMPLED, which is no result.
-     undefined      depends on a division by zero.  Nothing invents an inverse of zero.  Over the reals keep and drop, of which a
-                    `where` is made, do not depend on what they do not choose (DOMAINS).
-     order          residues are exact, and float64 values here carry their error, so (A B) v is evaluated as A (B v) where
-                    that is less work.
-     function       what is compared.  Memory orders of inputs (`@ [0, 2, 1]`) are layouts, not functions: they may differ.
-                    Number, shapes and types of inputs and outputs, matched by position, may not; names may.
+     maximum        first opaque: any function of two, whatever their order.  That is enough where both programs take
+                    the same maxima, and where a maximum cancels, as in a stable softmax.  Else a proof (below).  The
+                    maximum in a random total order of x_p, in which 0 and the programs' constants stand in their true
+                    order, refutes and never accepts: what agrees without a proof is EQUAL_SAMPLED, which is no result.
+     undefined      depends on a division by zero.  Nothing invents an inverse of zero.  Over the reals keep and drop,
+                    of which a `where` is made, do not depend on what they do not choose (DOMAINS).
+     order          residues are exact, and float64 values here carry their error, so (A B) v is evaluated as A (B v)
+                    where that is less work.
+     function       what is compared.  Memory orders of inputs (`@ [0, 2, 1]`) are layouts, not functions: they may
+                    differ.  Number, shapes and types of inputs and outputs, matched by position, may not; names may.
 
    WHAT IS PROVED
      Theorem A (Schwartz and Zippel, with opaque functions).  Let e be one element of an output.  Read each program as a
      rational function over Q of the input elements and of one more variable for every class of opaque terms; two terms
-     are of one class if they apply the same function to arguments that are equal as such rational functions.  (The depth
-     of nesting makes that well defined.)  If the two readings of e are equal, then so are the two real programs wherever
-     both are defined, whatever the functions are.  If they are not, one test agrees on e with probability at most
+     are of one class if they apply the same function to arguments that are equal as such rational functions.  (The
+     depth of nesting makes that well defined.)  If the two readings of e are equal, then so are the two real programs
+     wherever both are defined, whatever the functions are.  If they are not, one test agrees on e with probability at
+     most
 
          eps = draws * ( (deg + pairs * deg_arg) / (p_min - 1)  +  (bad + pairs * bad_arg) / primes )
 
@@ -81,80 +83,85 @@
        pairs    m (m - 1) / 2, where m bounds the opaque terms that e mentions, in both programs together; twice that if
                 some are maxima (of an unordered pair: two ways to be the same)
        deg_arg  degree of the numerator of the difference of two arguments
-       bad, bad_arg    floor(height / 60), where the magnitudes of the integer coefficients of that numerator, of the outputs'
-                or of the arguments' difference, add up to 2^height at most: how many primes above 2^60 may divide all
+       bad, bad_arg    floor(height / 60), where the magnitudes of the integer coefficients of that numerator, of the
+                outputs' or of the arguments' difference, add up to 2^height at most: how many primes above 2^60 may
+                divide all
        primes   p is uniform among the primes in [2^60, 2^61), of which there are at least 3 * 2^60 / (5 ln 2^60)
                 (Rosser and Schoenfeld 1962, corollary 3)
-       draws    a draw on which any output of either program depends on a division by zero is replaced, at most draws - 1
-                times
-     Proof.  Fix e.  Numerators nonzero over Q vanish mod p for `bad` or `bad_arg` primes at most: the last term, by a union
-     over the difference and the pairs.  Else reveal the opaque values in order of depth.  Until two classes of one function
-     have equal arguments the values are independent and uniform (sqrt: uniform over p - 1 values), so the experiment is
-     that of a uniform point, in which the numerator of each pair vanishes with probability at most deg_arg/(p-1), and
-     that of the difference with at most deg/(p-1).  Evaluation divides by nonzero values only, so it gives N/D.  The union
-     over draws covers the condition that nothing divides by zero.
+       draws    a draw on which any output of either program depends on a division by zero is replaced, at most draws -
+                1 times
+     Proof.  Fix e.  Numerators nonzero over Q vanish mod p for `bad` or `bad_arg` primes at most: the last term, by a
+     union over the difference and the pairs.  Else reveal the opaque values in order of depth.  Until two classes of
+     one function have equal arguments the values are independent and uniform (sqrt: uniform over p - 1 values), so the
+     experiment is that of a uniform point, in which the numerator of each pair vanishes with probability at most
+     deg_arg/(p-1), and that of the difference with at most deg/(p-1).  Evaluation divides by nonzero values only, so it
+     gives N/D.  The union over draws covers the condition that nothing divides by zero.
      deg, deg_arg, height, m are bounds from one pass over both graphs (>>bounds): sums of fractions with unlike
      denominators add degrees, K terms multiply the denominator K times; a polynomial's do not grow.
 
      Theorem B (exponentials).  Let no exponential be inside an argument of another.  Read exp as e^a e^b = e^(a+b): an
-     element of an output is N/D, both sums of c e^l with c a polynomial over Z in inputs and opaque terms and l a rational
-     function of them, of other l unlike.  Equal readings are equal real functions.  Else one test agrees on e with
-     probability at most
+     element of an output is N/D, both sums of c e^l with c a polynomial over Z in inputs and opaque terms and l a
+     rational function of them, of other l unlike.  Equal readings are equal real functions.  Else one test agrees on e
+     with probability at most
 
          eps = draws * ( (deg + pairs * deg_arg) / (p_min - 1)
-                         +  events * ( T * (deg_exp / (q_min - 1) + bad_exp / primes_q)  +  candidates * height / 60 / N )
+                         +  events * ( T * (deg_exp / (q_min - 1) + bad_exp / primes_q)  +  candidates * height / 60 / N
+                            )
                          +  pairs * candidates * bad_arg / N )
        events   1, or 1 + pairs if opaque arguments hold exponentials (and no last term then)
        T        the most terms c e^l in the numerator of the difference of e's readings, or of two opaque arguments
        deg_exp, bad_exp        as deg and bad, with b - 1 for 60, of the numerator of the difference of two l there
        b, primes_q             q is uniform among the primes of b bits: in [2^(b-1), 2^b); b makes eps least
-       candidates, N           p is the first prime of at most that many numbers drawn from the N = floor(2^60 / 2q) numbers
-                               2jq + 1 from 2^60 on; omega is uniform among the q - 1 elements of order q mod p
-     Proof.  Let the numerator be the sum of c_j e^(l_j), and c_i not 0.  Mod q and at a random point, l_i meets one of the
-     others with probability at most T times the first parenthesis.  Else let z be a complex q-th root of unity, and take
-     a monomial of c_i: its coefficient in the sum of the c_j z^(l_j) is a polynomial in z of degree below q, with less
-     than q terms (T < q, or the bound says nothing), one of which is z^(l_i).  So it is no multiple of 1 + z + .. + z^(q-1),
-     and not 0 in Z[z].  Its norm, a nonzero integer, is at most 2^(height (q-1)).  A prime p = 1 mod q and an omega of
-     order q stand for the prime ideal (p, z - omega) of norm p >= 2^60, unlike pairs for unlike ideals, so at most
-     (q-1) height/60 pairs send that coefficient to 0.  Of the N (q-1) pairs of a number and an omega each candidate is
-     any with equal chance; so for the `bad_arg` primes of each pair of arguments without exponentials.  Else the sum is a nonzero polynomial mod p, at a random point.  Opaque values
-     are revealed in order of depth, as before; both their residues are independent and uniform.  T, deg_exp, bad_exp
-     come from >>bounds.  This does without the sparsity that the paper's Theorem 2 pays for (k^4 d < q).
-     Assumed: the keyed hash and the drawing of inputs behave as random functions; whoever chose the number N or wrote the
-     graphs, on all of whose bits all that is random depends (>>seeds), did not look for a choice that lets the pair pass
-     (a recheck draws a salt of its own, after it has the graphs, to exclude that); the code does what is written here.
-     Not certified so: pairs for which that takes more than MG_VERIFY_TESTS tests, an exponential inside of one where 1 does
-     not do, and pairs that agree by the properties of a maximum.  For these there is a proof, or no EQUAL.
+       candidates, N           p is the first prime of at most that many numbers drawn from the N = floor(2^60 / 2q)
+                               numbers 2jq + 1 from 2^60 on; omega is uniform among the q - 1 elements of order q mod p
+     Proof.  Let the numerator be the sum of c_j e^(l_j), and c_i not 0.  Mod q and at a random point, l_i meets one of
+     the others with probability at most T times the first parenthesis.  Else let z be a complex q-th root of unity, and
+     take a monomial of c_i: its coefficient in the sum of the c_j z^(l_j) is a polynomial in z of degree below q, with
+     less than q terms (T < q, or the bound says nothing), one of which is z^(l_i).  So it is no multiple of 1 + z + ..
+     + z^(q-1), and not 0 in Z[z].  Its norm, a nonzero integer, is at most 2^(height (q-1)).  A prime p = 1 mod q and
+     an omega of order q stand for the prime ideal (p, z - omega) of norm p >= 2^60, unlike pairs for unlike ideals, so
+     at most (q-1) height/60 pairs send that coefficient to 0.  Of the N (q-1) pairs of a number and an omega each
+     candidate is any with equal chance; so for the `bad_arg` primes of each pair of arguments without exponentials.
+     Else the sum is a nonzero polynomial mod p, at a random point.  Opaque values are revealed in order of depth, as
+     before; both their residues are independent and uniform.  T, deg_exp, bad_exp come from >>bounds.  This does
+     without the sparsity that the paper's Theorem 2 pays for (k^4 d < q).  Assumed: the keyed hash and the drawing of
+     inputs behave as random functions; whoever chose the number N or wrote the graphs, on all of whose bits all that is
+     random depends (>>seeds), did not look for a choice that lets the pair pass (a recheck draws a salt of its own,
+     after it has the graphs, to exclude that); the code does what is written here.  Not certified so: pairs for which
+     that takes more than MG_VERIFY_TESTS tests, an exponential inside of one where 1 does not do, and pairs that agree
+     by the properties of a maximum.  For these there is a proof, or no EQUAL.
 
    EXTENTS
-     Theorem C (classes of an index).  Let a class be a set of dimensions of inputs and outputs through which one index runs in
-     both graphs (mg_parallel_of; mirage.h, >>classes has its rules).  Write P_n for the function that a graph is at extent n of
-     the class: a partial one, that gives for each output element a real number or `undefined`.  Then with one f for every n
-         row i of an output that carries the class is f of rows i of the inputs that do, and of the other inputs,
-     and an output that does not carry it depends on none that does; however many times the axes that cut the class cut it.
-     So if both graphs are equal (DOMAINS included) at one extent of each class, they are at all, and if not at one, at none.
-     Proof.  One class at a time: the rules are about labels, not about the extents of others.  For a map phi of [m] to [n] let
-     phi* pick rows along dimensions that carry the class, and leave all else.  By induction over the operators, every tensor
-     that carries the class at coordinates of its axes holds the rows of one interval of [0, n), which its list of cuts
-     names, and its row at i is one function of the inputs' rows at i; every other tensor is the same at all extents, counts
-     and coordinates of these axes.  It is so of inputs.  A load cuts an interval into intervals in order, the same ones for
-     the same list.  An operator treats rows alike where mg_op_runs says so, in any set of values, `undefined` too; operands
-     that carry the class have the same list, so that rows meet rows of the same index, and one that does not is alike for all
-     of them (rule 1).  A sum or maximum over axes that do not cut the class takes row by row, as often at every extent; none
-     is taken over those that do (rule 3).  A concatenation over the last cut puts intervals side by side in their order;
-     nothing else undoes one; a store leaves none.  Hence P_m(phi* x) = phi* P_n(x).  Take phi: 0 to i: row i is f of rows i.
-     Now let P = Q at extent t, and x be any inputs of extent 1: f_P(x) = P_t(x t times)[0] = Q_t(x t times)[0] = f_Q(x).  []
-     The claim is about a family of graphs: extents of classes, what a reshape passes through of them, and counts of axes that
-     cut them vary; all else is as written: what is contracted, constants (1/n of a mean too), counts of axes that cut no class.
-     It holds wherever the builder accepts the graph (grids have limits).  The full tier then tests extent 2 of every class,
-     all elements, what is contracted at its own extents; delta is of that test, for all extents at once: the graphs
-     differ at some extents if and only if they do there.  Beside it, as a guard of the analysis, runs one test each at unlike
-     extents and at one extent for all, every axis cutting three times, unevenly where the builder can.  Where there is no
-     class, a guard objects, or the verdict is not EQUAL, all elements are tested at the extents as written, and nothing is
-     said about others.  A certificate lists the classes, their dimensions and their axes; a recheck finds them anew.  It
-     prints both graphs as families with the classes as symbols, and says at which sizes they are those compared: a recheck
-     takes these members, and makes the families of them anew.  A class that the text form has no family of (cut twice, say),
-     and what has picks, stays as written.
+     Theorem C (classes of an index).  Let a class be a set of dimensions of inputs and outputs through which one index
+     runs in both graphs (mg_parallel_of; mirage.h, >>classes has its rules).  Write P_n for the function that a graph
+     is at extent n of the class: a partial one, that gives for each output element a real number or `undefined`.  Then
+         with one f for every n row i of an output that carries the class is f of rows i of the inputs that do, and of
+         the other inputs,
+     and an output that does not carry it depends on none that does; however many times the axes that cut the class cut
+     it.  So if both graphs are equal (DOMAINS included) at one extent of each class, they are at all, and if not at
+     one, at none.  Proof.  One class at a time: the rules are about labels, not about the extents of others.  For a map
+     phi of [m] to [n] let phi* pick rows along dimensions that carry the class, and leave all else.  By induction over
+     the operators, every tensor that carries the class at coordinates of its axes holds the rows of one interval of [0,
+     n), which its list of cuts names, and its row at i is one function of the inputs' rows at i; every other tensor is
+     the same at all extents, counts and coordinates of these axes.  It is so of inputs.  A load cuts an interval into
+     intervals in order, the same ones for the same list.  An operator treats rows alike where mg_op_runs says so, in
+     any set of values, `undefined` too; operands that carry the class have the same list, so that rows meet rows of the
+     same index, and one that does not is alike for all of them (rule 1).  A sum or maximum over axes that do not cut
+     the class takes row by row, as often at every extent; none is taken over those that do (rule 3).  A concatenation
+     over the last cut puts intervals side by side in their order; nothing else undoes one; a store leaves none.  Hence
+     P_m(phi* x) = phi* P_n(x).  Take phi: 0 to i: row i is f of rows i.  Now let P = Q at extent t, and x be any inputs
+     of extent 1: f_P(x) = P_t(x t times)[0] = Q_t(x t times)[0] = f_Q(x).  [] The claim is about a family of graphs:
+     extents of classes, what a reshape passes through of them, and counts of axes that cut them vary; all else is as
+     written: what is contracted, constants (1/n of a mean too), counts of axes that cut no class.  It holds wherever
+     the builder accepts the graph (grids have limits).  The full tier then tests extent 2 of every class, all elements,
+     what is contracted at its own extents; delta is of that test, for all extents at once: the graphs differ at some
+     extents if and only if they do there.  Beside it, as a guard of the analysis, runs one test each at unlike extents
+     and at one extent for all, every axis cutting three times, unevenly where the builder can.  Where there is no
+     class, a guard objects, or the verdict is not EQUAL, all elements are tested at the extents as written, and nothing
+     is said about others.  A certificate lists the classes, their dimensions and their axes; a recheck finds them anew.
+     It prints both graphs as families with the classes as symbols, and says at which sizes they are those compared: a
+     recheck takes these members, and makes the families of them anew.  A class that the text form has no family of (cut
+     twice, say), and what has picks, stays as written.
 
    PIECES
      Theorem D (a program in pieces).  Let both graphs be defined at all real inputs, every operator of both, by facts
@@ -182,44 +189,44 @@
      own would; a recheck cuts anew.
 
    CONTRACTED SYMBOLS
-     Theorem C does not speak of a symbol that is contracted (mg_contracted): a sum of three parts may be what a sum of one is not.
-     Of families with such symbols the full tier compares the members at some values of them: the least, the next whole number
-     of chunks, less 1 and plus 1, of the least and the greatest chunk that an axis has, two chunks more less 1, and the bound;
-     several such symbols go through theirs at once, and those that have fewer stay at their bounds.  A pair of members keeps
-     the other symbols, and is verified as a pair of graphs is, at the value's full size, for all extents by Theorem C where
-     that gives it, from a seed of both
-     members and of the whole pair's digest.  EQUAL if all are, and it says at which values: of others nothing is said.  delta is
-     the sum of theirs, each of which aims at its share of what is asked for.  A certificate lists the values, and of
-     each what a certificate of its own would; a recheck goes through them anew.  One canonical form of both families is EQUAL
-     at all their values, by identity.
+     Theorem C does not speak of a symbol that is contracted (mg_contracted): a sum of three parts may be what a sum of
+     one is not.  Of families with such symbols the full tier compares the members at some values of them: the least,
+     the next whole number of chunks, less 1 and plus 1, of the least and the greatest chunk that an axis has, two
+     chunks more less 1, and the bound; several such symbols go through theirs at once, and those that have fewer stay
+     at their bounds.  A pair of members keeps the other symbols, and is verified as a pair of graphs is, at the value's
+     full size, for all extents by Theorem C where that gives it, from a seed of both
+     members and of the whole pair's digest.  EQUAL if all are, and it says at which values: of others nothing is said.
+     delta is the sum of theirs, each of which aims at its share of what is asked for.  A certificate lists the values,
+     and of each what a certificate of its own would; a recheck goes through them anew.  One canonical form of both
+     families is EQUAL at all their values, by identity.
 
    PICKS
-     Theorem E (rows by index, and where maxima stand).  Take the gathers and argmaxes out of both graphs (mg_rest_of): a
-     gather's result becomes an input of what is left, the rest, and what is gathered from, or looked through for its
+     Theorem E (rows by index, and where maxima stand).  Take the gathers and argmaxes out of both graphs (mg_rest_of):
+     a gather's result becomes an input of what is left, the rest, and what is gathered from, or looked through for its
      maxima, becomes an output where it is computed.  Pair those of the second graph with such of the first as have the
-     same indices and dimension, and an operand of the same place in both rests.  If the rests are EQUAL, then so are the
-     graphs, for all indices within bounds.  Where a gather hands on what is computed, or is by an index that is, the
-     rests are shown to be defined everywhere besides, every operator of both, by facts.
+     same indices and dimension, and an operand of the same place in both rests.  If the rests are EQUAL, then so are
+     the graphs, for all indices within bounds.  Where a gather hands on what is computed, or is by an index that is,
+     the rests are shown to be defined everywhere besides, every operator of both, by facts.
      Proof.  Take any real inputs and indices.  By induction in the second graph's order its picks have the first's
-     results: a pick is one function of its operand and index, these are inputs, results of picks before it, or outputs of
-     the second's rest at results of picks before it, which are the first's; so they are the outputs of the first's rest
-     there.  The graphs' outputs are outputs of the rests at these results, or the results. []
+     results: a pick is one function of its operand and index, these are inputs, results of picks before it, or outputs
+     of the second's rest at results of picks before it, which are the first's; so they are the outputs of the first's
+     rest there.  The graphs' outputs are outputs of the rests at these results, or the results. []
      A gather's rows are any to a rest: what holds for all rows holds for those that are picked, equal ones among them.
      Indices that are drawn would not do: with n = m the product of all differences of rows of W picked by I is 0 but
-     where I is a permutation, which a draw is with a chance of e^-m.  What differs for rows that are no rows of one W, or that
-     only has equal argmaxes (of x and of 2x), is not shown equal: NOT_EQUAL where float64 runs with indices show it at the
-     own sizes, or with fewer rows of a table that gathers alone read (the others are read by nobody), else UNDECIDED.  An
-     argmax in parts is one kernel's matter, which link 2 sees: pairs of a number and its place, ordered by the number and,
-     of equal ones, by the place downwards, are a chain, whose maximum is the join of a lattice: associative, commutative,
-     idempotent, so that of all parts, joined anyhow, comes the first place of the largest number.  Delta, classes, pieces
-     and DOMAINS are of the rests, and so are a certificate's lines.
+     where I is a permutation, which a draw is with a chance of e^-m.  What differs for rows that are no rows of one W,
+     or that only has equal argmaxes (of x and of 2x), is not shown equal: NOT_EQUAL where float64 runs with indices
+     show it at the own sizes, or with fewer rows of a table that gathers alone read (the others are read by nobody),
+     else UNDECIDED.  An argmax in parts is one kernel's matter, which link 2 sees: pairs of a number and its place,
+     ordered by the number and, of equal ones, by the place downwards, are a chain, whose maximum is the join of a
+     lattice: associative, commutative, idempotent, so that of all parts, joined anyhow, comes the first place of the
+     largest number.  Delta, classes, pieces and DOMAINS are of the rests, and so are a certificate's lines.
 
    WHAT NORMAL FORMS PROVE
-     Each output element at a symbolic index is a real term over the inputs' elements, with sums and maxima over ranges of
-     indices.  Rewriting by the FORM rows (>>axioms), each with its condition, brings it to a normal form in a fixed order:
-     there is no search, so the certificate's derivation is replayed by doing it again.  One normal form of both is
-     EQUAL, for all real inputs on which both are defined; DOMAINS says the rest.  Membership in the search's e-graph proves
-     nothing: its expressions forget indices, so a matrix and its transpose are one class there.
+     Each output element at a symbolic index is a real term over the inputs' elements, with sums and maxima over ranges
+     of indices.  Rewriting by the FORM rows (>>axioms), each with its condition, brings it to a normal form in a fixed
+     order:  there is no search, so the certificate's derivation is replayed by doing it again.  One normal form of both
+     is EQUAL, for all real inputs on which both are defined; DOMAINS says the rest.  Membership in the search's e-graph
+     proves nothing: its expressions forget indices, so a matrix and its transpose are one class there.
 
    DOMAINS
      The theorems compare where both programs are defined.  EQUAL (EQUAL_SAMPLED too) says more of A, the program, and
@@ -254,21 +261,21 @@
      mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which an output element
      is defined in the first (DOMAINS) it is defined in the second, and equal, at the sizes that the graphs have, and
      nothing is said about others.  Each element is brought to a normal form by the laws of real arithmetic
-     and the FORM rows (>>axioms); at a symbolic index one element stands for all, at any size.  What the normal forms leave
-     open is one question a difference to Z3, with the instances of the FACT rows and the theory of real arithmetic.
-     There is no delta.  Assumed: the rows (tested against doubles), this code, and Z3.  Not assumed: that floats agree.
-     A float64 run comes first: it may show NOT_EQUAL, as in mg_verify, and must find inputs on which both are defined,
-     since where none is all would be equal; those of DOMAINS come after, by element.  UNDECIDED: by the rows it does
-     not follow, or a limit was passed.
+     and the FORM rows (>>axioms); at a symbolic index one element stands for all, at any size.  What the normal forms
+     leave open is one question a difference to Z3, with the instances of the FACT rows and the theory of real
+     arithmetic.  There is no delta.  Assumed: the rows (tested against doubles), this code, and Z3.  Not assumed: that
+     floats agree.  A float64 run comes first: it may show NOT_EQUAL, as in mg_verify, and must find inputs on which
+     both are defined, since where none is all would be equal; those of DOMAINS come after, by element.  UNDECIDED: by
+     the rows it does not follow, or a limit was passed.
 
    ERRORS, MEMORY, THREADS
-     As mirage.h.  mg_verify allocates by malloc.  It compares the outputs part by part (>>draws), so that a thread takes
-     some 128 MiB for tensors of any size that can be cut so, and runs fewer threads, or answers UNDECIDED, where
+     As mirage.h.  mg_verify allocates by malloc.  It compares the outputs part by part (>>draws), so that a thread
+     takes some 128 MiB for tensors of any size that can be cut so, and runs fewer threads, or answers UNDECIDED, where
      `memory_limit` asks for it.  It starts up to `threads` threads of its own; the result does not depend on how many.
 
    DOES NOT
-     Bound floating-point error, decide all identities of real functions, say anything of other extents of what is contracted,
-     or look at emitted code.
+     Bound floating-point error, decide all identities of real functions, say anything of other extents of what is
+     contracted, or look at emitted code.
 */
 #ifndef MIRAGE_VERIFY_H
 #define MIRAGE_VERIFY_H
@@ -335,9 +342,10 @@ typedef struct mg_fv { uint64_t p, q; uint32_t flags; } mg_fv;
 mg_status mg_field_small(const mg_graph *const *g, int n, uint64_t seed, int exp_opaque, mg_field *out, mg_error *e);
 /* Random primes from the seed, p in [2^60, 2^61).  exp_opaque: q = 0; else q in [2^30, 2^31).  */
 mg_status mg_field_large(uint64_t seed, int exp_opaque, mg_field *out);
-/* 0, 1 and the graphs' constants stand in their true order for max, together: where `above`, in (0, 1), of all other residues
-   are above them; or, if it is 0, above all others with probability 1/4, below all with 1/4, else below a share of them whose
-   logarithm is uniform, so that a maximum of n values meets 0 at any n.  Without it they stand anywhere. */
+/* 0, 1 and the graphs' constants stand in their true order for max, together: where `above`, in (0, 1), of all other
+   residues are above them; or, if it is 0, above all others with probability 1/4, below all with 1/4, else below a
+   share of them whose logarithm is uniform, so that a maximum of n values meets 0 at any n.  Without it they stand
+   anywhere. */
 void mg_field_levels(mg_field *F, const mg_graph *const *g, int n, double above);
 int mg_is_prime(uint64_t n); /* exact for all 64-bit n */
 
@@ -458,7 +466,9 @@ MGI_FN mg_fv mgi_fv(uint64_t p, uint64_t q, uint32_t flags) {
 }
 /* A value without residues; undefined wins over a second exponential, that over minus infinity. */
 MGI_FN mg_fv mgi_fv_special(uint32_t flags) {
-  uint32_t s = flags & MG_FV_UNDEF ? (uint32_t)MG_FV_UNDEF : flags & MG_FV_EXP2 ? (uint32_t)(MG_FV_EXP2 | MG_FV_NOQ) : (uint32_t)MG_FV_NEGINF;
+  uint32_t s = flags & MG_FV_UNDEF  ? (uint32_t)MG_FV_UNDEF
+               : flags & MG_FV_EXP2 ? (uint32_t)(MG_FV_EXP2 | MG_FV_NOQ)
+                                    : (uint32_t)MG_FV_NEGINF;
   return mgi_fv(0, 0, s | (flags & MGI_FV_TRACE));
 }
 MGI_FN int mgi_fv_has_q(const mg_field *F, uint32_t flags) { return F->q && !(flags & MG_FV_NOQ); }
@@ -488,24 +498,31 @@ MGI_FN mg_fv mg_ff_mul(const mg_field *F, mg_fv a, mg_fv b) {
 /* Undefined if the divisor is 0 in either field that it has. */
 MGI_FN mg_fv mg_ff_div(const mg_field *F, mg_fv a, mg_fv b) {
   uint32_t f = a.flags | b.flags;
-  if ((f & MG_FV_NEGINF) || (!(b.flags & MGI_FV_SPECIAL) && (!b.p || (mgi_fv_has_q(F, b.flags) && !b.q)))) f |= MG_FV_UNDEF;
+  if ((f & MG_FV_NEGINF) || (!(b.flags & MGI_FV_SPECIAL) && (!b.p || (mgi_fv_has_q(F, b.flags) && !b.q))))
+    f |= MG_FV_UNDEF;
   if (f & MGI_FV_SPECIAL) return mgi_fv_special(f);
   uint64_t ip = F->p < 512 ? F->inverse[b.p] : mgi_invmod(&F->mp, b.p);
-  return mgi_fv(mgi_mulmod(&F->mp, a.p, ip), mgi_fv_has_q(F, f) ? mgi_mulmod(&F->mq, a.q, mgi_invmod(&F->mq, b.q)) : 0, f);
+  return mgi_fv(mgi_mulmod(&F->mp, a.p, ip), mgi_fv_has_q(F, f) ? mgi_mulmod(&F->mq, a.q, mgi_invmod(&F->mq, b.q)) : 0,
+                f);
 }
 /* A random function of a.p and c.p, with b of b.p too, keyed by row `op`; the exponential count starts anew. */
 MGI_FN mg_fv mgi_ff_opaque_key(const mg_field *F, uint64_t k, uint32_t flags, int nonzero, mg_fv a, mg_fv c) {
   uint32_t f = flags & (MGI_FV_SPECIAL | MGI_FV_TRACE);
   if (f & MG_FV_NEGINF) f |= MG_FV_UNDEF;
   if (f & MGI_FV_SPECIAL) return mgi_fv_special(f | MG_FV_OPAQUE);
-  return mgi_fv(mgi_ff_draw(&F->mp, k, a.p, c.p, (uint64_t)nonzero), F->q ? mgi_ff_draw(&F->mq, ~k, a.p, c.p, (uint64_t)nonzero) : 0, f | MG_FV_OPAQUE);
+  return mgi_fv(mgi_ff_draw(&F->mp, k, a.p, c.p, (uint64_t)nonzero),
+                F->q ? mgi_ff_draw(&F->mq, ~k, a.p, c.p, (uint64_t)nonzero) : 0, f | MG_FV_OPAQUE);
 }
-MGI_FN mg_fv mg_ff_opaque_c(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv c) { return mgi_ff_opaque_key(F, F->key[op], a.flags, nonzero, a, c); }
+MGI_FN mg_fv mg_ff_opaque_c(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv c) {
+  return mgi_ff_opaque_key(F, F->key[op], a.flags, nonzero, a, c);
+}
 static MGI_UNUSED mg_fv mg_ff_opaque_2(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv b, mg_fv c) {
   return mgi_ff_opaque_key(F, mgi_ff_hash(F->key[op], b.p, 15), a.flags | b.flags, nonzero, a, c);
 }
 /* op: the row (MG_OP_SILU, ..) whose name keys it; nonzero: never 0. */
-MGI_FN mg_fv mg_ff_opaque(const mg_field *F, int op, int nonzero, mg_fv a) { return mg_ff_opaque_c(F, op, nonzero, a, mgi_fv(0, 0, 0)); }
+MGI_FN mg_fv mg_ff_opaque(const mg_field *F, int op, int nonzero, mg_fv a) {
+  return mg_ff_opaque_c(F, op, nonzero, a, mgi_fv(0, 0, 0));
+}
 MGI_FN mg_fv mg_ff_exp(const mg_field *F, mg_fv a) {
   if (a.flags & MG_FV_NEGINF) return mgi_fv(0, 0, F->exp_opaque ? 0 : (uint32_t)MG_FV_NOQ);
   if (F->exp_opaque) return mg_ff_opaque(F, MG_OP_EXP, 0, a);
@@ -530,12 +547,14 @@ MGI_FN mg_fv mg_ff_max(const mg_field *F, mg_fv a, mg_fv b) {
   else if (!(b.flags & MG_FV_NEGINF)) {
     int i = mgi_ff_level(F, a.p), j = mgi_ff_level(F, b.p);
     uint64_t x = i ? F->place : mgi_ff_mix(a.p + F->order), y = j ? F->place : mgi_ff_mix(b.p + F->order);
-    int second = x < y || (x == y && i < j) || (x == y && i == j && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
+    int second = x < y || (x == y && i < j) ||
+                 (x == y && i == j && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
     if (second) r = b;
     if (F->pattern) F->pattern[0] += mgi_ff_mix(2 * F->pattern[1]++ + (uint64_t)second);
     if (F->max_opaque) {
       uint64_t lo = a.p < b.p ? a.p : b.p, hi = a.p < b.p ? b.p : a.p;
-      return mgi_fv(mgi_ff_draw(&F->mp, F->order, lo, hi, 0), F->q ? mgi_ff_draw(&F->mq, ~F->order, lo, hi, 0) : 0, f | MG_FV_MAX);
+      return mgi_fv(mgi_ff_draw(&F->mp, F->order, lo, hi, 0), F->q ? mgi_ff_draw(&F->mq, ~F->order, lo, hi, 0) : 0,
+                    f | MG_FV_MAX);
     }
   }
   r.flags |= f | MG_FV_MAX;
@@ -544,7 +563,8 @@ MGI_FN mg_fv mg_ff_max(const mg_field *F, mg_fv a, mg_fv b) {
 /* The residues of an exact constant; undefined if a field's prime divides the denominator. */
 MGI_FN mg_fv mg_ff_const(const mg_field *F, mg_rational c) {
   uint64_t num = (uint64_t)(c.num < 0 ? -c.num : c.num), den = (uint64_t)c.den;
-  mg_fv a = mgi_fv(mgi_mod64(&F->mp, num), F->q ? mgi_mod64(&F->mq, num) : 0, 0), b = mgi_fv(mgi_mod64(&F->mp, den), F->q ? mgi_mod64(&F->mq, den) : 0, 0);
+  mg_fv a = mgi_fv(mgi_mod64(&F->mp, num), F->q ? mgi_mod64(&F->mq, num) : 0, 0),
+        b = mgi_fv(mgi_mod64(&F->mp, den), F->q ? mgi_mod64(&F->mq, den) : 0, 0);
   if (c.den == 1) b = mgi_fv(1, F->q != 0, 0);
   a = mg_ff_div(F, a, b);
   return c.num < 0 ? mg_ff_sub(F, mgi_fv(0, 0, 0), a) : a;
@@ -609,7 +629,8 @@ mg_domain mg_domain_field(const mg_field *F);
 typedef enum mg_verdict { MG_UNDECIDED, MG_EQUAL, MG_EQUAL_SAMPLED, MG_NOT_EQUAL } mg_verdict;
 const char *mg_verdict_name(mg_verdict v); /* "UNDECIDED", "EQUAL", "EQUAL_SAMPLED", "NOT_EQUAL" */
 
-/* FAST: one test, whose bound is what it is; for candidates in a search.  FULL: as many as the bound asked for needs. */
+/* FAST: one test, whose bound is what it is; for candidates in a search.  FULL: as many as the bound asked for
+   needs. */
 enum { MG_TIER_DEFAULT, MG_TIER_FAST, MG_TIER_FULL };
 enum {
   MG_VERIFY_TESTS = 64,       /* the most tests */
@@ -634,8 +655,10 @@ typedef struct mg_verify_config {
   int full_size;       /* 1: all elements at the graphs' own extents, whatever the classes (EXTENTS above) */
   int skip_floats;     /* 1: no float64 run after a mismatch, so UNDECIDED where that would say NOT_EQUAL */
   size_t memory_limit; /* bytes that tensors may take at one time, about; 0: 4 GiB.  UNDECIDED if that does not do */
-  const volatile int *stop; /* NULL, or what is not 0 once the verdict shall be UNDECIDED (a signal handler may set it) */
-  void (*progress)(void *user, const mg_verify_progress *now); /* NULL, or called ten times a second at most, by any thread, one at a time */
+  /* NULL, or what is not 0 once the verdict shall be UNDECIDED (a signal handler may set it) */
+  const volatile int *stop;
+  /* NULL, or called ten times a second at most, by any thread, one at a time */
+  void (*progress)(void *user, const mg_verify_progress *now);
   void *user;
 } mg_verify_config;
 mg_verify_config mg_verify_config_default(void);
@@ -668,16 +691,20 @@ typedef struct mg_verify_report {
   double exp_terms, degree_exp, height_exp, exp_events; /* exp_terms is a log2 */
   int q_bits;
   int patterns;              /* EQUAL_SAMPLED: how many of the tests had winners of maxima unlike all others' */
-  int agreed;                /* 1: all tests agreed, whatever may be said of them: no bound (UNDECIDED), or EQUAL_SAMPLED */
+  int agreed;                /* 1: all tests agreed, whatever may be said of them: no bound (UNDECIDED), or
+                                EQUAL_SAMPLED */
   mg_proof_kind proof;       /* EQUAL: what shows it, where that is no delta */
   uint64_t digest[4];        /* the seed of everything random: of both graphs, N and the salt */
   char unproved[160];        /* what a proof lacked, where one was tried */
-  int classes;               /* EQUAL: for all extents of so many classes (EXTENTS above); 0: at the extents as written */
-  int guarded;               /* runs of the guard beside; -1: one objected, which is a fault of the analysis: all elements decide */
-  int picks;                 /* so many gathers and argmaxes were taken out (PICKS above): what is said is of the rests */
+  int classes;               /* EQUAL: for all extents of so many classes (EXTENTS above); 0: at the extents as
+                                written */
+  int guarded;               /* runs of the guard beside; -1: one objected, which is a fault of the analysis: all
+                                elements decide */
+  int picks;                 /* so many gathers and argmaxes were taken out (PICKS above): what is said is of the
+                                rests */
   int pieces;                /* EQUAL: by so many pieces, each compared by itself (PIECES above); 0: whole */
-  int values;                /* EQUAL: at so many values of contracted symbols, and at no others; 0: there is no such symbol, or
-                                both are one graph */
+  int values;                /* EQUAL: at so many values of contracted symbols, and at no others; 0: there is no such
+                                symbol, or both are one graph */
   char at[256];              /* "p = 1, 63, 64": these values */
   char every[128];           /* "M >= 1, N >= 1" */
   char members[512];         /* "M (64): input X dimension 0, output O dimension 0; N .." */
@@ -691,48 +718,51 @@ typedef struct mg_verify_report {
   double cx_a, cx_b;
 } mg_verify_report;
 
-/* MG_OK if mg_verify can compare the two: as many inputs and outputs, of the same types and shapes; else MG_BAD_INPUT and
-   which differ. */
+/* MG_OK if mg_verify can compare the two: as many inputs and outputs, of the same types and shapes; else MG_BAD_INPUT
+   and which differ. */
 mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e);
-/* MG_OK if of each row of MG_USER_OPS in g the field column and the real column agree where they were held against each other, at
-   random and at special points; else MG_BAD_INPUT, with the row's name in `where`, and what differs.  Correct rows pass. */
+/* MG_OK if of each row of MG_USER_OPS in g the field column and the real column agree where they were held against each
+   other, at random and at special points; else MG_BAD_INPUT, with the row's name in `where`, and what differs.  Correct
+   rows pass. */
 mg_status mg_verify_rows(const mg_graph *g, mg_error *e);
 /* Compares a (the program) with b.  Inputs and outputs are matched by position; unlike signatures are MG_BAD_INPUT.
-   EQUAL is for all extents of the classes that r->every names, if there are any (EXTENTS); of families (mg_symbol) it is for all
-   sizes of their symbols, or it is not said, but for contracted ones: it is at the values of r->at then.  MG_OK whenever there
-   is a verdict.  cfg may be NULL. */
-mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e);
-/* The random real values of input k, dense row-major: what cx_seed stands for.  Its two low bits choose the range; if the
-   next five name an input, that one's values lie 64 above the range, or below it if bit 7 is set, so that they win or
-   lose every maximum; if they are 30, each input keeps to a level of its own, within 1/256 of the range; if 29, half its
-   elements are 0. */
+   EQUAL is for all extents of the classes that r->every names, if there are any (EXTENTS); of families (mg_symbol) it
+   is for all sizes of their symbols, or it is not said, but for contracted ones: it is at the values of r->at then.
+   MG_OK whenever there is a verdict.  cfg may be NULL. */
+mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r,
+                    mg_error *e);
+/* The random real values of input k, dense row-major: what cx_seed stands for.  Its two low bits choose the range; if
+   the next five name an input, that one's values lie 64 above the range, or below it if bit 7 is set, so that they win
+   or lose every maximum; if they are 30, each input keeps to a level of its own, within 1/256 of the range; if 29, half
+   its elements are 0. */
 void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst);
-/* The same of an input of i32: random indices within both graphs' bounds (mg_index_bound), or, for half of the seeds, one after
-   the other.  b may be NULL. */
+/* The same of an input of i32: random indices within both graphs' bounds (mg_index_bound), or, for half of the seeds,
+   one after the other.  b may be NULL. */
 void mg_verify_input_index(const mg_graph *a, const mg_graph *b, uint64_t seed, int k, int32_t *dst);
 
 /* --------------------------------------------------------------------------------------------- >>certificate */
 
-/* The text of a certificate for EQUAL: both graphs, in the symbols of the classes for all of whose extents it is; what was shown
-   of their domains, the seed, and either primes, tests, the quantities of the bound, delta and the theorem, or the derivation of
-   a proof.  MG_NOT_FOUND for the other verdicts.  Free it with mg_string_free. */
+/* The text of a certificate for EQUAL: both graphs, in the symbols of the classes for all of whose extents it is; what
+   was shown of their domains, the seed, and either primes, tests, the quantities of the bound, delta and the theorem,
+   or the derivation of a proof.  MG_NOT_FOUND for the other verdicts.  Free it with mg_string_free. */
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e);
-/* Rechecks from the text alone: runs the tests, or the derivation, again and compares every line; then as many tests with a seed
-   of the operating system's (r->salt), which whoever made the certificate cannot have tried.  MG_BAD_INPUT if the text is
-   damaged or says what the tests do not give. */
+/* Rechecks from the text alone: runs the tests, or the derivation, again and compares every line; then as many tests
+   with a seed of the operating system's (r->salt), which whoever made the certificate cannot have tried.  MG_BAD_INPUT
+   if the text is damaged or says what the tests do not give. */
 mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r, mg_error *e);
 /* The same with the threads, limits, stop and progress of `how` (may be NULL); its other members do not count.
    MG_UNSUPPORTED if they ended the tests. */
-mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e);
-/* The two graphs that a certificate speaks of, not rechecked, at the sizes that were given: mg_graph_equal holds them against
-   one's own.  The caller's. */
+mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r,
+                                 mg_error *e);
+/* The two graphs that a certificate speaks of, not rechecked, at the sizes that were given: mg_graph_equal holds them
+   against one's own.  The caller's. */
 mg_status mg_certificate_graphs(const char *text, size_t len, mg_graph **a, mg_graph **b, mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>axioms
-   What the solver may use of functions over the reals, beside the theory of real arithmetic itself.  A(name, use, text).
-   The text is `condition & condition => term < term | term = term`: terms by rows of the operator table, max of two,
-   numbers, and one-letter variables over all reals; relations = < <= > >=.  Where the conditions hold the terms must be
-   finite and the statement true: a test draws values for each row, those of MG_USER_PROOF_AXIOMS too.
+   What the solver may use of functions over the reals, beside the theory of real arithmetic itself.  A(name, use,
+   text).  The text is `condition & condition => term < term | term = term`: terms by rows of the operator table, max of
+   two, numbers, and one-letter variables over all reals; relations = < <= > >=.  Where the conditions hold the terms
+   must be finite and the statement true: a test draws values for each row, those of MG_USER_PROOF_AXIOMS too.
      FORM   used by the normal form (>>terms), by name
      FACT   given to the solver for every application in its question of the functions whose operands are variables in
             the text; for each choice of them if there are several */
@@ -799,14 +829,15 @@ enum { MG_PROOF_FORM, MG_PROOF_FACT };
 typedef struct mg_proof_axiom { const char *name, *text; int use; } mg_proof_axiom;
 int mg_proof_axiom_count(void);
 const mg_proof_axiom *mg_proof_axiom_at(int k); /* NULL if there is none */
-/* The text over doubles, value[0] for x's letter 'a' and so on: 1 true, 0 false (or a term is not finite), -1 a condition
-   does not hold, -2 with *e for a text that cannot be read. */
+/* The text over doubles, value[0] for x's letter 'a' and so on: 1 true, 0 false (or a term is not finite), -1 a
+   condition does not hold, -2 with *e for a text that cannot be read. */
 int mg_proof_axiom_holds(const char *text, const double value[26], mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>solver
    A proof that two graphs are equal functions over the reals, on all inputs on which the first is defined, at the
-   sizes that they have: no chance of error, no delta.  It covers what the field tests cannot: maxima that do not cancel, relu,
-   clamps, logarithms, roots.  libz3 is loaded when it is called for; nothing is linked.                              */
+   sizes that they have: no chance of error, no delta.  It covers what the field tests cannot: maxima that do not
+   cancel, relu, clamps, logarithms, roots.  libz3 is loaded when it is called for; nothing is
+   linked.                              */
 
 enum { MG_PROVE_AUTO, MG_PROVE_INDEXED /* one element for all, indices symbolic */, MG_PROVE_ELEMENTS /* each element */ };
 
@@ -817,7 +848,8 @@ typedef struct mg_prove_config {
   int method;            /* MG_PROVE_AUTO: indexed, then each element */
   const char *library;   /* NULL: libz3.so.4, then libz3.so */
   const volatile int *stop; /* when it becomes nonzero the verdict is UNDECIDED; may be NULL */
-  int skip_floats;       /* 1: no look for a float64 counterexample, nor for inputs on which both are defined: the caller has */
+  int skip_floats;       /* 1: no look for a float64 counterexample, nor for inputs on which both are defined: the
+                            caller has */
 } mg_prove_config;
 mg_prove_config mg_prove_config_default(void);
 
@@ -851,23 +883,24 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
                f32; its result is rounded to its type.  A µGraph without its program is measured against its own kernel
                level: each kernel is one operator.
    reference   the same in float64, nothing rounded, of the same inputs, which are rounded to their types.
-   row         an output's last dimension.  Its error is the largest |y - reference| over its largest |reference| (or over
-               the type's least number, where that is more).  A unit is one in the last place of the type at that
+   row         an output's last dimension.  Its error is the largest |y - reference| over its largest |reference| (or
+               over the type's least number, where that is more).  A unit is one in the last place of the type at that
                largest, in the same measure.
-   e16         the largest error of the yardstick's over at least 64 rows of a family, as it is rounded and in runs in which
-               each rounding has up to half a unit added before it at random: neither one lucky row nor lucky roundings of the
-               one row that nearly cancels bind anybody.
-   e32         that of the yardstick all in f32, each operator's result moved by one unit in the last place at random, up or
-               down: the largest of 16 runs, which take turns with the rows where these are many.
+   e16         the largest error of the yardstick's over at least 64 rows of a family, as it is rounded and in runs in
+               which each rounding has up to half a unit added before it at random: neither one lucky row nor lucky
+               roundings of the one row that nearly cancels bind anybody.
+   e32         that of the yardstick all in f32, each operator's result moved by one unit in the last place at random,
+               up or down: the largest of 16 runs, which take turns with the rows where these are many.
    safe        for every family that binds, in every row that is finite as written,
                  (i)   what is finite as written is finite, but where float64 with that error passes the type's largest
                        number, and the error is at most 4 (e16 + e32) + 2 units of the type;
                  (ii)  with 16-bit storage replaced by f32 the same, and the error is at most 16 e32 + 2 units of f32.
                (ii) refuses E[x^2] - m^2, whatever 16 bits hide.
-   binds       at least half of a family's rows are finite as written.  A family that does not bind is reported, and says
-               nothing.  A program has at least MG_FAMILIES_LEAST that bind, or nothing is said of it.
+   binds       at least half of a family's rows are finite as written.  A family that does not bind is reported, and
+               says nothing.  A program has at least MG_FAMILIES_LEAST that bind, or nothing is said of it.
 
-   Runs show what is unsafe; that nothing was found is said as `by runs`, and is no proof.                             */
+   Runs show what is unsafe; that nothing was found is said as `by runs`, and is no
+   proof.                             */
 
 enum { MG_FAMILIES_MOST = 256, MG_FAMILIES_LEAST = 8, MG_NUMERICS_ROWS = 64, MG_NUMERICS_MOVES = 16, MG_NUMERICS_JOINT = 8 };
 
@@ -904,14 +937,17 @@ typedef struct mg_family {
 /* One in the last place of the type at magnitude x. */
 double mg_unit_at(mg_dtype t, double x);
 
-/* The families of a program, at most `most`; their number, or -1 if memory is out.  The same program and seed always give the same. */
+/* The families of a program, at most `most`; their number, or -1 if memory is out.  The same program and seed always
+   give the same. */
 int mg_families_of(const mg_graph *program, uint64_t seed, mg_family *out, int most);
-/* A box (NULL: all) of input k of draw number `draw`, dense row-major, rounded to its type and clamped to finite (but for a
-   mask's minus infinity). */
-void mg_family_input(const mg_graph *program, const mg_family *f, uint64_t seed, int draw, int k, const mg_box *box, float *dst);
+/* A box (NULL: all) of input k of draw number `draw`, dense row-major, rounded to its type and clamped to finite (but
+   for a mask's minus infinity). */
+void mg_family_input(const mg_graph *program, const mg_family *f, uint64_t seed, int draw, int k, const mg_box *box,
+                     float *dst);
 
-/* What is judged.  Fills out[k], dense row-major, from in[k]; both are of the parts that `want` below asks for.  wide: with 16-bit
-   storage replaced by f32.  Any status but MG_OK ends the runs; MG_UNSUPPORTED for `wide` only leaves (ii) out, which the report says. */
+/* What is judged.  Fills out[k], dense row-major, from in[k]; both are of the parts that `want` below asks for.  wide:
+   with 16-bit storage replaced by f32.  Any status but MG_OK ends the runs; MG_UNSUPPORTED for `wide` only leaves (ii)
+   out, which the report says. */
 typedef mg_status (*mg_numerics_run)(void *user, const float *const *in, float *const *out, int wide, mg_error *e);
 
 typedef struct mg_numerics_config {
@@ -920,7 +956,8 @@ typedef struct mg_numerics_config {
   int only;                  /* 1: (i) alone; 2: (ii) alone; 0: both */
   int first;                 /* 1: end at the first family that is unsafe */
   double time_limit_s;       /* 0: none; past it the families that are left are not run, and the line says so */
-  int part, parts;           /* parts > 1: the families whose number is `part` modulo `parts` alone; then mg_numerics_join */
+  int part, parts;           /* parts > 1: the families whose number is `part` modulo `parts` alone; then
+                                mg_numerics_join */
 } mg_numerics_config;
 
 typedef struct mg_numerics_fault {
@@ -945,20 +982,22 @@ typedef struct mg_numerics_report {
   double seconds;
 } mg_numerics_report;
 
-/* Judges what `run` computes (NULL: only the yardstick runs, for what binds).  `program` is the yardstick's.  MG_OK: safe.
-   MG_NOT_FOUND: unsafe.  MG_UNSUPPORTED: too few families bind, or the time was up before as many had run. */
-mg_status mg_numerics(const mg_graph *program, mg_numerics_run run, void *user, const mg_numerics_config *cfg, mg_numerics_report *r,
-                      mg_error *e);
+/* Judges what `run` computes (NULL: only the yardstick runs, for what binds).  `program` is the yardstick's.  MG_OK:
+   safe.  MG_NOT_FOUND: unsafe.  MG_UNSUPPORTED: too few families bind, or the time was up before as many had run. */
+mg_status mg_numerics(const mg_graph *program, mg_numerics_run run, void *user, const mg_numerics_config *cfg,
+                      mg_numerics_report *r, mg_error *e);
 /* Adds the report of one part to another's; the status is that of both together. */
 mg_status mg_numerics_join(mg_numerics_report *to, const mg_numerics_report *part);
 /* "as safe as written, by runs (31 families bind)", or what is not. */
 void mg_numerics_line(const mg_numerics_report *r, char *line, size_t n);
-/* The yardstick on given inputs, dense row-major: out[k] as it is stored.  wide: all in f32; move: 0, or a seed by which each
-   operator's result moves: by one unit in the last place if wide, else by up to half a unit before it is rounded. */
-mg_status mg_yardstick(const mg_graph *program, const mg_part *part, const float *const *in, float *const *out, int wide, uint64_t move,
-                       mg_error *e);
+/* The yardstick on given inputs, dense row-major: out[k] as it is stored.  wide: all in f32; move: 0, or a seed by
+   which each operator's result moves: by one unit in the last place if wide, else by up to half a unit before it is
+   rounded. */
+mg_status mg_yardstick(const mg_graph *program, const mg_part *part, const float *const *in, float *const *out,
+                       int wide, uint64_t move, mg_error *e);
 /* The reference: double out. */
-mg_status mg_yardstick_reference(const mg_graph *program, const mg_part *part, const double *const *in, double *const *out, mg_error *e);
+mg_status mg_yardstick_reference(const mg_graph *program, const mg_part *part, const double *const *in,
+                                 double *const *out, mg_error *e);
 
 #ifdef __cplusplus
 }
@@ -1040,7 +1079,8 @@ MGI_FN void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, i
   F->mp = mgi_modulus(p);
   if (q) F->mq = mgi_modulus(q);
   F->omega = 1;
-  while (q && F->omega == 1) F->omega = mgi_powmod(&F->mp, mgi_ff_draw(&F->mp, state += MGI_FF_GOLD, 2, 0, 1), (p - 1) / q);
+  while (q && F->omega == 1)
+    F->omega = mgi_powmod(&F->mp, mgi_ff_draw(&F->mp, state += MGI_FF_GOLD, 2, 0, 1), (p - 1) / q);
   F->order = mgi_ff_hash(seed, 3, 0);
   for (int k = 1; k < MG_OP_TABLE_END; k++) {
     uint64_t h = seed;
@@ -1095,14 +1135,15 @@ void mg_field_levels(mg_field *F, const mg_graph *const *g, int n, double above)
   F->place = end == 0 ? UINT64_MAX : end == 1 ? 0 : (uint64_t)((1 - share) * ldexp(1, 64) * (1 - ldexp(1, -52)));
 }
 
-/* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61).  MG_NOT_FOUND if none
-   of MG_VERIFY_CANDIDATES is prime: about one seed in 200,000. */
+/* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61).  MG_NOT_FOUND if
+   none of MG_VERIFY_CANDIDATES is prime: about one seed in 200,000. */
 MGI_FN mg_status mgi_field_pair(uint64_t seed, int q_bits, mg_field *out) {
   uint64_t state = mgi_ff_hash(seed, 5, 0), q = mgi_ff_random_prime(&state, q_bits), p = 0;
   uint64_t lo = (((uint64_t)1 << 60) + 2 * q - 1) / (2 * q), span = ((uint64_t)1 << 60) / (2 * q);
   mg_modulus J = mgi_modulus(span);
   for (int k = 0; k < MG_VERIFY_CANDIDATES; k++) {
-    p = (lo + mgi_ff_draw(&J, mgi_ff_mix(state += MGI_FF_GOLD), 6, 0, 0)) * 2 * q + 1; /* a rejected draw steps the key */
+    /* a rejected draw steps the key */
+    p = (lo + mgi_ff_draw(&J, mgi_ff_mix(state += MGI_FF_GOLD), 6, 0, 0)) * 2 * q + 1;
     if (!(p >> 61) && mg_is_prime(p)) break;
     p = 0;
   }
@@ -1140,8 +1181,9 @@ MGI_FN int mgi_pair_fits(const mg_graph *g, uint64_t p, uint64_t q) {
 
 mg_status mg_field_small(const mg_graph *const *g, int n, uint64_t seed, int exp_opaque, mg_field *out, mg_error *e) {
   /* Both primes large: a test misses a difference with probability near degree/q. */
-  static const uint16_t pair[][2] = {{359, 179}, {347, 173}, {509, 127}, {263, 131}, {227, 113}, {389, 97}, {499, 83}, {317, 79},
-                                     {439, 73},  {293, 73},  {269, 67},  {367, 61},  {179, 89},  {167, 83}, {107, 53}};
+  static const uint16_t pair[][2] = { { 359, 179 }, { 347, 173 }, { 509, 127 }, { 263, 131 }, { 227, 113 },
+                                      { 389, 97 },  { 499, 83 },  { 317, 79 },  { 439, 73 },  { 293, 73 },
+                                      { 269, 67 },  { 367, 61 },  { 179, 89 },  { 167, 83 },  { 107, 53 } };
   for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
     int fits = 1;
     for (int j = 0; j < n && fits; j++) fits = mgi_pair_fits(g[j], pair[k][0], pair[k][1]);
@@ -1149,20 +1191,22 @@ mg_status mg_field_small(const mg_graph *const *g, int n, uint64_t seed, int exp
     mgi_field_fill(out, pair[k][0], pair[k][1], seed, exp_opaque);
     return MG_OK;
   }
-  return mg_fail(e, MG_UNSUPPORTED, "mg_field_small", "every pair of small primes has one that divides a constant or a size of the graphs");
+  return mg_fail(e, MG_UNSUPPORTED, "mg_field_small",
+                 "every pair of small primes has one that divides a constant or a size of the graphs");
 }
 
 /* --------------------------------------------------------------------------------------------------- >>seeds
-   Everything random follows from a root of 256 bits: the digest (SHA-256, FIPS 180-4) of both graphs in canonical form, of the
-   number N that the caller gives, and of a salt.  The graphs take part because N is known to everybody: whoever knows the
-   primes writes them into a graph as a factor, and that is 0 in every test.  A salt of the operating system's, which a
-   recheck takes, is what the author of a certificate cannot have tried beforehand. */
+   Everything random follows from a root of 256 bits: the digest (SHA-256, FIPS 180-4) of both graphs in canonical form,
+   of the number N that the caller gives, and of a salt.  The graphs take part because N is known to everybody: whoever
+   knows the primes writes them into a graph as a factor, and that is 0 in every test.  A salt of the operating
+   system's, which a recheck takes, is what the author of a certificate cannot have tried beforehand. */
 
 typedef struct mgi_digest { uint32_t h[8]; uint8_t block[64]; uint64_t bytes; } mgi_digest;
 
 MGI_FN uint32_t mgi_rotated(uint32_t x, int n) { return x >> n | x << (32 - n); }
 MGI_FN void mgi_digest_begin(mgi_digest *d) {
-  static const uint32_t first[8] = {0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au, 0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u};
+  static const uint32_t first[8] = { 0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au,
+                                     0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u };
   memset(d, 0, sizeof *d);
   memcpy(d->h, first, sizeof first);
 }
@@ -1183,12 +1227,14 @@ MGI_FN void mgi_digest_block(mgi_digest *d) {
   }
   for (int k = 16; k < 64; k++) {
     uint32_t x = w[k - 15], y = w[k - 2];
-    uint32_t s0 = mgi_rotated(x, 7) ^ mgi_rotated(x, 18) ^ x >> 3, s1 = mgi_rotated(y, 17) ^ mgi_rotated(y, 19) ^ y >> 10;
+    uint32_t s0 = mgi_rotated(x, 7) ^ mgi_rotated(x, 18) ^ x >> 3,
+             s1 = mgi_rotated(y, 17) ^ mgi_rotated(y, 19) ^ y >> 10;
     w[k] = w[k - 16] + s0 + w[k - 7] + s1;
   }
   memcpy(v, d->h, sizeof v);
   for (int k = 0; k < 64; k++) {
-    uint32_t s1 = mgi_rotated(v[4], 6) ^ mgi_rotated(v[4], 11) ^ mgi_rotated(v[4], 25), choose = (v[4] & v[5]) ^ (~v[4] & v[6]);
+    uint32_t s1 = mgi_rotated(v[4], 6) ^ mgi_rotated(v[4], 11) ^ mgi_rotated(v[4], 25),
+             choose = (v[4] & v[5]) ^ (~v[4] & v[6]);
     uint32_t s0 = mgi_rotated(v[0], 2) ^ mgi_rotated(v[0], 13) ^ mgi_rotated(v[0], 22);
     uint32_t most = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]), t = v[7] + s1 + choose + round[k] + w[k];
     memmove(v + 1, v, 7 * sizeof *v);
@@ -1212,7 +1258,8 @@ MGI_FN void mgi_digest_end(mgi_digest *d, uint64_t out[4]) {
 }
 
 /* The root of a verification. */
-MGI_FN void mgi_seed_root(const mg_graph *a, const mg_graph *b, uint64_t number, const uint64_t salt[4], uint64_t out[4]) {
+MGI_FN void mgi_seed_root(const mg_graph *a, const mg_graph *b, uint64_t number, const uint64_t salt[4],
+                          uint64_t out[4]) {
   mgi_digest d;
   mgi_digest_begin(&d);
   mg_canonical(a, mgi_digest_word, &d);
@@ -1250,8 +1297,12 @@ mg_status mg_verify_salt(uint64_t salt[4], mg_error *e) {
 #define MGI_WORD_UNDEF ((uint64_t)1 << 63)
 #define MGI_WORD_NEGINF ((uint64_t)1 << 62)
 
-MGI_FN mg_fv mgi_word_in(uint64_t w) { return w >> 62 ? mgi_fv(0, 0, w & MGI_WORD_UNDEF ? MG_FV_UNDEF : MG_FV_NEGINF) : mgi_fv(w, 0, 0); }
-MGI_FN uint64_t mgi_word_out(mg_fv v) { return v.flags & (MG_FV_UNDEF | MG_FV_EXP2) ? MGI_WORD_UNDEF : v.flags & MG_FV_NEGINF ? MGI_WORD_NEGINF : v.p; }
+MGI_FN mg_fv mgi_word_in(uint64_t w) {
+  return w >> 62 ? mgi_fv(0, 0, w & MGI_WORD_UNDEF ? MG_FV_UNDEF : MG_FV_NEGINF) : mgi_fv(w, 0, 0);
+}
+MGI_FN uint64_t mgi_word_out(mg_fv v) {
+  return v.flags & (MG_FV_UNDEF | MG_FV_EXP2) ? MGI_WORD_UNDEF : v.flags & MG_FV_NEGINF ? MGI_WORD_NEGINF : v.p;
+}
 
 /* Offset of row `at` (all dimensions but the last). */
 MGI_FN int64_t mgi_ff_row_offset(const mg_view *v, const int64_t *at, int n) {
@@ -1270,7 +1321,9 @@ MGI_FN int mgi_ff_next_row(const mg_shape *s, int64_t *at) {
 MGI_FN mg_status mgi_pair_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   const mg_field *F = (const mg_field *)user;
   const mg_op_info *row = mg_op_row(op);
-  mg_fv c = row->attr == MG_ATTR_RAT ? mg_ff_const(F, rc) : mgi_fv(0, 0, 0), zero = mgi_fv(0, 0, 0), last = zero, inverse = zero; /* inverse is 1/last */
+  /* inverse is 1/last */
+  mg_fv c = row->attr == MG_ATTR_RAT ? mg_ff_const(F, rc) : mgi_fv(0, 0, 0), zero = mgi_fv(0, 0, 0), last = zero,
+        inverse = zero;
   int64_t at[MG_MAX_RANK] = {0};
   int r = out->shape.rank;
   if (!row->elementwise) return MG_UNSUPPORTED;
@@ -1281,11 +1334,13 @@ MGI_FN mg_status mgi_pair_map(void *user, mg_opcode op, mg_rational rc, const mg
     int64_t sa = in[0].stride[r - 1], sb = row->n_in > 1 ? in[1].stride[r - 1] : 0;
     for (int64_t k = 0; k < out->shape.dim[r - 1]; k++) {
       mg_fv x = a[k * sa], y = b[k * sb];
-      if (op == MG_OP_DIV && !((x.flags | y.flags) & MGI_FV_SPECIAL) && y.p && (y.q || !mgi_fv_has_q(F, y.flags))) { /* rows share divisors */
+      /* rows share divisors */
+      if (op == MG_OP_DIV && !((x.flags | y.flags) & MGI_FV_SPECIAL) && y.p && (y.q || !mgi_fv_has_q(F, y.flags))) {
         if (y.p != last.p) last.p = y.p, inverse.p = mgi_invmod(&F->mp, y.p);
         if (mgi_fv_has_q(F, y.flags) && y.q != last.q) last.q = y.q, inverse.q = mgi_invmod(&F->mq, y.q);
         uint32_t f = x.flags | y.flags;
-        o[k * out->stride[r - 1]] = mgi_fv(mgi_mulmod(&F->mp, x.p, inverse.p), mgi_fv_has_q(F, f) ? mgi_mulmod(&F->mq, x.q, inverse.q) : 0, f);
+        o[k * out->stride[r - 1]] = mgi_fv(mgi_mulmod(&F->mp, x.p, inverse.p),
+                                           mgi_fv_has_q(F, f) ? mgi_mulmod(&F->mq, x.q, inverse.q) : 0, f);
       } else o[k * out->stride[r - 1]] = mg_ff_apply(F, op, x, y, c);
     }
   } while (mgi_ff_next_row(&out->shape, at));
@@ -1306,7 +1361,8 @@ MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg
     uint64_t *o = (uint64_t *)out->data + mgi_ff_row_offset(out, at, r - 1);
     const uint64_t *a = (const uint64_t *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1);
     const uint64_t *b = row->n_in > 1 ? (const uint64_t *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : &zero;
-    int64_t sa = in[0].stride[r - 1], sb = row->n_in > 1 ? in[1].stride[r - 1] : 0, so = out->stride[r - 1], n = out->shape.dim[r - 1];
+    int64_t sa = in[0].stride[r - 1], sb = row->n_in > 1 ? in[1].stride[r - 1] : 0, so = out->stride[r - 1],
+            n = out->shape.dim[r - 1];
     for (int64_t k = 0; k < n; k++, a += sa, b += sb, o += so) {
       uint64_t x = *a, y = *b;
       if (op == MG_OP_DIV && sb && k % MGI_WORD_BATCH == 0)
@@ -1332,10 +1388,14 @@ MGI_FN mg_status mgi_word_map(void *user, mg_opcode op, mg_rational rc, const mg
 
 enum { MGI_FF_TILE = 64, MGI_FF_COLS = 8 };
 /* A tile of one operand as plain residues, and the flags of its rows (of A) or columns (of B). */
-typedef struct mgi_ff_tile { uint64_t p[MGI_FF_TILE * MGI_FF_TILE], q[MGI_FF_TILE * MGI_FF_TILE]; uint32_t flags[MGI_FF_TILE]; } mgi_ff_tile;
+typedef struct mgi_ff_tile {
+  uint64_t p[MGI_FF_TILE * MGI_FF_TILE], q[MGI_FF_TILE * MGI_FF_TILE];
+  uint32_t flags[MGI_FF_TILE];
+} mgi_ff_tile;
 
 /* [rows, cols] from v at (r0, c0), row length `pitch`; flags by row or by column. */
-MGI_FN void mgi_ff_tile_pack(const mg_field *F, int word, mgi_ff_tile *t, const mg_view *v, int64_t r0, int64_t c0, int rows, int cols, int pitch, int by_column) {
+MGI_FN void mgi_ff_tile_pack(const mg_field *F, int word, mgi_ff_tile *t, const mg_view *v, int64_t r0, int64_t c0,
+                             int rows, int cols, int pitch, int by_column) {
   memset(t->flags, 0, sizeof t->flags);
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < pitch; j++) {
@@ -1358,14 +1418,17 @@ MGI_FN void mgi_ff_tile_pack(const mg_field *F, int word, mgi_ff_tile *t, const 
 }
 
 /* out[j] = sum over l < k <= 64 of a[l] b[l * pitch + j], mod M. */
-MGI_FN void mgi_ff_tile_dot(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k, uint64_t *out) {
+MGI_FN void mgi_ff_tile_dot(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k,
+                            uint64_t *out) {
   for (int j = 0; j < MGI_FF_COLS; j += 4) {
     mgi_u128 s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     for (int l = 0; l < k; l++) {
       const uint64_t *y = b + l * pitch + j;
-      s0 += (mgi_u128)a[l] * y[0], s1 += (mgi_u128)a[l] * y[1], s2 += (mgi_u128)a[l] * y[2], s3 += (mgi_u128)a[l] * y[3];
+      s0 += (mgi_u128)a[l] * y[0], s1 += (mgi_u128)a[l] * y[1], s2 += (mgi_u128)a[l] * y[2],
+          s3 += (mgi_u128)a[l] * y[3];
     }
-    out[j] = mgi_mod128(M, s0), out[j + 1] = mgi_mod128(M, s1), out[j + 2] = mgi_mod128(M, s2), out[j + 3] = mgi_mod128(M, s3);
+    out[j] = mgi_mod128(M, s0), out[j + 1] = mgi_mod128(M, s1), out[j + 2] = mgi_mod128(M, s2),
+    out[j + 3] = mgi_mod128(M, s3);
   }
 }
 
@@ -1378,8 +1441,8 @@ MGI_FN int mgi_verify_flag(const volatile int *stop) {
 #endif
 }
 
-/* The same for four rows of A at a time, in eight lanes: x = x0 + 2^52 x1, and 52-bit products are added in halves of weight
-   1, 2^52 and 2^104.  64 of them stay below 2^60 a lane, and the whole below 2^128. */
+/* The same for four rows of A at a time, in eight lanes: x = x0 + 2^52 x1, and 52-bit products are added in halves of
+   weight 1, 2^52 and 2^104.  64 of them stay below 2^60 a lane, and the whole below 2^128. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__CUDACC__)
 typedef unsigned long long mgi_v8 __attribute__((vector_size(64), aligned(8), may_alias));
 #define MGI_MADD(half, s, x, y) __asm__("vpmadd52" half "uq %2, %1, %0" : "+v"(s) : "v"(x), "v"(y))
@@ -1387,8 +1450,11 @@ typedef unsigned long long mgi_v8 __attribute__((vector_size(64), aligned(8), ma
   x0 = zero + a[(r) * MGI_FF_TILE + l], x1 = x0 >> 52;                                                   \
   MGI_MADD("l", s##r, x0, y0); MGI_MADD("h", t##r, x0, y0); MGI_MADD("l", t##r, x0, y1);                 \
   MGI_MADD("h", u##r, x0, y1); MGI_MADD("l", t##r, x1, y0); MGI_MADD("h", u##r, x1, y0); MGI_MADD("l", u##r, x1, y1)
-__attribute__((target("avx512f,avx512ifma"))) static void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k, uint64_t *out) {
-  mgi_v8 zero = {0}, s0 = zero, s1 = zero, s2 = zero, s3 = zero, t0 = zero, t1 = zero, t2 = zero, t3 = zero, u0 = zero, u1 = zero, u2 = zero, u3 = zero;
+__attribute__((target("avx512f,avx512ifma"))) static void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a,
+                                                                           const uint64_t *b, int64_t pitch, int k,
+                                                                           uint64_t *out) {
+  mgi_v8 zero = { 0 }, s0 = zero, s1 = zero, s2 = zero, s3 = zero, t0 = zero, t1 = zero, t2 = zero, t3 = zero,
+         u0 = zero, u1 = zero, u2 = zero, u3 = zero;
   for (int l = 0; l < k; l++) {
     mgi_v8 y0 = *(const mgi_v8 *)(b + l * pitch), y1 = y0 >> 52, x0, x1;
     MGI_MADD_ROW(0);
@@ -1400,21 +1466,26 @@ __attribute__((target("avx512f,avx512ifma"))) static void mgi_ff_tile_dot4(const
 #define MGI_KEEP(r) *(mgi_v8 *)(w[0] + (r) * MGI_FF_COLS) = s##r, *(mgi_v8 *)(w[1] + (r) * MGI_FF_COLS) = t##r, *(mgi_v8 *)(w[2] + (r) * MGI_FF_COLS) = u##r
   MGI_KEEP(0), MGI_KEEP(1), MGI_KEEP(2), MGI_KEEP(3);
 #undef MGI_KEEP
-  for (int j = 0; j < 4 * MGI_FF_COLS; j++) out[j] = mgi_mod128(M, w[0][j] + ((mgi_u128)w[1][j] << 52) + ((mgi_u128)w[2][j] << 104));
+  for (int j = 0; j < 4 * MGI_FF_COLS; j++)
+    out[j] = mgi_mod128(M, w[0][j] + ((mgi_u128)w[1][j] << 52) + ((mgi_u128)w[2][j] << 104));
 }
 #undef MGI_MADD_ROW
 #undef MGI_MADD
 MGI_FN int mgi_ff_has_dot4(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512ifma"); }
 #else
-MGI_FN void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k, uint64_t *out) {
+MGI_FN void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k,
+                             uint64_t *out) {
   for (int r = 0; r < 4; r++) mgi_ff_tile_dot(M, a + r * MGI_FF_TILE, b, pitch, k, out + r * MGI_FF_COLS);
 }
 MGI_FN int mgi_ff_has_dot4(void) { return 0; }
 #endif
 
-MGI_FN int mgi_ff_over(const mg_field *F) { return mgi_verify_flag(F->stop) || (F->deadline > 0 && mgi_seconds() > F->deadline); }
+MGI_FN int mgi_ff_over(const mg_field *F) {
+  return mgi_verify_flag(F->stop) || (F->deadline > 0 && mgi_seconds() > F->deadline);
+}
 
-/* A tile of eight columns of words where it is, without packing: NULL if a row of it is not dense or a word has no value. */
+/* A tile of eight columns of words where it is, without packing: NULL if a row of it is not dense or a word has no
+   value. */
 MGI_FN const uint64_t *mgi_ff_as_it_lies(const mg_view *b, int64_t k0, int64_t n0, int depth) {
   const uint64_t *from = (const uint64_t *)b->data + k0 * b->stride[0] + n0, *y = from;
   uint64_t any = 0;
@@ -1433,9 +1504,12 @@ MGI_FN mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, co
   for (int64_t m0 = 0; m0 < m; m0 += MGI_FF_TILE)
     for (int64_t k0 = 0; k0 < k; k0 += MGI_FF_TILE) {
       if (mgi_ff_over(F)) { free(A); return MG_LIMIT; }
-      int rows = m - m0 < MGI_FF_TILE ? (int)(m - m0) : (int)MGI_FF_TILE, depth = k - k0 < MGI_FF_TILE ? (int)(k - k0) : (int)MGI_FF_TILE;
+      int rows = m - m0 < MGI_FF_TILE ? (int)(m - m0) : (int)MGI_FF_TILE,
+          depth = k - k0 < MGI_FF_TILE ? (int)(k - k0) : (int)MGI_FF_TILE;
       mgi_ff_tile_pack(F, word, A, a, m0, k0, rows, depth, MGI_FF_TILE, 0);
-      for (int i = rows; i % 4; i++) memset(A->p + i * MGI_FF_TILE, 0, MGI_FF_TILE * sizeof *A->p), memset(A->q + i * MGI_FF_TILE, 0, MGI_FF_TILE * sizeof *A->q);
+      for (int i = rows; i % 4; i++)
+        memset(A->p + i * MGI_FF_TILE, 0, MGI_FF_TILE * sizeof *A->p),
+            memset(A->q + i * MGI_FF_TILE, 0, MGI_FF_TILE * sizeof *A->q);
       for (int64_t n0 = 0; n0 < n; n0 += MGI_FF_COLS) {
         int cols = n - n0 < MGI_FF_COLS ? (int)(n - n0) : (int)MGI_FF_COLS;
         const uint64_t *y = word && cols == MGI_FF_COLS ? mgi_ff_as_it_lies(b, k0, n0, depth) : NULL;
@@ -1459,7 +1533,8 @@ MGI_FN mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, co
               uint64_t *o = (uint64_t *)c->data + at;
               *o = f || *o >> 62 ? MGI_WORD_UNDEF : mgi_addmod(&F->mp, *o, p[j]);
             } else {
-              mg_fv *o = (mg_fv *)c->data + at, x = f & MGI_FV_SPECIAL ? mgi_fv_special(f) : mgi_fv(p[j], f & MG_FV_NOQ ? 0 : q[j], f);
+              mg_fv *o = (mg_fv *)c->data + at,
+                    x = f & MGI_FV_SPECIAL ? mgi_fv_special(f) : mgi_fv(p[j], f & MG_FV_NOQ ? 0 : q[j], f);
               *o = mg_ff_add(F, *o, x);
             }
           }
@@ -1469,18 +1544,23 @@ MGI_FN mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, co
   free(A);
   return MG_OK;
 }
-MGI_FN mg_status mgi_pair_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) { return mgi_ff_matmul((const mg_field *)user, 0, c, a, b); }
-MGI_FN mg_status mgi_word_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) { return mgi_ff_matmul((const mg_field *)user, 1, c, a, b); }
+MGI_FN mg_status mgi_pair_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+  return mgi_ff_matmul((const mg_field *)user, 0, c, a, b);
+}
+MGI_FN mg_status mgi_word_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+  return mgi_ff_matmul((const mg_field *)user, 1, c, a, b);
+}
 
-/* Who won: the elements of `in` that the maximum now is, by their place.  One of a row only (ties are improbable), so two
-   runs with the same winners give the same. */
+/* Who won: the elements of `in` that the maximum now is, by their place.  One of a row only (ties are improbable), so
+   two runs with the same winners give the same. */
 MGI_FN void mgi_ff_winners(const mg_field *F, int word, const mg_view *out, const mg_view *in) {
   int64_t at[MG_MAX_RANK] = {0};
   int r = in->shape.rank;
   do {
     int64_t o = mgi_ff_row_offset(out, at, r - 1), a = mgi_ff_row_offset(in, at, r - 1);
     for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1]) {
-      uint64_t x = word ? ((const uint64_t *)out->data)[o] : ((const mg_fv *)out->data)[o].p, y = word ? ((const uint64_t *)in->data)[a] : ((const mg_fv *)in->data)[a].p;
+      uint64_t x = word ? ((const uint64_t *)out->data)[o] : ((const mg_fv *)out->data)[o].p,
+               y = word ? ((const uint64_t *)in->data)[a] : ((const mg_fv *)in->data)[a].p;
       F->pattern[0] += mgi_ff_mix(2 * F->pattern[1]++ + (x == y));
     }
   } while (mgi_ff_next_row(&in->shape, at));
@@ -1502,7 +1582,9 @@ MGI_FN mg_status mgi_ff_combine(const mg_field *F, int word, mg_opcode op, const
       if (word) {
         uint64_t *x = (uint64_t *)out->data + o, y = ((const uint64_t *)in->data)[a];
         if (op == MG_OP_SUM && !((*x | y) >> 62)) *x = mgi_addmod(&F->mp, *x, y);
-        else *x = mgi_word_out(op == MG_OP_SUM ? mg_ff_add(F, mgi_word_in(*x), mgi_word_in(y)) : mg_ff_max(F, mgi_word_in(*x), mgi_word_in(y)));
+        else
+          *x = mgi_word_out(op == MG_OP_SUM ? mg_ff_add(F, mgi_word_in(*x), mgi_word_in(y))
+                                            : mg_ff_max(F, mgi_word_in(*x), mgi_word_in(y)));
       } else {
         mg_fv *x = (mg_fv *)out->data + o, y = ((const mg_fv *)in->data)[a];
         *x = op == MG_OP_SUM ? mg_ff_add(F, *x, y) : mg_ff_max(F, *x, y);
@@ -1510,8 +1592,12 @@ MGI_FN mg_status mgi_ff_combine(const mg_field *F, int word, mg_opcode op, const
   } while (mgi_ff_next_row(&in->shape, at));
   return MG_OK;
 }
-MGI_FN mg_status mgi_pair_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) { return mgi_ff_combine((const mg_field *)user, 0, op, out, in); }
-MGI_FN mg_status mgi_word_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) { return mgi_ff_combine((const mg_field *)user, 1, op, out, in); }
+MGI_FN mg_status mgi_pair_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+  return mgi_ff_combine((const mg_field *)user, 0, op, out, in);
+}
+MGI_FN mg_status mgi_word_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+  return mgi_ff_combine((const mg_field *)user, 1, op, out, in);
+}
 
 MGI_FN void mgi_pair_fill(void *user, mg_opcode op, void *dst, size_t n) {
   const uint32_t flags = op == MG_OP_SUM ? 0 : op == MG_OP_MAX ? (uint32_t)MG_FV_NEGINF : (uint32_t)MG_FV_UNDEF;
@@ -1538,21 +1624,24 @@ mg_domain mg_domain_field(const mg_field *F) {
   memset(&d, 0, sizeof d);
   d.user = (void *)(uintptr_t)F;
   d.elem = sizeof(mg_fv);
-  d.map = mgi_pair_map, d.matmul = mgi_pair_matmul, d.combine = mgi_pair_combine, d.fill = mgi_pair_fill, d.above = mgi_pair_above;
+  d.map = mgi_pair_map, d.matmul = mgi_pair_matmul, d.combine = mgi_pair_combine, d.fill = mgi_pair_fill,
+  d.above = mgi_pair_above;
   return d;
 }
 /* The word representation; F->q must be 0. */
 MGI_FN mg_domain mgi_domain_word(const mg_field *F) {
   mg_domain d = mg_domain_field(F);
   d.elem = sizeof(uint64_t);
-  d.map = mgi_word_map, d.matmul = mgi_word_matmul, d.combine = mgi_word_combine, d.fill = mgi_word_fill, d.above = NULL; /* picks are taken out before */
+  /* picks are taken out before */
+  d.map = mgi_word_map, d.matmul = mgi_word_matmul, d.combine = mgi_word_combine, d.fill = mgi_word_fill,
+  d.above = NULL;
   return d;
 }
 
 /* -------------------------------------------------------------------------------------------------- >>bounds
-   Bounds for Theorems A and B, at tensor granularity.  Every element of a tensor is N/D with deg N <= n, deg D <= d, and
-   the sums of the magnitudes of their integer coefficients at most 2^hn and 2^hd.  A value over Q is brought to integer
-   coefficients by multiplying N and D.
+   Bounds for Theorems A and B, at tensor granularity.  Every element of a tensor is N/D with deg N <= n, deg D <= d,
+   and the sums of the magnitudes of their integer coefficients at most 2^hn and 2^hd.  A value over Q is brought to
+   integer coefficients by multiplying N and D.
      a + b    (Na Db + Nb Da) / (Da Db)           sum of K: D^K, N D^(K-1), K times; of K that share D: D, N, K times
      a * b    (Na Nb) / (Da Db)                   a / b: (Na Db) / (Da Nb)
      f(a)     a new variable                      constant r/s: r / s
@@ -1562,22 +1651,28 @@ MGI_FN mg_domain mgi_domain_word(const mg_field *F) {
    vary is a set of dimensions (bit 0 the last) and of axes outside of which the elements of a tensor are alike; vary_d
    is that of their D.  So a row's sum is one D for all of the row, and no power of it.
    terms[S] bounds how many opaque terms the elements of a slice mention together.  S says which dimensions the slice
-   runs over (bit 0 the last); the others are held.  So a reduction turns terms[S with its dimension] into terms[S]: a row of
-   a softmax mentions its own exponentials, once, however many rows there are.
+   runs over (bit 0 the last); the others are held.  So a reduction turns terms[S with its dimension] into terms[S]: a
+   row of a softmax mentions its own exponentials, once, however many rows there are.
    The rules for E rows are the operator table's `field` column itself, read over these bounds.
    Requirement 1: every rule is monotone, so a tensor's maxima stand for each of its elements.
-   Requirement 2: nothing is rounded down: degrees are doubles, exact below 2^53, and logarithms round up by mgi_bound_up.
-   Requirement 3: a dimension of extent 1, or one that the tensor lacks, changes nothing in S, and is in no vary;
-   broadcasting is free then. */
+   Requirement 2: nothing is rounded down: degrees are doubles, exact below 2^53, and logarithms round up by
+   mgi_bound_up.  Requirement 3: a dimension of extent 1, or one that the tensor lacks, changes nothing in S, and is in
+   no vary; broadcasting is free then. */
 
 enum { MGI_BOUND_SLICES = 1 << MG_MAX_RANK, MGI_Q_LEAST = 20, MGI_Q_MOST = 45 };
 typedef struct mgi_frac { double n, d, hn, hd, en, ed, wn, wd; } mgi_frac;
-typedef struct mgi_bound { mgi_frac f; uint32_t flags; uint64_t vary, vary_d; double terms[MGI_BOUND_SLICES]; } mgi_bound;
+typedef struct mgi_bound {
+  mgi_frac f;
+  uint32_t flags;
+  uint64_t vary, vary_d;
+  double terms[MGI_BOUND_SLICES];
+} mgi_bound;
 enum { MGI_HAS_EXP = 1, MGI_HAS_OPAQUE = 2, MGI_HAS_MAX = 4 };
 
 typedef struct mgi_bounds {
   int pair;                            /* 1: the two-field reading */
-  mgi_frac arg, exp, out;              /* maxima over arguments of opaque functions, over those of exp, over the outputs */
+  mgi_frac arg, exp, out;              /* maxima over arguments of opaque functions, over those of exp, over the
+                                          outputs */
   double applications;                 /* of opaque functions, over all elements, blocks and iterations */
   double runs;                         /* how often the operator being read runs */
   double slice[MGI_BOUND_SLICES];      /* elements of the slices of its result */
@@ -1597,8 +1692,10 @@ MGI_FN double mgi_bound_log2_sum(double x, double y) {
 }
 MGI_FN mgi_frac mgi_frac_max(mgi_frac a, mgi_frac b) {
   mgi_frac r;
-  r.n = mgi_bound_max2(a.n, b.n), r.d = mgi_bound_max2(a.d, b.d), r.hn = mgi_bound_max2(a.hn, b.hn), r.hd = mgi_bound_max2(a.hd, b.hd);
-  r.en = mgi_bound_max2(a.en, b.en), r.ed = mgi_bound_max2(a.ed, b.ed), r.wn = mgi_bound_max2(a.wn, b.wn), r.wd = mgi_bound_max2(a.wd, b.wd);
+  r.n = mgi_bound_max2(a.n, b.n), r.d = mgi_bound_max2(a.d, b.d), r.hn = mgi_bound_max2(a.hn, b.hn),
+  r.hd = mgi_bound_max2(a.hd, b.hd);
+  r.en = mgi_bound_max2(a.en, b.en), r.ed = mgi_bound_max2(a.ed, b.ed), r.wn = mgi_bound_max2(a.wn, b.wn),
+  r.wd = mgi_bound_max2(a.wd, b.wd);
   return r;
 }
 /* D is 1 */
@@ -1614,7 +1711,8 @@ MGI_FN mgi_bound mgi_bound_of(const mgi_bound *a, const mgi_bound *b) {
   return r;
 }
 MGI_FN mgi_bound mgi_bound_done(mgi_bound r) {
-  r.f.hn = mgi_bound_up(r.f.hn), r.f.hd = mgi_bound_up(r.f.hd), r.f.en = mgi_bound_up(r.f.en), r.f.ed = mgi_bound_up(r.f.ed);
+  r.f.hn = mgi_bound_up(r.f.hn), r.f.hd = mgi_bound_up(r.f.hd), r.f.en = mgi_bound_up(r.f.en),
+  r.f.ed = mgi_bound_up(r.f.ed);
   return r;
 }
 MGI_FN mgi_bound mgi_bound_zero(mgi_bounds *F) {
@@ -1688,7 +1786,8 @@ MGI_FN mgi_bound mgi_bound_opaque_c(mgi_bounds *F, int op, int nonzero, mgi_boun
   r.flags |= op == MG_OP_EXP ? (uint32_t)MGI_HAS_EXP : (uint32_t)MGI_HAS_OPAQUE;
   return r;
 }
-static MGI_UNUSED mgi_bound mgi_bound_opaque_2(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound b, mgi_bound c) {
+static MGI_UNUSED mgi_bound mgi_bound_opaque_2(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound b,
+                                               mgi_bound c) {
   F->arg = mgi_frac_max(F->arg, b.f);
   mgi_bound both = mgi_bound_join(a, b);
   return mgi_bound_opaque_c(F, op, nonzero, both, c);
@@ -1761,7 +1860,8 @@ MGI_FN int mgi_bound_moved_back(const mg_op_node *o, const mg_shape *from, const
 
 /* Axis 0's bit among those of a bound in g. */
 MGI_FN int mgi_bound_axis0(const mg_graph *g) { return MG_MAX_RANK + (g->level == MG_THREAD ? MG_MAX_AXES + 1 : 0); }
-/* What a LOAD of r, of a tensor of shape z, has: blocks and iterations see other parts of the dimensions that they cut. */
+/* What a LOAD of r, of a tensor of shape z, has: blocks and iterations see other parts of the dimensions that they
+   cut. */
 MGI_FN mgi_bound mgi_bound_loaded(const mg_graph *g, const mg_op_node *o, const mg_shape *z, mgi_bound r) {
   for (uint32_t x = 1; x < g->n_axes; x++)
     if (o->map.to[x] >= 0) {
@@ -1771,7 +1871,8 @@ MGI_FN mgi_bound mgi_bound_loaded(const mg_graph *g, const mg_op_node *o, const 
   return r;
 }
 /* What a STORE or an ACCUM of a, a value like `from`, has: it joins what blocks and iterations have. */
-MGI_FN mgi_bound mgi_bound_lifted(mgi_bounds *F, const mg_graph *g, const mg_op_node *o, const mg_tensor_info *from, const mg_shape *z, mgi_bound a) {
+MGI_FN mgi_bound mgi_bound_lifted(mgi_bounds *F, const mg_graph *g, const mg_op_node *o, const mg_tensor_info *from,
+                                  const mg_shape *z, mgi_bound a) {
   double n = 1, alike = 1, most = 1;
   int sure = 1;
   const int axis0 = mgi_bound_axis0(g);
@@ -1789,7 +1890,8 @@ MGI_FN mgi_bound mgi_bound_lifted(mgi_bounds *F, const mg_graph *g, const mg_op_
     int to = o->map.to[x];
     uint64_t bit = (uint64_t)1 << (axis0 + (int)x);
     for (int S = 0; S < MGI_BOUND_SLICES; S++) /* blocks and iterations have terms of their own */
-      if (to == MG_MAP_SUM || to == MG_MAP_MAX || (to >= 0 && (S >> (z->rank - 1 - to) & 1))) r.terms[S] *= (double)g->axes[x].extent;
+      if (to == MG_MAP_SUM || to == MG_MAP_MAX || (to >= 0 && (S >> (z->rank - 1 - to) & 1)))
+        r.terms[S] *= (double)g->axes[x].extent;
     if (to >= 0 && (r.vary & bit)) r.vary |= (uint64_t)1 << (z->rank - 1 - to);
     if (to >= 0 && (r.vary_d & bit)) r.vary_d |= (uint64_t)1 << (z->rank - 1 - to);
     if (o->code == MG_OP_STORE || to != MG_MAP_NONE) r.vary &= ~bit, r.vary_d &= ~bit;
@@ -1799,21 +1901,24 @@ MGI_FN mgi_bound mgi_bound_lifted(mgi_bounds *F, const mg_graph *g, const mg_op_
   return r;
 }
 /* What a row that moves elements has, of operands with shapes in g and bounds in t. */
-MGI_FN mgi_bound mgi_bound_of_moved(const mgi_bounds *F, const mg_graph *g, const mg_op_node *o, const mg_shape *z, const mgi_bound *t) {
+MGI_FN mgi_bound mgi_bound_of_moved(const mgi_bounds *F, const mg_graph *g, const mg_op_node *o, const mg_shape *z,
+                                    const mgi_bound *t) {
   const mg_shape *s = &g->tensors[o->in[0].id].shape;
   mgi_bound r = t[o->in[0].id];
   int whole = 1;
   r.vary = r.vary_d = 0;
   for (int j = 0; j < o->n_in; j++) {
     const mgi_bound *x = &t[o->in[j].id];
-    uint64_t vary = mgi_bound_moved(o, &g->tensors[o->in[j].id].shape, z, x->vary), vary_d = mgi_bound_moved(o, &g->tensors[o->in[j].id].shape, z, x->vary_d);
+    uint64_t vary = mgi_bound_moved(o, &g->tensors[o->in[j].id].shape, z, x->vary),
+             vary_d = mgi_bound_moved(o, &g->tensors[o->in[j].id].shape, z, x->vary_d);
     mgi_bound y = r;
     if (j) r = mgi_bound_join(r, *x);
     r.vary = y.vary | vary, r.vary_d = y.vary_d | vary_d;
     whole &= mgi_frac_whole(&x->f);
   }
   if (o->n_in > 1) { /* the operands lie side by side */
-    uint64_t side = o->code == MG_OP_CONCAT ? (uint64_t)1 << (z->rank - 1 - o->attr.dim) : ((uint64_t)1 << MG_MAX_RANK) - 1;
+    uint64_t side = o->code == MG_OP_CONCAT ? (uint64_t)1 << (z->rank - 1 - o->attr.dim)
+                                            : ((uint64_t)1 << MG_MAX_RANK) - 1;
     r.vary |= side;
     if (!whole) r.vary_d |= side;
   }
@@ -1845,13 +1950,15 @@ MGI_FN int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
     const mg_op_node *o = &g->ops[k];
     const mg_op_info *row = mg_op_row(o->code);
     int load = o->code == MG_OP_LOAD; /* its operand is a tensor of the graph above */
-    mgi_bound a = load ? mgi_bound_zero(F) : t[o->in[0].id], b = o->n_in > 1 ? t[o->in[1].id] : a, r = mgi_bound_zero(F);
+    mgi_bound a = load ? mgi_bound_zero(F) : t[o->in[0].id], b = o->n_in > 1 ? t[o->in[1].id] : a,
+              r = mgi_bound_zero(F);
     F->runs = times;
     for (uint32_t l = o->scope; l; l = g->axes[l].parent) F->runs *= (double)g->axes[l].extent;
     if (o->code == MG_OP_GRAPH) { bad = mgi_bounds_level(F, o->sub, t, o, F->runs); continue; }
     const mg_tensor_info *from = &(load ? g->up : g)->tensors[o->in[0].id];
     const mg_shape *s = &from->shape; /* of the operand; of a STORE too */
-    const mg_shape *z = o->code == MG_OP_STORE ? &g->up->tensors[owner->out[stores].id].shape : &g->tensors[o->out[0].id].shape;
+    const mg_shape *z = o->code == MG_OP_STORE ? &g->up->tensors[owner->out[stores].id].shape
+                                               : &g->tensors[o->out[0].id].shape;
     for (int S = 0; S < MGI_BOUND_SLICES; S++) {
       F->slice[S] = 1;
       for (int d = 0; d < z->rank; d++)
@@ -1869,17 +1976,21 @@ MGI_FN int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
     } else if (o->code == MG_OP_MATMUL) r = mgi_bound_matmul(F, a, b, (double)s->dim[s->rank - 1]);
     else if (o->code == MG_OP_CONCAT_MATMUL) {
       const mg_shape *s2 = &g->tensors[o->in[1].id].shape;
-      r = mgi_bound_add(F, mgi_bound_matmul(F, a, t[o->in[2].id], (double)s->dim[s->rank - 1]), mgi_bound_matmul(F, b, t[o->in[3].id], (double)s2->dim[s2->rank - 1]));
+      r = mgi_bound_add(F, mgi_bound_matmul(F, a, t[o->in[2].id], (double)s->dim[s->rank - 1]),
+                        mgi_bound_matmul(F, b, t[o->in[3].id], (double)s2->dim[s2->rank - 1]));
     } else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
       int bit = s->rank - 1 - o->attr.dim, differ = (int)(a.vary_d >> bit & 1);
       double n = (double)s->dim[o->attr.dim];
       a = mgi_bound_reduced(&a, bit);
-      r = o->code == MG_OP_SUM ? mgi_bound_sum(a, n, differ ? 1 : n) : mgi_bound_maximum(F, a, n, n > 1 && !from->cuts[o->attr.dim]);
+      r = o->code == MG_OP_SUM ? mgi_bound_sum(a, n, differ ? 1 : n)
+                               : mgi_bound_maximum(F, a, n, n > 1 && !from->cuts[o->attr.dim]);
     } else if (row->moves) r = mgi_bound_of_moved(F, g, o, z, t);
     else F->failed = 1;
-    for (int S = MGI_BOUND_SLICES - 1; S >= 0; S--) r.terms[S] = mgi_bound_min2(mgi_bound_min2(r.terms[S], F->slice[S] * r.terms[0]), F->applications);
+    for (int S = MGI_BOUND_SLICES - 1; S >= 0; S--)
+      r.terms[S] = mgi_bound_min2(mgi_bound_min2(r.terms[S], F->slice[S] * r.terms[0]), F->applications);
     for (int bit = 0; bit < MG_MAX_RANK; bit++)
-      if (bit >= z->rank || z->dim[z->rank - 1 - bit] == 1) r.vary &= ~((uint64_t)1 << bit), r.vary_d &= ~((uint64_t)1 << bit);
+      if (bit >= z->rank || z->dim[z->rank - 1 - bit] == 1)
+        r.vary &= ~((uint64_t)1 << bit), r.vary_d &= ~((uint64_t)1 << bit);
     if (o->code == MG_OP_STORE) above[owner->out[stores++].id] = r;
     else t[o->out[0].id] = r;
   }
@@ -1897,7 +2008,8 @@ MGI_FN int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
 MGI_FN mg_status mgi_bounds_of(const mg_graph *g, int pair, mgi_bounds *out, mg_error *e) {
   memset(out, 0, sizeof *out);
   out->pair = pair;
-  if (mgi_bounds_level(out, g, NULL, NULL, 1)) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the degree bounds");
+  if (mgi_bounds_level(out, g, NULL, NULL, 1))
+    return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the degree bounds");
   if (out->failed) return mg_fail(e, MG_UNSUPPORTED, "mg_verify", "an operator of '%s' has no field meaning", g->name);
   return MG_OK;
 }
@@ -1920,20 +2032,27 @@ MGI_FN void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
   r->height_arg = pairs > 0 ? mgi_bound_up(arg.hn + arg.hd + 1) : 0;
   r->exp_terms = r->degree_exp = r->height_exp = r->exp_events = 0, r->q_bits = 0;
   eps = mgi_bound_log2(r->degree + pairs * r->degree_arg) - 60 + 1e-9; /* p - 1 >= 2^60 */
-  double unlucky = floor(r->height / 60), unlucky_arg = floor(r->height_arg / 60); /* primes p that may divide all coefficients */
+  /* primes p that may divide all coefficients */
+  double unlucky = floor(r->height / 60), unlucky_arg = floor(r->height_arg / 60);
   if (!a->pair) eps = mgi_bound_log2_sum(eps, mgi_bound_log2(unlucky + pairs * unlucky_arg) - mgi_log2_primes(60));
   else {
-    int inside = arg.wn > 0 || arg.wd > 0; /* exponentials in opaque arguments: these are sums like the outputs, else fractions */
-    double w = 2 * mgi_bound_max2(mgi_bound_max2(x->wn + y->wd, y->wn + x->wd), inside ? arg.wn + arg.wd : 0), best = 1e300;
+    /* exponentials in opaque arguments: these are sums like the outputs, else fractions */
+    int inside = arg.wn > 0 || arg.wd > 0;
+    double w = 2 * mgi_bound_max2(mgi_bound_max2(x->wn + y->wd, y->wn + x->wd), inside ? arg.wn + arg.wd : 0),
+           best = 1e300;
     if (w < 1) w = 1;
     r->exp_terms = mgi_bound_max2(mgi_bound_max2(x->en + y->ed, y->en + x->ed), inside ? arg.en + arg.ed : 0) + 1;
     r->degree_exp = e.n + (w - 1) * e.d;
     r->height_exp = mgi_bound_up(e.hn + (w - 1) * e.hd + log2(w));
     r->exp_events = inside ? 1 + pairs : 1;
     for (int bits = MGI_Q_LEAST; bits <= MGI_Q_MOST; bits++) {
-      double meet = mgi_bound_log2_sum(mgi_bound_log2(r->degree_exp) - (bits - 1) + 1e-5, mgi_bound_log2(floor(r->height_exp / (bits - 1))) - mgi_log2_primes(bits - 1));
+      double meet = mgi_bound_log2_sum(mgi_bound_log2(r->degree_exp) - (bits - 1) + 1e-5,
+                                       mgi_bound_log2(floor(r->height_exp / (bits - 1))) - mgi_log2_primes(bits - 1));
       double number = mgi_bound_log2(MG_VERIFY_CANDIDATES) - (60 - 1 - bits) + 1e-3; /* candidates / floor(2^60 / 2q) */
-      double prime = mgi_bound_log2_sum(number + mgi_bound_log2(mgi_bound_max2(r->height, inside ? r->height_arg : 0) / 60) + mgi_bound_log2(r->exp_events), number + mgi_bound_log2(inside ? 0 : pairs * unlucky_arg));
+      double prime = mgi_bound_log2_sum(number +
+                                            mgi_bound_log2(mgi_bound_max2(r->height, inside ? r->height_arg : 0) / 60) +
+                                            mgi_bound_log2(r->exp_events),
+                                        number + mgi_bound_log2(inside ? 0 : pairs * unlucky_arg));
       double sum = mgi_bound_log2_sum(mgi_bound_log2(r->exp_events) + meet + r->exp_terms, prime);
       if (sum < best) best = sum, r->q_bits = bits;
     }
@@ -1944,20 +2063,21 @@ MGI_FN void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
 }
 
 /* ------------------------------------------------------------------------------------------------- >>columns
-   A row of a user has two meanings: the field column is what programs are compared by, the real column is what runs.  If
-   they are two functions, EQUAL is said of something false.  So the field column is read over doubles as well (FF_ADD
-   is +, FF_EXP is exp ..) and held against the real one at points.
+   A row of a user has two meanings: the field column is what programs are compared by, the real column is what runs.
+   If they are two functions, EQUAL is said of something false.  So the field column is read over doubles as well
+   (FF_ADD is +, FF_EXP is exp ..) and held against the real one at points.
 
-   What FF_OPAQUE stands for is the one thing that this reading lacks.  The function of another row, whose field column is
-   that function and nothing else, is that row's real column.  The row's own is unknown, and is asked for less:
+   What FF_OPAQUE stands for is the one thing that this reading lacks.  The function of another row, whose field column
+   is that function and nothing else, is that row's real column.  The row's own is unknown, and is asked for less:
      one application    E = m f + k, affine in its value f: the real column demands f = (real - k) / m.  Two points that
                         ask f of the same arguments must demand the same value; where m is 0 the real column is k; f
                         of FF_OPAQUE_NONZERO is 0 nowhere.
-     any other use      two points that the field column cannot tell apart, whatever the functions are (four that are drawn,
-                        of unlike sign and size, stand for all), must not differ in the real column.  So too where there is a maximum, which may hide it.
-   Those look at points on a grid of few binary digits, where arguments that are equal are so in floats too.  All else is
-   asked at points drawn over all exponents of f32 as well, near 1 most.  A constant of the row is asked at those values
-   that the graphs give it, and at few others.
+     any other use      two points that the field column cannot tell apart, whatever the functions are (four that are
+                        drawn, of unlike sign and size, stand for all), must not differ in the real column.  So too
+                        where there is a maximum, which may hide it.
+   Those look at points on a grid of few binary digits, where arguments that are equal are so in floats too.  All else
+   is asked at points drawn over all exponents of f32 as well, near 1 most.  A constant of the row is asked at those
+   values that the graphs give it, and at few others.
    Requirement 1: a row whose columns are one function is never refused.  What either column leaves undefined, or beyond
    double, is skipped (>>defined answers for domains); a difference counts if it is more than rounding explains: that of
    the terms on the way in the field column, and, in the real one, what long double makes of the same text. */
@@ -1971,7 +2091,8 @@ typedef struct mgi_columns {
   double given; /* what unknown functions give: this number, or where it is NAN a draw */
   int draw;     /* which */
   int calls;    /* of unknown functions */
-  int tangled; /* 1: they are of unlike arguments, or there is what need not pass them on: a maximum, another function */
+  /* 1: they are of unlike arguments, or there is what need not pass them on: a maximum, another function */
+  int tangled;
   int nonzero; /* 1: one of them is nowhere 0 */
   int op;      /* the row of the first, and its arguments */
   double x, y, c;
@@ -2063,7 +2184,8 @@ MGI_FN mgi_column mgi_column_at(mgi_columns *F, int row, double given, int draw,
   F->row = row, F->given = given, F->draw = draw;
   return mgi_column_apply(F, row, mgi_column_of(at[0], 0), mgi_column_of(at[1], 0), mgi_column_of(at[2], 0));
 }
-/* 1 if op's field column is its own opaque function of its operands as they are, so that its real column is that function. */
+/* 1 if op's field column is its own opaque function of its operands as they are, so that its real column is that
+   function. */
 MGI_FN int mgi_column_direct(int op) {
   static const double at[3] = {0.625, -1.375, 0.875}; /* any */
   const mg_op_info *row = mg_op_row((mg_opcode)op);
@@ -2161,7 +2283,8 @@ MGI_FN mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_p
     if (m != 0) {
       p->key[0] = F.x, p->key[1] = F.y, p->key[2] = F.c;
       p->want = (p->real - k) / m, p->loose = p->slack / fabs(m) + 1e-6 * fabs(p->want);
-      if (F.nonzero && k == 0 && p->real == 0 && exact == 0 && fabs(p->at[0]) <= 4) /* beyond, exp comes to 0 in floats */
+      /* beyond, exp comes to 0 in floats */
+      if (F.nonzero && k == 0 && p->real == 0 && exact == 0 && fabs(p->at[0]) <= 4)
         return mg_fail(
             e, MG_BAD_INPUT, row->name,
             "the row's columns are two functions: FF_OPAQUE_NONZERO is nowhere 0, but the real column is at %s",
@@ -2232,7 +2355,8 @@ MGI_FN mg_status mgi_column_check(int op, const double *constant, int n_c, mg_er
   return s;
 }
 
-/* The constants that g gives row op, after the first *n: at most MGI_COLUMN_GIVEN in all; 0: it has more.  *used: 1: it has op. */
+/* The constants that g gives row op, after the first *n: at most MGI_COLUMN_GIVEN in all; 0: it has more.  *used: 1: it
+   has op. */
 MGI_FN int mgi_column_constants(const mg_graph *g, int op, double *constant, int *n, int *used) {
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
@@ -2257,7 +2381,8 @@ mg_status mg_verify_rows(const mg_graph *g, mg_error *e) {
     int n = row->attr == MG_ATTR_RAT ? MGI_COLUMN_CONSTANTS : 0, used = 0;
     if (!row->user || !row->elementwise) continue;
     if (!mgi_column_constants(g, op, constant, &n, &used))
-      return mg_fail(e, MG_LIMIT, row->name, "more than %d constants of a row from outside", MGI_COLUMN_GIVEN - MGI_COLUMN_CONSTANTS);
+      return mg_fail(e, MG_LIMIT, row->name, "more than %d constants of a row from outside",
+                     MGI_COLUMN_GIVEN - MGI_COLUMN_CONSTANTS);
     if (!n) constant[n++] = 0;
     if (used) s = mgi_column_check(op, constant, n, e);
   }
@@ -2265,8 +2390,8 @@ mg_status mg_verify_rows(const mg_graph *g, mg_error *e) {
 }
 
 /* --------------------------------------------------------------------------------------------------- >>draws
-   Everything random follows from (>>seeds' root, kind of test, number of the test, number of the draw), by counters: the
-   result depends neither on threads nor on order.
+   Everything random follows from (>>seeds' root, kind of test, number of the test, number of the draw), by counters:
+   the result depends neither on threads nor on order.
    The outputs are compared part by part (mg_part_of): a part is drawn, evaluated on both sides and compared by one
    thread, and takes little memory.  How the outputs are cut depends on the graphs and the memory limit alone.
      memory   halves are taken until a part fits MGI_PART_BYTES, as long as that helps
@@ -2276,9 +2401,15 @@ mg_status mg_verify_rows(const mg_graph *g, mg_error *e) {
 enum { MGI_PARTS_MOST = 8192, MGI_PART_WORK = 1 << 26, MGI_PART_BYTES = 1 << 27 };
 
 typedef struct mgi_want { mg_box out[MG_MAX_OUT]; } mgi_want;
-/* elements: of the largest part; work: of all.  kept[side], where it is not NULL, says by tensor what is computed once a trial
-   and then given to every part (>>kept): `held` elements.  memory: bytes that all may take. */
-typedef struct mgi_cut { const mg_graph *g[2]; mgi_want *want; int n; double elements, work, memory, held; uint8_t *kept[2]; } mgi_cut;
+/* elements: of the largest part; work: of all.  kept[side], where it is not NULL, says by tensor what is computed once
+   a trial and then given to every part (>>kept): `held` elements.  memory: bytes that all may take. */
+typedef struct mgi_cut {
+  const mg_graph *g[2];
+  mgi_want *want;
+  int n;
+  double elements, work, memory, held;
+  uint8_t *kept[2];
+} mgi_cut;
 typedef struct mgi_cost { double elements, work; } mgi_cost;
 
 /* The parts that `want` takes on both sides, the inputs' boxes made alike. */
@@ -2315,7 +2446,8 @@ MGI_FN int mgi_want_halves(const mgi_cut *c, const mgi_want *want, int way, mgi_
   uint32_t n = c->g[0]->n_out, live = 0, seen = 0;
   int cut = 0;
   half[0] = half[1] = *want;
-  for (uint32_t k = 0; k < n; k++) live += mg_box_elements(&want->out[k], c->g[0]->tensors[c->g[0]->out[k].id].shape.rank) > 0;
+  for (uint32_t k = 0; k < n; k++)
+    live += mg_box_elements(&want->out[k], c->g[0]->tensors[c->g[0]->out[k].id].shape.rank) > 0;
   for (uint32_t k = 0; k < n; k++) {
     const mg_box *b = &want->out[k];
     int rank = c->g[0]->tensors[c->g[0]->out[k].id].shape.rank;
@@ -2343,9 +2475,12 @@ MGI_FN int mgi_cut_part(const mgi_cut *c, const mgi_want *want, mgi_cost cost, i
     if (!mgi_want_halves(c, want, way, half)) continue;
     mgi_cost x = mgi_cost_of(c, &half[0]), y = mgi_cost_of(c, &half[1]), both;
     both.elements = x.elements > y.elements ? x.elements : y.elements, both.work = x.work + y.work;
-    int good = fits ? both.work < 1.1 * cost.work && both.elements < 1.01 * cost.elements : both.elements < 0.97 * cost.elements;
+    int good = fits ? both.work < 1.1 * cost.work && both.elements < 1.01 * cost.elements
+                    : both.elements < 0.97 * cost.elements;
     /* for memory's sake: what leaves the least to be computed, among what helps much, else what helps most */
-    int better = !found || (fits || (both.elements < 0.8 * cost.elements && best.elements < 0.8 * cost.elements) ? both.work < best.work : both.elements < best.elements);
+    int better = !found || (fits || (both.elements < 0.8 * cost.elements && best.elements < 0.8 * cost.elements)
+                                ? both.work < best.work
+                                : both.elements < best.elements);
     if (good && better) best = both, found = 1, chosen[0] = half[0], chosen[1] = half[1];
   }
   return found;
@@ -2368,17 +2503,22 @@ MGI_FN mg_status mgi_cut_outputs(size_t elem, double bytes, mgi_cut *c, mg_error
   if (!c->want) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the parts of a test");
   c->want[0] = mgi_want_all(c);
   c->n = 1;
-  for (int more = 1; more;) { /* every part in two, as long as one wants it: so all are alike where their number ends it */
+  /* every part in two, as long as one wants it: so all are alike where their number ends it */
+  for (int more = 1; more;) {
     mgi_want *next = NULL, chosen[2];
     int n = 0;
     more = 0, c->elements = c->work = 0;
     for (int k = 0; k < c->n; k++) {
       mgi_cost cost = mgi_cost_of(c, &c->want[k]);
       int fits = cost.elements * (double)elem <= bytes;
-      if ((!fits || cost.work > MGI_PART_WORK) && 2 * c->n <= MGI_PARTS_MOST && mgi_cut_part(c, &c->want[k], cost, fits, chosen)) {
+      if ((!fits || cost.work > MGI_PART_WORK) && 2 * c->n <= MGI_PARTS_MOST &&
+          mgi_cut_part(c, &c->want[k], cost, fits, chosen)) {
         if (!next) { /* the first that is cut: those before it stand */
           next = (mgi_want *)malloc(2 * (size_t)c->n * sizeof *next);
-          if (!next) { mgi_cut_free(c); return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the parts of a test"); }
+          if (!next) {
+            mgi_cut_free(c);
+            return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the parts of a test");
+          }
           memcpy(next, c->want, (size_t)k * sizeof *next), n = k, more = 1;
         }
         next[n++] = chosen[0], next[n++] = chosen[1];
@@ -2401,7 +2541,9 @@ typedef struct mgi_watch {
   void *user;
   mg_verify_progress now;
 } mgi_watch;
-MGI_FN int mgi_watch_over(const mgi_watch *w) { return mgi_verify_flag(w->stop) || (w->deadline > 0 && mgi_seconds() > w->deadline); }
+MGI_FN int mgi_watch_over(const mgi_watch *w) {
+  return mgi_verify_flag(w->stop) || (w->deadline > 0 && mgi_seconds() > w->deadline);
+}
 
 enum { MGI_ELEM_WORD, MGI_ELEM_PAIR, MGI_ELEM_BALL };
 typedef struct mgi_ball { double v, err; } mgi_ball; /* >>floats */
@@ -2438,7 +2580,9 @@ typedef struct mgi_run {
   pthread_mutex_t lock;
 } mgi_run;
 
-MGI_FN size_t mgi_elem_bytes(int elem) { return elem == MGI_ELEM_WORD ? sizeof(uint64_t) : elem == MGI_ELEM_PAIR ? sizeof(mg_fv) : sizeof(mgi_ball); }
+MGI_FN size_t mgi_elem_bytes(int elem) {
+  return elem == MGI_ELEM_WORD ? sizeof(uint64_t) : elem == MGI_ELEM_PAIR ? sizeof(mg_fv) : sizeof(mgi_ball);
+}
 MGI_FN int64_t mgi_trial_elements(const mg_graph *g, mg_tensor t) { return mg_shape_elements(&g->tensors[t.id].shape); }
 MGI_FN mg_domain mgi_domain_ball(const mg_field *F);
 MGI_FN double mgi_real_input(uint64_t seed, const mg_tensor_info *t, int k, int64_t i);
@@ -2465,9 +2609,13 @@ MGI_FN void mgi_part_draw(const mgi_trial *t, const mg_tensor_info *of, const mg
   memcpy(at, b->lo, sizeof at);
   do {
     int64_t first = mgi_box_row(b, s, at);
-    if (t->elem == MGI_ELEM_WORD) { mgi_ff_draw_row(&t->F.mp, key, (uint64_t)first, n, (uint64_t *)dst + o), o += n; continue; }
+    if (t->elem == MGI_ELEM_WORD) {
+      mgi_ff_draw_row(&t->F.mp, key, (uint64_t)first, n, (uint64_t *)dst + o), o += n;
+      continue;
+    }
     for (int64_t i = first; i < first + n; i++, o++) {
-      if (t->elem == MGI_ELEM_BALL) ((mgi_ball *)dst)[o].v = mgi_real_input(t->seed, of, (int)k, i), ((mgi_ball *)dst)[o].err = 0;
+      if (t->elem == MGI_ELEM_BALL)
+        ((mgi_ball *)dst)[o].v = mgi_real_input(t->seed, of, (int)k, i), ((mgi_ball *)dst)[o].err = 0;
       else {
         uint64_t p = mgi_ff_draw(&t->F.mp, key, (uint64_t)i, 0, 0);
         ((mg_fv *)dst)[o] = mgi_fv(p, t->F.q ? mgi_ff_draw(&t->F.mq, key, (uint64_t)i, 1, 0) : 0, 0);
@@ -2477,7 +2625,8 @@ MGI_FN void mgi_part_draw(const mgi_trial *t, const mg_tensor_info *of, const mg
 }
 
 /* Compares what is wanted of output k; x and y hold the boxes bx and by of it. */
-MGI_FN void mgi_part_compare(const mgi_trial *t, const mg_shape *s, const mg_box *want, uint32_t k, const void *x, const mg_box *bx, const void *y, const mg_box *by, mgi_outcome *r) {
+MGI_FN void mgi_part_compare(const mgi_trial *t, const mg_shape *s, const mg_box *want, uint32_t k, const void *x,
+                             const mg_box *bx, const void *y, const mg_box *by, mgi_outcome *r) {
   int64_t at[MG_MAX_RANK], n = want->hi[s->rank - 1] - want->lo[s->rank - 1];
   memcpy(at, want->lo, sizeof at);
   do {
@@ -2495,7 +2644,8 @@ MGI_FN void mgi_part_compare(const mgi_trial *t, const mg_shape *s, const mg_box
         continue;
       }
       mg_fv a, b;
-      if (t->elem == MGI_ELEM_WORD) a = mgi_word_in(((const uint64_t *)x)[ox]), b = mgi_word_in(((const uint64_t *)y)[oy]);
+      if (t->elem == MGI_ELEM_WORD)
+        a = mgi_word_in(((const uint64_t *)x)[ox]), b = mgi_word_in(((const uint64_t *)y)[oy]);
       else a = ((const mg_fv *)x)[ox], b = ((const mg_fv *)y)[oy];
       uint32_t f = a.flags | b.flags;
       if (f & (MG_FV_UNDEF | MG_FV_EXP2)) { r->twice |= (f & MG_FV_EXP2) != 0, r->undefined++; continue; }
@@ -2520,7 +2670,9 @@ MGI_FN int mgi_part_inputs(const mgi_trial *t, const mg_graph *g, const mg_part 
   return 1;
 }
 MGI_FN mg_domain mgi_trial_domain(const mgi_trial *t, const mg_field *F) {
-  return t->elem == MGI_ELEM_WORD ? mgi_domain_word(F) : t->elem == MGI_ELEM_PAIR ? mg_domain_field(F) : mgi_domain_ball(F);
+  return t->elem == MGI_ELEM_WORD   ? mgi_domain_word(F)
+         : t->elem == MGI_ELEM_PAIR ? mg_domain_field(F)
+                                    : mgi_domain_ball(F);
 }
 
 /* Draws, evaluates and compares one part of a trial. */
@@ -2550,11 +2702,14 @@ MGI_FN void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *w
     r->status = mg_eval_part(g, &d, &part[side], (const void *const *)in, out[side], &r->error);
     if (r->status != MG_OK) break;
   }
-  if (!good) r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_verify", "no memory for the inputs and outputs of a part of a test: %.3g elements", cost.elements);
+  if (!good)
+    r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_verify",
+                        "no memory for the inputs and outputs of a part of a test: %.3g elements", cost.elements);
   for (uint32_t k = 0; k < c->g[0]->n_out && r->status == MG_OK; k++) {
     const mg_shape *s = &c->g[0]->tensors[c->g[0]->out[k].id].shape;
     if (mg_box_elements(&want->out[k], s->rank))
-      mgi_part_compare(t, s, &want->out[k], k, out[0][k], &part[0].box[c->g[0]->out[k].id], out[1][k], &part[1].box[c->g[1]->out[k].id], r);
+      mgi_part_compare(t, s, &want->out[k], k, out[0][k], &part[0].box[c->g[0]->out[k].id], out[1][k],
+                       &part[1].box[c->g[1]->out[k].id], r);
   }
   for (int k = 0; k < MG_MAX_IN; k++) free(in[k]);
   for (int k = 0; k < MG_MAX_OUT; k++) free(out[0][k]), free(out[1][k]);
@@ -2562,9 +2717,9 @@ MGI_FN void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *w
 }
 
 /* ---------------------------------------------------------------------------------------------------- >>kept
-   What many parts would compute again: products and kernels between the inputs and the outputs, computed once a trial, in
-   pieces of their own, and held for all parts.  An MLP's hidden values are an example: every column of its result needs all
-   of them.  Without memory, or once time is out, nothing is kept and the parts compute all they need. */
+   What many parts would compute again: products and kernels between the inputs and the outputs, computed once a trial,
+   in pieces of their own, and held for all parts.  An MLP's hidden values are an example: every column of its result
+   needs all of them.  Without memory, or once time is out, nothing is kept and the parts compute all they need. */
 
 enum { MGI_KEPT_PIECES = 1024 };
 typedef struct mgi_kept_run {
@@ -2587,7 +2742,8 @@ MGI_FN mg_status mgi_piece_part(const mgi_kept_run *K, const mg_box *box, mg_par
   free(there);
   if (s != MG_OK) return s;
   cost->elements = part->elements, cost->work = part->work;
-  for (uint32_t k = 0; k < g->n_in; k++) cost->elements += (double)mg_box_elements(&part->box[g->in[k].id], g->tensors[g->in[k].id].shape.rank);
+  for (uint32_t k = 0; k < g->n_in; k++)
+    cost->elements += (double)mg_box_elements(&part->box[g->in[k].id], g->tensors[g->in[k].id].shape.rank);
   return MG_OK;
 }
 /* Cuts the value into pieces that fit, along whichever dimension leaves the least for the largest. */
@@ -2599,7 +2755,8 @@ MGI_FN int mgi_kept_pieces(mgi_kept_run *K) {
   K->n = 1;
   memset(&K->piece[0], 0, sizeof K->piece[0]);
   for (int d = 0; d < s->rank; d++) K->piece[0].hi[d] = s->dim[d];
-  for (int again = 1; again && 2 * K->n <= MGI_KEPT_PIECES;) { /* all pieces in two alike, as long as the first is too large */
+  /* all pieces in two alike, as long as the first is too large */
+  for (int again = 1; again && 2 * K->n <= MGI_KEPT_PIECES;) {
     int best = -1;
     mg_part part;
     mgi_cost cost, least = {1e300, 1e300};
@@ -2626,12 +2783,14 @@ MGI_FN int mgi_kept_pieces(mgi_kept_run *K) {
   return 1;
 }
 /* Copies `want` out of a dense array of `box` into a dense array of the whole. */
-MGI_FN void mgi_kept_copy(const mg_shape *s, size_t bytes, const mg_box *want, const mg_box *box, const char *from, char *to) {
+MGI_FN void mgi_kept_copy(const mg_shape *s, size_t bytes, const mg_box *want, const mg_box *box, const char *from,
+                          char *to) {
   int64_t at[MG_MAX_RANK], n = want->hi[s->rank - 1] - want->lo[s->rank - 1];
   memcpy(at, want->lo, sizeof at);
   do {
     int64_t i = mgi_box_row(want, s, at), o = 0;
-    for (int d = 0; d < s->rank; d++) o = o * (box->hi[d] - box->lo[d]) + (d < s->rank - 1 ? at[d] : want->lo[d]) - box->lo[d];
+    for (int d = 0; d < s->rank; d++)
+      o = o * (box->hi[d] - box->lo[d]) + (d < s->rank - 1 ? at[d] : want->lo[d]) - box->lo[d];
     memcpy(to + (size_t)i * bytes, from + (size_t)o * bytes, (size_t)n * bytes);
   } while (mgi_box_next_row(want, s->rank, at));
 }
@@ -2645,7 +2804,8 @@ MGI_FN int mgi_kept_piece(const mgi_kept_run *K, const mg_box *want) {
   mgi_cost cost;
   F.pattern = NULL;
   if (mgi_piece_part(K, want, &part, &cost) != MG_OK) return 0;
-  void **given = (void **)calloc(g->n_tensors, sizeof *given), *out = malloc((size_t)mg_box_elements(&part.box[K->value.id], s->rank) * bytes);
+  void **given = (void **)calloc(g->n_tensors, sizeof *given),
+       *out = malloc((size_t)mg_box_elements(&part.box[K->value.id], s->rank) * bytes);
   int good = given && out && mgi_part_inputs(K->trial, g, &part, in);
   for (uint32_t t = 1; t < g->n_tensors && given; t++) given[t] = t == K->value.id ? NULL : K->trial->kept[K->side][t];
   part.given = (const void *const *)given;
@@ -2653,7 +2813,9 @@ MGI_FN int mgi_kept_piece(const mgi_kept_run *K, const mg_box *want) {
     mg_domain d = mgi_trial_domain(K->trial, &F);
     good = mg_eval_part(g, &d, &part, (const void *const *)in, &out, NULL) == MG_OK;
   }
-  if (good) mgi_kept_copy(s, bytes, want, &part.box[K->value.id], (const char *)out, (char *)K->trial->kept[K->side][K->value.id]);
+  if (good)
+    mgi_kept_copy(s, bytes, want, &part.box[K->value.id], (const char *)out,
+                  (char *)K->trial->kept[K->side][K->value.id]);
   for (int k = 0; k < MG_MAX_IN; k++) free(in[k]);
   free(out), free(given);
   mg_part_free(&part);
@@ -2690,7 +2852,8 @@ MGI_FN void mgi_kept_compute(const mgi_cut *c, mgi_trial *t, int threads, mgi_wa
   mgi_kept_run K;
   memset(&K, 0, sizeof K);
   K.piece = (mg_box *)malloc(MGI_KEPT_PIECES * sizeof *K.piece);
-  for (int side = 0; side < 2; side++) good &= (t->kept[side] = (void **)calloc(c->g[side]->n_tensors, sizeof **t->kept)) != NULL;
+  for (int side = 0; side < 2; side++)
+    good &= (t->kept[side] = (void **)calloc(c->g[side]->n_tensors, sizeof **t->kept)) != NULL;
   good &= K.piece != NULL;
   K.cut = c, K.trial = t, K.watch = w, K.threads = threads < 1 ? 1 : threads;
   pthread_mutex_init(&K.lock, NULL);
@@ -2731,7 +2894,8 @@ MGI_FN void mgi_kept_choose(mgi_cut *c, double elements) {
       mg_box whole;
       memset(&whole, 0, sizeof whole);
       for (int d = 0; d < g->tensors[o->out[0].id].shape.rank; d++) whole.hi[d] = g->tensors[o->out[0].id].shape.dim[d];
-      if (output || held > elements || mg_part_of_value(g, o->out[0], &whole, c->kept[side], &part, NULL) != MG_OK) continue;
+      if (output || held > elements || mg_part_of_value(g, o->out[0], &whole, c->kept[side], &part, NULL) != MG_OK)
+        continue;
       if (part.work > WORTH * held) {
         for (int j = 0; j < o->n_out; j++) c->kept[side][o->out[j].id] = 1;
         elements -= held, c->held += held;
@@ -2842,7 +3006,8 @@ MGI_FN mg_status mgi_bench_cut(mgi_bench *B, int elem, mgi_cut **out, mg_error *
     c->g[0] = B->g[0], c->g[1] = B->g[1], c->memory = B->memory;
     mg_status s = mgi_bench_whole(c, whole, e);
     if (s == MG_OK) s = mgi_cut_outputs(mgi_elem_bytes(elem), bytes, c, e);
-    if (s == MG_OK && c->n > 1 && c->work > 1.5 * whole[1]) { /* the parts compute much again: what it is made of is kept */
+    /* the parts compute much again: what it is made of is kept */
+    if (s == MG_OK && c->n > 1 && c->work > 1.5 * whole[1]) {
       mgi_cut_free(c);
       memset(c, 0, sizeof *c);
       c->g[0] = B->g[0], c->g[1] = B->g[1], c->memory = B->memory;
@@ -2852,12 +3017,14 @@ MGI_FN mg_status mgi_bench_cut(mgi_bench *B, int elem, mgi_cut **out, mg_error *
     if (s != MG_OK) return s;
   }
   double need = c->elements * (double)mgi_elem_bytes(elem);
-  if (need > B->memory) return mg_fail(e, MG_LIMIT, "mg_verify", "memory: one part of a test takes %.3g GiB, the limit is %.3g GiB", need / ((size_t)1 << 30), B->memory / ((size_t)1 << 30));
+  if (need > B->memory)
+    return mg_fail(e, MG_LIMIT, "mg_verify", "memory: one part of a test takes %.3g GiB, the limit is %.3g GiB",
+                   need / ((size_t)1 << 30), B->memory / ((size_t)1 << 30));
   return MG_OK;
 }
 
-/* The next draw of a test, the first if t->draw is 0; one without a prime is replaced, like one with a zero divisor.  0 if
-   there have been MG_VERIFY_DRAWS. */
+/* The next draw of a test, the first if t->draw is 0; one without a prime is replaced, like one with a zero divisor.  0
+   if there have been MG_VERIFY_DRAWS. */
 MGI_FN int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test) {
   mg_status s = MG_NOT_FOUND;
   while (s != MG_OK && t->draw < MG_VERIFY_DRAWS) {
@@ -2903,7 +3070,8 @@ MGI_FN mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_r
     B->watch.now.test = done;
     for (int k = 0; k < n && result == MGI_TRIAL_AGREE; k++) {
       t[k].draw = 0;
-      if (!mgi_trial_setup(&t[k], B, kind, done + k)) mg_fail(e, MG_UNSUPPORTED, "mg_verify", "no prime was found"), result = MGI_TRIAL_FAULT;
+      if (!mgi_trial_setup(&t[k], B, kind, done + k))
+        mg_fail(e, MG_UNSUPPORTED, "mg_verify", "no prime was found"), result = MGI_TRIAL_FAULT;
     }
     if (result == MGI_TRIAL_AGREE) mgi_run_all(c, t, n, o, threads, &B->watch);
     for (int k = 0; k < n && result == MGI_TRIAL_AGREE; k++) {
@@ -2939,9 +3107,11 @@ MGI_FN mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_r
 }
 
 /* -------------------------------------------------------------------------------------------------- >>floats
-   The same pair over doubles, on inputs of several ranges: signed, positive, small (so that an epsilon counts), large. */
+   The same pair over doubles, on inputs of several ranges: signed, positive, small (so that an epsilon counts),
+   large. */
 
-enum { MGI_REAL_QUIET = 31, MGI_REAL_LEVELS = 30, MGI_REAL_ZEROS = 29 }; /* bits 2 to 6 of a seed where they name no input */
+/* bits 2 to 6 of a seed where they name no input */
+enum { MGI_REAL_QUIET = 31, MGI_REAL_LEVELS = 30, MGI_REAL_ZEROS = 29 };
 
 /* Of a filled input, what it is: fields take any, but what refutes has to be a run that can be. */
 MGI_FN double mgi_real_input(uint64_t seed, const mg_tensor_info *t, int k, int64_t i) {
@@ -2949,12 +3119,13 @@ MGI_FN double mgi_real_input(uint64_t seed, const mg_tensor_info *t, int k, int6
   static const double lo[4] = {-2, 0.25, -0.001, -8}, hi[4] = {2, 2, 0.001, 8};
   int range = (int)(seed & 3), loud = (int)(seed >> 2 & 31);
   double shift = loud == k ? seed >> 7 & 1 ? -64 : 64 : 0, wide = hi[range] - lo[range], from = lo[range];
-  if (loud == MGI_REAL_LEVELS) from += wide * ldexp((double)(mgi_ff_hash(seed, (uint64_t)k, 11) >> 11), -53), wide /= 256;
+  if (loud == MGI_REAL_LEVELS)
+    from += wide * ldexp((double)(mgi_ff_hash(seed, (uint64_t)k, 11) >> 11), -53), wide /= 256;
   const uint64_t h = mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 9), (uint64_t)i, 0);
   return loud == MGI_REAL_ZEROS && h & 1 ? 0 : shift + from + wide * ldexp((double)(h >> 11), -53);
 }
-/* Bits 2 to 7 of a seed: quiet rounds first, the latter with zeros where a choice looks for them; then each input above and below
-   all others; from `plain` on levels. */
+/* Bits 2 to 7 of a seed: quiet rounds first, the latter with zeros where a choice looks for them; then each input above
+   and below all others; from `plain` on levels. */
 MGI_FN uint64_t mgi_real_loud(uint64_t round, uint64_t plain, int zeros) {
   if (round >= plain) return (uint64_t)MGI_REAL_LEVELS;
   if (round < 4) return zeros && round >= 2 ? (uint64_t)MGI_REAL_ZEROS : (uint64_t)MGI_REAL_QUIET;
@@ -2963,15 +3134,20 @@ MGI_FN uint64_t mgi_real_loud(uint64_t round, uint64_t plain, int zeros) {
 /* 1 if a choice by what is 0 stands in g. */
 MGI_FN int mgi_has_choice(const mg_graph *g) {
   int found = 0;
-  for (uint32_t k = 1; k < g->n_ops; k++) found |= g->ops[k].sub ? mgi_has_choice(g->ops[k].sub) : g->ops[k].code == MG_OP_KEEP || g->ops[k].code == MG_OP_DROP;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    found |= g->ops[k].sub ? mgi_has_choice(g->ops[k].sub)
+                           : g->ops[k].code == MG_OP_KEEP || g->ops[k].code == MG_OP_DROP;
   return found;
 }
 void mg_verify_input_index(const mg_graph *a, const mg_graph *b, uint64_t seed, int k, int32_t *dst) {
-  const int64_t n = mgi_trial_elements(a, a->in[k]), mine = mg_index_bound(a, a->in[k]), its = b ? mg_index_bound(b, b->in[k]) : mine;
+  const int64_t n = mgi_trial_elements(a, a->in[k]), mine = mg_index_bound(a, a->in[k]),
+                its = b ? mg_index_bound(b, b->in[k]) : mine;
   const int64_t bound = mine < its ? mine : its;
-  for (int64_t i = 0; i < n; i++) dst[i] = (int32_t)(mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 15), (uint64_t)i, 0) % (uint64_t)bound);
+  for (int64_t i = 0; i < n; i++)
+    dst[i] = (int32_t)(mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 15), (uint64_t)i, 0) % (uint64_t)bound);
   const uint64_t turn = mgi_ff_hash(seed, (uint64_t)k, 16);
-  for (int64_t i = 0; i < n && turn & 1; i++) dst[i] = (int32_t)((i + (int64_t)(turn >> 8 & 0xFFFF)) % bound); /* all unlike, if they can be */
+  /* all unlike, if they can be */
+  for (int64_t i = 0; i < n && turn & 1; i++) dst[i] = (int32_t)((i + (int64_t)(turn >> 8 & 0xFFFF)) % bound);
 }
 void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst) {
   int64_t n = mgi_trial_elements(g, g->in[k]);
@@ -2998,15 +3174,20 @@ MGI_FN mg_status mgi_ball_map(void *user, mg_opcode op, mg_rational rc, const mg
       double v = mg_op_real(op, a->v, b->v, c), moved = 0;
       int same = a == b && row->n_in > 1; /* x op x: the corners move together */
       for (int m = 0; m < 8; m++) {
-        double x = a->v + (m & 1 ? a->err : -a->err), y = same ? x : b->v + (m & 2 ? b->err : -b->err), z = c + (m & 4 ? ulp_c : -ulp_c);
+        double x = a->v + (m & 1 ? a->err : -a->err), y = same ? x : b->v + (m & 2 ? b->err : -b->err),
+               z = c + (m & 4 ? ulp_c : -ulp_c);
         if (((m & 2) && (same || b->err == 0)) || ((m & 4) && ulp_c == 0)) continue;
         double gap = fabs(mg_op_real(op, x, y, z) - v);
         if (!(gap <= moved)) moved = gap; /* NaN too */
       }
       if (op == MG_OP_DIV && fabs(b->v) <= b->err) moved = INFINITY; /* the box holds a zero divisor */
-      if ((op == MG_OP_KEEP || op == MG_OP_DROP) && a->err > 0 && fabs(a->v) <= a->err) moved = INFINITY; /* or both choices */
+      /* or both choices */
+      if ((op == MG_OP_KEEP || op == MG_OP_DROP) && a->err > 0 && fabs(a->v) <= a->err) moved = INFINITY;
       double err = moved + 8 * MGI_BALL_U * (fabs(v) + (functions ? fabs(a->v) + fabs(b->v) : 0));
-      o->v = v, o->err = isfinite(a->v) && isfinite(b->v) && isfinite(a->err) && isfinite(b->err) && isfinite(err) && isfinite(v) ? err : INFINITY;
+      o->v = v,
+      o->err = isfinite(a->v) && isfinite(b->v) && isfinite(a->err) && isfinite(b->err) && isfinite(err) && isfinite(v)
+                   ? err
+                   : INFINITY;
     }
   } while (mgi_ff_next_row(&out->shape, at));
   return MG_OK;
@@ -3052,7 +3233,8 @@ MGI_FN void mgi_ball_fill(void *user, mg_opcode op, void *dst, size_t n) {
 
 MGI_FN mg_domain mgi_domain_ball(const mg_field *F) {
   mg_domain d = mg_domain_field(F); /* of which only the deadline is used */
-  d.elem = sizeof(mgi_ball), d.map = mgi_ball_map, d.matmul = mgi_ball_matmul, d.combine = mgi_ball_combine, d.fill = mgi_ball_fill;
+  d.elem = sizeof(mgi_ball), d.map = mgi_ball_map, d.matmul = mgi_ball_matmul, d.combine = mgi_ball_combine,
+  d.fill = mgi_ball_fill;
   return d;
 }
 /* The relative gap, if rounding cannot explain it; else 0. */
@@ -3071,8 +3253,10 @@ MGI_FN mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
   mgi_outcome *o = (mgi_outcome *)calloc((size_t)c->n, sizeof *o);
   if (!o) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the float64 run");
   double worst = 0; /* relative gap of the counterexample so far; a plain one ends the search */
-  uint64_t plain = maximum ? 4 + 2 * (uint64_t)B->g[0]->n_in : 4; /* with a maximum: each input once above and once below all others */
-  uint64_t compared = 0, rounds = plain + 40; /* the last 32 only while nothing was finite: two levels are in order every other time */
+  /* with a maximum: each input once above and once below all others */
+  uint64_t plain = maximum ? 4 + 2 * (uint64_t)B->g[0]->n_in : 4;
+  /* the last 32 only while nothing was finite: two levels are in order every other time */
+  uint64_t compared = 0, rounds = plain + 40;
   memset(&t, 0, sizeof t);
   t.elem = MGI_ELEM_BALL, t.F.deadline = B->watch.deadline, t.F.stop = B->watch.stop;
   B->watch.now.kind = -1, B->watch.now.tests = (int)plain;
@@ -3080,7 +3264,10 @@ MGI_FN mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
   for (uint64_t round = 0; round < rounds && s == MG_OK && worst < 1e-6; round++) {
     if ((round == plain || round >= plain + 8) && compared) break;
     uint64_t loud = mgi_real_loud(round, plain, zeros);
-    t.seed = (mgi_ff_hash(B->seed, round, 10) & ~(uint64_t)255) | loud << 2 | (round < 4 ? round : round >= plain ? round & 1 : 0);
+    t.seed = (mgi_ff_hash(B->seed, round, 10) & ~(uint64_t)255) | loud << 2 |
+             (round < 4        ? round
+              : round >= plain ? round & 1
+                               : 0);
     B->watch.now.test = (int)round;
     mgi_run_all(c, &t, 1, o, mgi_bench_threads(B, c, MGI_ELEM_BALL), &B->watch);
     mgi_outcome x = mgi_trial_outcome_of(c, o);
@@ -3089,7 +3276,8 @@ MGI_FN mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
       if (e->status == MG_OK) mg_fail(e, s, "mg_verify", "the float64 run failed");
     } else if (x.gap > worst) {
       worst = x.gap;
-      r->confirmed = 1, r->cx_seed = t.seed, r->cx_output = x.output, r->cx_element = x.element, r->cx_a = x.a, r->cx_b = x.b;
+      r->confirmed = 1, r->cx_seed = t.seed, r->cx_output = x.output, r->cx_element = x.element, r->cx_a = x.a,
+      r->cx_b = x.b;
     }
     compared += x.compared;
   }
@@ -3099,13 +3287,13 @@ MGI_FN mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
 
 /* ---------------------------------------------------------------------------------------------------- >>wide
    Float64 runs that refute, or define, before EQUAL is said (DOMAINS in the header comment).  A value is
-   (v +- err) 2^e, so that nothing overflows, or proved to be undefined: a division by exactly 0, a logarithm or a root of
-   what is below its domain by more than the bound.  What the bound does not separate is unknown, and refutes nothing.
-     sizes   the graphs' own where all runs take little work; else dimensions of at most 8, or 4, with axes of 2 where
-             these cut chunks of more than one, of no attribute's extent, that the block does not take apart, made alike
-             by the inputs and outputs (mg_resize).  Where that is not possible, or too large still, there are no runs.
-             What is refuted there is another pair: it has to be at the own sizes too, by the same run or others; where
-             that takes more than MGI_WIDE_CONFIRM it is not decided.
+   (v +- err) 2^e, so that nothing overflows, or proved to be undefined: a division by exactly 0, a logarithm or a root
+   of what is below its domain by more than the bound.  What the bound does not separate is unknown, and refutes
+     nothing.  sizes   the graphs' own where all runs take little work; else dimensions of at most 8, or 4, with axes of
+             2 where these cut chunks of more than one, of no attribute's extent, that the block does not take apart,
+             made alike by the inputs and outputs (mg_resize).  Where that is not possible, or too large still, there
+             are no runs.  What is refuted there is another pair: it has to be at the own sizes too, by the same run or
+             others; where that takes more than MGI_WIDE_CONFIRM it is not decided.
      runs    at most 64, fewer where they take more than MGI_WIDE_WORK in all, by the seed alone.
   Requirement 1: a verdict depends on the seed and the graphs, not on time. */
 
@@ -3258,7 +3446,8 @@ MGI_FN mgi_wide mgi_wide_apply(mg_opcode op, mg_rational c, const mgi_wide *x) {
     case MG_OP_LOG: return mgi_wide_log(x[0]);
     case MG_OP_NEG: return mgi_wide_neg(x[0]);
     case MG_OP_RELU: return mgi_wide_max(x[0], mgi_wide_number(0));
-    case MG_OP_SIGMOID: return mgi_wide_div(mgi_wide_number(1), mgi_wide_add(mgi_wide_number(1), mgi_wide_exp(mgi_wide_neg(x[0]))));
+    case MG_OP_SIGMOID:
+      return mgi_wide_div(mgi_wide_number(1), mgi_wide_add(mgi_wide_number(1), mgi_wide_exp(mgi_wide_neg(x[0]))));
     case MG_OP_RSQRT: return mgi_wide_div(mgi_wide_number(1), mgi_wide_sqrt(x[0]));
     case MG_OP_ABS: return mgi_wide_max(x[0], mgi_wide_neg(x[0]));
     case MG_OP_MAXIMUM: return mgi_wide_max(x[0], x[1]);
@@ -3321,8 +3510,9 @@ MGI_FN void mgi_wide_fill(void *user, mg_opcode op, void *dst, size_t n) {
 
 /* ---- the inputs of a run */
 
-/* What a run does: `size` of all values, or whole numbers from -1 to 1, which meet zeros; `signs` a sign for each input,
-   if not mixed; `naught` the input that is 0; `input`, or one row, column or element of it, above or below all else. */
+/* What a run does: `size` of all values, or whole numbers from -1 to 1, which meet zeros; `signs` a sign for each
+   input, if not mixed; `naught` the input that is 0; `input`, or one row, column or element of it, above or below all
+   else. */
 typedef struct mgi_wide_plan {
   double size;
   int whole, mixed, naught, input, part, below;
@@ -3379,7 +3569,8 @@ MGI_FN double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const
 
 /* ---- sizes */
 
-/* 1 if a block of the kernel takes its chunks apart or puts chunks together: what it makes then depends on their size. */
+/* 1 if a block of the kernel takes its chunks apart or puts chunks together: what it makes then depends on their
+   size. */
 MGI_FN int mgi_wide_moves(const mg_graph *kernel) {
   for (uint32_t k = 1; k < kernel->n_ops; k++) {
     const mg_op_node *o = &kernel->ops[k];
@@ -3388,9 +3579,9 @@ MGI_FN int mgi_wide_moves(const mg_graph *kernel) {
   }
   return 0;
 }
-/* How many blocks or iterations axis x of a kernel of g has at other extents (by class; of those of fixed[] they are its
-   own).  As many as it had where it cuts nothing, as a sum over it is a multiple then, and where the size of a chunk says
-   what is made of it; a chunk of 1 stays one, as much is alike over it that is not over two; else 2. */
+/* How many blocks or iterations axis x of a kernel of g has at other extents (by class; of those of fixed[] they are
+   its own).  As many as it had where it cuts nothing, as a sum over it is a multiple then, and where the size of a
+   chunk says what is made of it; a chunk of 1 stays one, as much is alike over it that is not over two; else 2. */
 MGI_FN int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t x, const mg_classes *c,
                              const int64_t *extent, const uint8_t *fixed) {
   const int64_t own = kernel->axes[x].extent;
@@ -3412,8 +3603,8 @@ MGI_FN int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t
   }
   return !cuts || stays ? own : single ? single : own > 1 ? 2 : 1;
 }
-/* Both graphs with dimensions of at most `most` and few blocks and iterations, but those of the classes of an index where `keep` is not NULL;
-   out are to be freed.  0 if there are none such. */
+/* Both graphs with dimensions of at most `most` and few blocks and iterations, but those of the classes of an index
+   where `keep` is not NULL; out are to be freed.  0 if there are none such. */
 MGI_FN int mgi_wide_resized(const mg_graph *const *g, int64_t most, const mg_parallel *keep, mg_graph **out) {
   mg_classes c[2];
   mg_error e;
@@ -3604,21 +3795,24 @@ MGI_FN mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t se
   g[0] = a, g[1] = b;
   return mgi_wide_some(g, seed, run, again, w, r, e);
 }
-MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit,
+                                  const volatile int *stop, mg_prove_report *r, char **derivation,
                                   mg_error *e); /* >>methods */
 
 /* -------------------------------------------------------------------------------------------------- >>verify
      0. One canonical form: EQUAL by identity, without a test.
-        Else, where a test of the whole is much work, piece by piece (>>pieces), if all of them are EQUAL; so too at the end,
-        where the whole came to UNDECIDED or EQUAL_SAMPLED.
-        Else, where classes of an index are found, all that follows at extent 2 of each; EQUAL and guarded: for all extents.
-        Else at the extents as written:
-     1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound; where there is none, by proof (>>proofs), else UNDECIDED.
+        Else, where a test of the whole is much work, piece by piece (>>pieces), if all of them are EQUAL; so too at the
+        end, where the whole came to UNDECIDED or EQUAL_SAMPLED.
+        Else, where classes of an index are found, all that follows at extent 2 of each; EQUAL and guarded: for all
+        extents.  Else at the extents as written:
+     1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound; where there is none, by proof (>>proofs), else
+        UNDECIDED.
      2. Else, if there is an exponential, the two-field test, max opaque.  All agree: the same with Theorem B's bound.
-     3. Else, if there is a maximum, 1 and 2 again with maxima in a random total order.  One agrees: EQUAL by proof.  No proof:
-        more tests and float64, which may refute, but never accept: EQUAL_SAMPLED, which is no result.
+     3. Else, if there is a maximum, 1 and 2 again with maxima in a random total order.  One agrees: EQUAL by proof.  No
+        proof:  more tests and float64, which may refute, but never accept: EQUAL_SAMPLED, which is no result.
      4. Else float64: a difference is NOT_EQUAL.  None: NOT_EQUAL still if the output that differs involves neither an
-        opaque function nor a maximum (a field cannot tell equal rational functions apart), else EQUAL by proof, or UNDECIDED. */
+        opaque function nor a maximum (a field cannot tell equal rational functions apart), else EQUAL by proof, or
+        UNDECIDED. */
 
 const char *mg_verdict_name(mg_verdict v) {
   static const char *const name[4] = {"UNDECIDED", "EQUAL", "EQUAL_SAMPLED", "NOT_EQUAL"};
@@ -3642,7 +3836,8 @@ MGI_FN void mgi_verify_names(const mg_graph *a, const mg_graph *b, char na[48], 
 /* "'X' : f16[6, 8]" */
 MGI_FN const char *mgi_signature_text(const mg_tensor_info *t, char *buf, size_t size) {
   size_t n = (size_t)snprintf(buf, size, "'%.20s' : %s[", t->name, mg_dtype_name(t->dtype));
-  for (int d = 0; d < t->shape.rank && n < size; d++) n += (size_t)snprintf(buf + n, size - n, "%s%lld", d ? ", " : "", (long long)t->shape.dim[d]);
+  for (int d = 0; d < t->shape.rank && n < size; d++)
+    n += (size_t)snprintf(buf + n, size - n, "%s%lld", d ? ", " : "", (long long)t->shape.dim[d]);
   if (n < size) snprintf(buf + n, size - n, "]%s%s", t->fill ? " = " : "", mg_fill_name((mg_filling)t->fill));
   return buf;
 }
@@ -3656,20 +3851,30 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
   char na[48], nb[48];
   if (!a || !b || a->up || b->up) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "expected two programs");
   mgi_verify_names(a, b, na, nb);
-  if (a->n_in != b->n_in) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u input%s, %s has %u", na, a->n_in, a->n_in == 1 ? "" : "s", nb, b->n_in);
-  if (a->n_out != b->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u output%s, %s has %u", na, a->n_out, a->n_out == 1 ? "" : "s", nb, b->n_out);
+  if (a->n_in != b->n_in)
+    return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u input%s, %s has %u", na, a->n_in, a->n_in == 1 ? "" : "s",
+                   nb, b->n_in);
+  if (a->n_out != b->n_out)
+    return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u output%s, %s has %u", na, a->n_out,
+                   a->n_out == 1 ? "" : "s", nb, b->n_out);
   if (!a->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%.60s' has no output", a->name);
-  if (a->n_symbols != b->n_symbols) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u symbol%s, %s has %u: a family is compared with a family", na, a->n_symbols, a->n_symbols == 1 ? "" : "s", nb, b->n_symbols);
+  if (a->n_symbols != b->n_symbols)
+    return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u symbol%s, %s has %u: a family is compared with a family",
+                   na, a->n_symbols, a->n_symbols == 1 ? "" : "s", nb, b->n_symbols);
   for (uint32_t k = 0; k < a->n_symbols; k++)
-    if (a->symbol[k].least != b->symbol[k].least || a->symbol[k].most != b->symbol[k].most || a->symbol[k].last != b->symbol[k].last)
-      return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s is in %lld..%lld of %lld in %s, and %s in %lld..%lld of %lld in %s: bounds must be alike",
-                     a->symbol[k].name, (long long)a->symbol[k].least, (long long)a->symbol[k].last, (long long)a->symbol[k].most, na,
-                     b->symbol[k].name, (long long)b->symbol[k].least, (long long)b->symbol[k].last, (long long)b->symbol[k].most, nb);
+    if (a->symbol[k].least != b->symbol[k].least || a->symbol[k].most != b->symbol[k].most ||
+        a->symbol[k].last != b->symbol[k].last)
+      return mg_fail(e, MG_BAD_INPUT, "mg_verify",
+                     "%s is in %lld..%lld of %lld in %s, and %s in %lld..%lld of %lld in %s: bounds must be alike",
+                     a->symbol[k].name, (long long)a->symbol[k].least, (long long)a->symbol[k].last,
+                     (long long)a->symbol[k].most, na, b->symbol[k].name, (long long)b->symbol[k].least,
+                     (long long)b->symbol[k].last, (long long)b->symbol[k].most, nb);
   int computed = a->n_computed == b->n_computed;
   for (uint32_t k = a->n_symbols; computed && k < mg_n_sizes(a); k++)
     computed = !strcmp(a->symbol[k].name, b->symbol[k].name);
   if (!computed)
-    return mg_fail(e, MG_BAD_INPUT, "mg_verify", "sizes computed of symbols are others in %s than in %s, or in another order", na, nb);
+    return mg_fail(e, MG_BAD_INPUT, "mg_verify",
+                   "sizes computed of symbols are others in %s than in %s, or in another order", na, nb);
   for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
     const mg_tensor_info *x = &a->tensors[k < a->n_in ? a->in[k].id : a->out[k - a->n_in].id];
     const mg_tensor_info *y = &b->tensors[k < b->n_in ? b->in[k].id : b->out[k - b->n_in].id];
@@ -3677,7 +3882,8 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
     if (k < a->n_in && memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]))
       return mg_fail(e, MG_BAD_INPUT, "mg_verify", "input %u has other symbols in %s than in %s", k, na, nb);
     if (!mgi_signature_same(x, y))
-      return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s %u is %s in %s and %s in %s: types and shapes must be alike", k < a->n_in ? "input" : "output", k < a->n_in ? k : k - a->n_in,
+      return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s %u is %s in %s and %s in %s: types and shapes must be alike",
+                     k < a->n_in ? "input" : "output", k < a->n_in ? k : k - a->n_in,
                      mgi_signature_text(x, tx, sizeof tx), na, mgi_signature_text(y, ty, sizeof ty), nb);
   }
   return MG_OK;
@@ -3686,22 +3892,29 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
 MGI_FN void mgi_verify_counterexample(const mg_graph *a, const mg_graph *b, mg_verify_report *r) {
   char na[48], nb[48];
   mgi_verify_names(a, b, na, nb);
-  snprintf(r->reason, sizeof r->reason, "float64 inputs of seed %llu: output %d, element %lld is %.9g in %s, %.9g in %s", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, na, r->cx_b, nb);
+  snprintf(r->reason, sizeof r->reason,
+           "float64 inputs of seed %llu: output %d, element %lld is %.9g in %s, %.9g in %s",
+           (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, na, r->cx_b, nb);
 }
 
 /* A test did not end: for want of time or memory, or stopped, which are verdicts; or by a fault, which is not. */
-MGI_FN mg_status mgi_verify_fault(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, const mg_error *e) {
+MGI_FN mg_status mgi_verify_fault(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r,
+                                  const mg_error *e) {
   int late = B->watch.deadline > 0 && mgi_seconds() >= B->watch.deadline, stopped = mgi_verify_flag(c->stop);
   if (e->status != MG_LIMIT) return e->status;
   r->verdict = MG_UNDECIDED, r->log2_delta = 0, r->unfinished = 1;
-  if (stopped) snprintf(r->reason, sizeof r->reason, "not certified: interrupted; %d test%s agreed", r->tests, r->tests == 1 ? "" : "s");
-  else if (late) snprintf(r->reason, sizeof r->reason, "not certified: the time limit of %g s ended the tests; %d agreed", c->time_limit_s, r->tests);
+  if (stopped)
+    snprintf(r->reason, sizeof r->reason, "not certified: interrupted; %d test%s agreed", r->tests,
+             r->tests == 1 ? "" : "s");
+  else if (late)
+    snprintf(r->reason, sizeof r->reason, "not certified: the time limit of %g s ended the tests; %d agreed",
+             c->time_limit_s, r->tests);
   else snprintf(r->reason, sizeof r->reason, "not certified: %.200s", e->msg);
   return MG_OK;
 }
 
-/* As many tests as delta takes, or, where no bound does, `else_tests`.  No product of doubles may round the count down.  The
-   fast tier makes one test, whose delta is what it is. */
+/* As many tests as delta takes, or, where no bound does, `else_tests`.  No product of doubles may round the count down.
+   The fast tier makes one test, whose delta is what it is. */
 MGI_FN int mgi_verify_count(const mg_verify_report *r, int full, int else_tests, int *bounded) {
   double need = r->log2_eps < 0 ? full ? ceil(r->want_log2_delta / r->log2_eps) : 1 : MG_VERIFY_TESTS + 1;
   *bounded = need <= MG_VERIFY_TESTS;
@@ -3711,7 +3924,10 @@ MGI_FN int mgi_verify_count(const mg_verify_report *r, int full, int else_tests,
 /* "exp", "exp and max" .. : what stood for any function. */
 MGI_FN const char *mgi_verify_any(uint32_t flags, int pair) {
   int exponential = !pair && (flags & MGI_HAS_EXP) != 0, maximum = (flags & MGI_HAS_MAX) != 0;
-  return exponential && maximum ? " for any functions exp and max" : exponential ? " for any function exp" : maximum ? " for any function max" : "";
+  return exponential && maximum ? " for any functions exp and max"
+         : exponential          ? " for any function exp"
+         : maximum              ? " for any function max"
+                                : "";
 }
 
 enum { MGI_PROOF_BYTES = 1 << 28 }; /* of terms; a proof that takes more is none */
@@ -3727,7 +3943,8 @@ typedef struct mgi_finding {
 MGI_FN int mgi_verify_proved(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, mg_error *e) {
   mg_prove_report p;
   if (mgi_verify_flag(c->stop)) return 0;
-  if (mgi_prove_normal(B->whole[0], B->whole[1], B->watch.deadline, MGI_PROOF_BYTES, c->stop, &p, NULL, e) != MG_OK) return 0;
+  if (mgi_prove_normal(B->whole[0], B->whole[1], B->watch.deadline, MGI_PROOF_BYTES, c->stop, &p, NULL, e) != MG_OK)
+    return 0;
   if (p.verdict != MG_EQUAL) {
     snprintf(r->unproved, sizeof r->unproved, "%.150s", p.reason);
     return 0;
@@ -3738,8 +3955,10 @@ MGI_FN int mgi_verify_proved(const mgi_bench *B, const mg_verify_config *c, mg_v
   return 1;
 }
 
-/* Looks for a difference in float64; 1 if there is none.  What ends early or fails is told by *s, which is 0 otherwise. */
-MGI_FN int mgi_verify_unrefuted(mgi_bench *B, const mg_verify_config *c, int maximum, mg_verify_report *r, mg_status *s, mg_error *e) {
+/* Looks for a difference in float64; 1 if there is none.  What ends early or fails is told by *s, which is 0
+   otherwise. */
+MGI_FN int mgi_verify_unrefuted(mgi_bench *B, const mg_verify_config *c, int maximum, mg_verify_report *r, mg_status *s,
+                                mg_error *e) {
   *s = MG_OK;
   if (c->skip_floats) return 1;
   *s = mgi_verify_floats(B, maximum, r, e);
@@ -3753,43 +3972,74 @@ MGI_FN int mgi_verify_unrefuted(mgi_bench *B, const mg_verify_config *c, int max
   return 0;
 }
 
-/* All tests with exp or max as any function agree: EQUAL with a delta; else, where no bound covers them, by proof or not at all. */
-MGI_FN void mgi_verify_agreed(const mgi_bench *B, const mg_verify_config *c, const mgi_finding *F, mg_verify_report *r, mg_error *e) {
+/* All tests with exp or max as any function agree: EQUAL with a delta; else, where no bound covers them, by proof or
+   not at all. */
+MGI_FN void mgi_verify_agreed(const mgi_bench *B, const mg_verify_config *c, const mgi_finding *F, mg_verify_report *r,
+                              mg_error *e) {
   const char *any = mgi_verify_any(F->flags, r->two_field), *group = r->two_field ? " by exp(a+b) = exp(a)exp(b)" : "";
   r->agreed = 1;
   if (F->bounded) {
     r->verdict = MG_EQUAL, r->log2_delta = r->tests * r->log2_eps;
-    if (r->two_field) snprintf(r->theorem, sizeof r->theorem, "Theorem B: rational functions of exponentials over two fields%s", F->flags & (MGI_HAS_OPAQUE | MGI_HAS_MAX) ? ", other functions opaque" : "");
-    else snprintf(r->theorem, sizeof r->theorem, "Theorem A: Schwartz-Zippel over rational functions%s", F->flags & MGI_HAS_EXP ? ", exp and other functions opaque" : F->flags ? ", other functions opaque" : "");
-    snprintf(r->reason, sizeof r->reason, "equal%s%s; wrong with probability at most 2^%.2f", group, any, ceil(r->log2_delta * 100) / 100);
+    if (r->two_field)
+      snprintf(r->theorem, sizeof r->theorem, "Theorem B: rational functions of exponentials over two fields%s",
+               F->flags & (MGI_HAS_OPAQUE | MGI_HAS_MAX) ? ", other functions opaque" : "");
+    else
+      snprintf(r->theorem, sizeof r->theorem, "Theorem A: Schwartz-Zippel over rational functions%s",
+               F->flags & MGI_HAS_EXP ? ", exp and other functions opaque"
+               : F->flags             ? ", other functions opaque"
+                                      : "");
+    snprintf(r->reason, sizeof r->reason, "equal%s%s; wrong with probability at most 2^%.2f", group, any,
+             ceil(r->log2_delta * 100) / 100);
     return;
   }
   if (r->tier == MG_TIER_FULL && mgi_verify_proved(B, c, r, e)) return;
-  if (r->two_field) snprintf(r->reason, sizeof r->reason, "not certified: rests on exp(a+b) = exp(a)exp(b), and 2^%.1f terms of degree %.3g are beyond %d tests over two fields; %d agreed", r->exp_terms, r->degree_exp, (int)MG_VERIFY_TESTS, r->tests);
-  else snprintf(r->reason, sizeof r->reason, "not certified: degree %.3g, %.3g opaque terms and height %.3g are beyond %d tests; %d agreed", r->degree, r->opaque_terms, r->height, (int)MG_VERIFY_TESTS, r->tests);
+  if (r->two_field)
+    snprintf(
+        r->reason, sizeof r->reason,
+        "not certified: rests on exp(a+b) = exp(a)exp(b), and 2^%.1f terms of degree %.3g are beyond %d tests over two fields; %d agreed",
+        r->exp_terms, r->degree_exp, (int)MG_VERIFY_TESTS, r->tests);
+  else
+    snprintf(r->reason, sizeof r->reason,
+             "not certified: degree %.3g, %.3g opaque terms and height %.3g are beyond %d tests; %d agreed", r->degree,
+             r->opaque_terms, r->height, (int)MG_VERIFY_TESTS, r->tests);
 }
 
-/* Something differs.  What the mismatch itself proves: with exp opaque only, it needs the output to be free of exponentials. */
-MGI_FN mg_status mgi_verify_differed(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, const mgi_finding *F, mg_verify_report *r, mg_error *e) {
-  uint32_t inside = X->flags[F->output] | Y->flags[F->output], doubt = MGI_HAS_OPAQUE | MGI_HAS_MAX | (r->two_field ? 0u : (uint32_t)MGI_HAS_EXP);
+/* Something differs.  What the mismatch itself proves: with exp opaque only, it needs the output to be free of
+   exponentials. */
+MGI_FN mg_status mgi_verify_differed(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y,
+                                     const mgi_finding *F, mg_verify_report *r, mg_error *e) {
+  uint32_t inside = X->flags[F->output] | Y->flags[F->output],
+           doubt = MGI_HAS_OPAQUE | MGI_HAS_MAX | (r->two_field ? 0u : (uint32_t)MGI_HAS_EXP);
   mg_status s;
   int filled = 0; /* fields take any values for such an input: some differ, not those that it has */
   for (uint32_t k = 0; k < B->g[0]->n_in; k++) filled |= B->g[0]->tensors[B->g[0]->in[k].id].fill != MG_FILL_NONE;
   if (!mgi_verify_unrefuted(B, c, (F->flags & MGI_HAS_MAX) != 0, r, &s, e)) return s;
   if (F->result == MGI_TRIAL_DIFFER && !(inside & doubt) && !filled) {
     r->verdict = MG_NOT_EQUAL;
-    snprintf(r->reason, sizeof r->reason, "output %d differs modulo p = %llu: not the same rational function, though float64 shows no difference", F->output, (unsigned long long)r->p[r->tests - 1]);
+    snprintf(r->reason, sizeof r->reason,
+             "output %d differs modulo p = %llu: not the same rational function, though float64 shows no difference",
+             F->output, (unsigned long long)r->p[r->tests - 1]);
     return MG_OK;
   }
   if (!c->skip_floats && mgi_verify_proved(B, c, r, e)) return MG_OK;
-  if (F->result == MGI_TRIAL_TWICE) snprintf(r->reason, sizeof r->reason, "as opaque functions they differ, and the two-field test met an exponential of an exponential; float64 shows no difference");
-  else snprintf(r->reason, sizeof r->reason, "output %d differs with %s, which does not show that the real functions differ%s", F->output, inside & MGI_HAS_MAX ? "maxima in a random order" : inside & doubt ? "opaque functions" : "any values of an input that is filled by definition", c->skip_floats ? "; float64 was not tried" : "; float64 shows no difference");
+  if (F->result == MGI_TRIAL_TWICE)
+    snprintf(
+        r->reason, sizeof r->reason,
+        "as opaque functions they differ, and the two-field test met an exponential of an exponential; float64 shows no difference");
+  else
+    snprintf(r->reason, sizeof r->reason,
+             "output %d differs with %s, which does not show that the real functions differ%s", F->output,
+             inside & MGI_HAS_MAX ? "maxima in a random order"
+             : inside & doubt     ? "opaque functions"
+                                  : "any values of an input that is filled by definition",
+             c->skip_floats ? "; float64 was not tried" : "; float64 shows no difference");
   return MG_OK;
 }
 
-/* A maximum does not cancel, and one test in a random order agreed: EQUAL by proof; else more tests, which may refute but
-   never accept. */
-MGI_FN mg_status mgi_verify_sampled(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, mgi_finding *F, mg_verify_report *r, mg_error *e) {
+/* A maximum does not cancel, and one test in a random order agreed: EQUAL by proof; else more tests, which may refute
+   but never accept. */
+MGI_FN mg_status mgi_verify_sampled(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y,
+                                    mgi_finding *F, mg_verify_report *r, mg_error *e) {
   mg_status s;
   if (mgi_verify_proved(B, c, r, e)) return MG_OK;
   F->result = mgi_tests(B, F->kind, r->tier == MG_TIER_FULL ? 8 : 2, r, &F->output, e);
@@ -3798,13 +4048,17 @@ MGI_FN mg_status mgi_verify_sampled(mgi_bench *B, const mg_verify_config *c, con
   int ran = r->tests, patterns = r->patterns;
   if (!mgi_verify_unrefuted(B, c, 1, r, &s, e)) return s;
   r->verdict = MG_EQUAL_SAMPLED, r->agreed = 1;
-  snprintf(r->reason, sizeof r->reason, "not certified: a maximum does not cancel, and %.90s; %d test%s agreed%s, each in a random total order of its own, %d winner pattern%s seen", *r->unproved ? r->unproved : "no proof was tried", ran,
-           ran == 1 ? "" : "s", r->two_field ? " by exp(a+b) = exp(a)exp(b)" : "", patterns, patterns == 1 ? "" : "s");
+  snprintf(
+      r->reason, sizeof r->reason,
+      "not certified: a maximum does not cancel, and %.90s; %d test%s agreed%s, each in a random total order of its own, %d winner pattern%s seen",
+      *r->unproved ? r->unproved : "no proof was tried", ran, ran == 1 ? "" : "s",
+      r->two_field ? " by exp(a+b) = exp(a)exp(b)" : "", patterns, patterns == 1 ? "" : "s");
   return MG_OK;
 }
 
 /* Everything but signature and bounds; B's memory is freed by the caller. */
-MGI_FN mg_status mgi_verify_run(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_verify_run(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y,
+                                mg_verify_report *r, mg_error *e) {
   int full = r->tier == MG_TIER_FULL;
   mgi_finding F;
   memset(&F, 0, sizeof F);
@@ -3829,7 +4083,8 @@ MGI_FN mg_status mgi_verify_run(mgi_bench *B, const mg_verify_config *c, const m
     if (F.result != MGI_TRIAL_DIFFER && !(F.result == MGI_TRIAL_TWICE && maximum && !ordered)) break;
   }
   if (F.result == MGI_TRIAL_ZERO_DIVISOR) {
-    snprintf(r->reason, sizeof r->reason, "%d draws in a row divided by zero: a divisor seems to vanish identically", (int)MG_VERIFY_DRAWS);
+    snprintf(r->reason, sizeof r->reason, "%d draws in a row divided by zero: a divisor seems to vanish identically",
+             (int)MG_VERIFY_DRAWS);
     return MG_OK;
   }
   if (F.result != MGI_TRIAL_AGREE) return mgi_verify_differed(B, c, X, Y, &F, r, e);
@@ -3839,8 +4094,8 @@ MGI_FN mg_status mgi_verify_run(mgi_bench *B, const mg_verify_config *c, const m
 }
 
 /* (A B) C is A (B C), element by element, in a field: a copy of g with products of three matrices in the order of fewer
-   multiplications, if that saves half of them.  Only where nothing else sees the product in the middle, and the third matrix
-   was there before it.  *copy is NULL if there is none such. */
+   multiplications, if that saves half of them.  Only where nothing else sees the product in the middle, and the third
+   matrix was there before it.  *copy is NULL if there is none such. */
 MGI_FN mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_error *e) {
   mg_status s = MG_OK;
   *copy = NULL;
@@ -3852,12 +4107,17 @@ MGI_FN mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_err
         const mg_op_node *o = &h->ops[i], *m;
         const mg_tensor t = o->in[side], third = o->in[!side]; /* the product of two, and the third */
         const uint32_t j = h->tensors[t.id].op;
-        if (!j || h->ops[j].code != MG_OP_MATMUL || h->tensors[t.id].shape.rank != 2 || h->tensors[third.id].shape.rank != 2 || h->tensors[third.id].op >= j) continue;
+        if (!j || h->ops[j].code != MG_OP_MATMUL || h->tensors[t.id].shape.rank != 2 ||
+            h->tensors[third.id].shape.rank != 2 || h->tensors[third.id].op >= j)
+          continue;
         m = &h->ops[j];
         const int uses = mg_uses_of(h, t);
         const mg_tensor outer = m->in[side], inner = m->in[!side]; /* `inner` meets the third */
-        const int64_t *in = h->tensors[inner.id].shape.dim, *th = h->tensors[third.id].shape.dim, *ou = h->tensors[outer.id].shape.dim;
-        const double all = (double)ou[side], left = (double)in[side], mid = (double)in[!side], right = (double)th[!side]; /* [all, left] [left, mid] [mid, right], or turned */
+        const int64_t *in = h->tensors[inner.id].shape.dim, *th = h->tensors[third.id].shape.dim,
+                      *ou = h->tensors[outer.id].shape.dim;
+        /* [all, left] [left, mid] [mid, right], or turned */
+        const double all = (double)ou[side], left = (double)in[side], mid = (double)in[!side],
+                     right = (double)th[!side];
         if (uses != 1 || all * left * mid + all * mid * right < 2 * (left * mid * right + all * left * right)) continue;
         again = 1;
         if (!*copy) { /* its inputs come first: it is looked through from the start */
@@ -3936,8 +4196,11 @@ MGI_FN void mgi_report_identity(mg_verify_report *r) {
   snprintf(r->reason, sizeof r->reason, "equal by identity: both have one canonical form");
 }
 
-/* One verification at the extents that both graphs have, its randomness from `root`.  domain: 0 leaves that half out. */
-MGI_FN mg_status mgi_verify_sizes(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, int domain, mg_verify_report *r, mg_error *e) {
+/* One verification at the extents that both graphs have, its randomness from `root`.  domain: 0 leaves that half
+   out. */
+MGI_FN mg_status mgi_verify_sizes(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
+                                  const uint64_t root[4], double deadline, int domain, mg_verify_report *r,
+                                  mg_error *e) {
   mgi_bounds X, Y;
   mgi_bench B;
   mg_graph *fast[2] = {NULL, NULL};
@@ -3962,7 +4225,8 @@ MGI_FN mg_status mgi_verify_sizes(const mg_graph *a, const mg_graph *b, const mg
   if (s == MG_OK) s = mgi_verify_run(&B, c, &X, &Y, r, e);
   if (s == MG_OK && domain && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED))
     s = mgi_verify_domain(a, b, &B, c, r, e);
-  if (r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED) r->unfinished |= strstr(r->unproved, "no memory") != NULL;
+  if (r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED)
+    r->unfinished |= strstr(r->unproved, "no memory") != NULL;
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   mg_graph_free(fast[0]), mg_graph_free(fast[1]);
   return s;
@@ -3974,7 +4238,9 @@ MGI_FN mg_status mgi_verify_sizes(const mg_graph *a, const mg_graph *b, const mg
 MGI_FN int mgi_every_at(const mg_parallel *p, const int64_t *extent, const int64_t *chunks, mg_graph *g[2]) {
   mg_error e;
   g[0] = g[1] = NULL;
-  if (mg_parallel_resize(p, 0, extent, chunks, &g[0], &e) == MG_OK && mg_parallel_resize(p, 1, extent, chunks, &g[1], &e) == MG_OK && mg_verify_signature(g[0], g[1], &e) == MG_OK) return 1;
+  if (mg_parallel_resize(p, 0, extent, chunks, &g[0], &e) == MG_OK &&
+      mg_parallel_resize(p, 1, extent, chunks, &g[1], &e) == MG_OK && mg_verify_signature(g[0], g[1], &e) == MG_OK)
+    return 1;
   mg_graph_free(g[0]), mg_graph_free(g[1]);
   g[0] = g[1] = NULL;
   return 0;
@@ -4000,14 +4266,20 @@ MGI_FN void mgi_every_reduced(mg_graph *g[2]) {
   mg_parallel_free(&p);
 }
 /* Both graphs for a guard: unlike extents for unlike classes, or, if `alike`, one for all.  Chunks are ragged where the
-   builder has them so; where all that is much work, extents are small, and there are two of them.  0: there is no guard. */
+   builder has them so; where all that is much work, extents are small, and there are two of them.  0: there is no
+   guard. */
 MGI_FN int mgi_every_guard(const mg_parallel *p, int alike, mg_graph *g[2]) {
   int64_t extent[MG_MAX_CLASSES], chunks[MG_MAX_CLASSES];
   int most = 0;
   for (int c = 0; c < p->n; c++) most = p->nested[c] > most ? p->nested[c] : most, chunks[c] = MGI_EVERY_CHUNKS;
   for (int form = 0; form < 4; form++) {
     const int small = form / 2, even = form % 2;
-    for (int c = 0; c < p->n; c++) extent[c] = mgi_every_extent(alike ? most : p->nested[c], (small ? 2 : 3) + (alike ? 0 : small ? c % 2 : c), even);
+    for (int c = 0; c < p->n; c++)
+      extent[c] = mgi_every_extent(alike ? most : p->nested[c],
+                                   (small ? 2 : 3) + (alike   ? 0
+                                                      : small ? c % 2
+                                                              : c),
+                                   even);
     if (!mgi_every_at(p, extent, chunks, g)) continue;
     mgi_every_reduced(g);
     const mg_graph *h[2] = {g[0], g[1]};
@@ -4026,8 +4298,11 @@ MGI_FN int mgi_every_own(const mg_parallel *p, const mg_graph *const *g) {
 }
 
 /* 1 if a symbol is the letter, in either case: p is read as P. */
-MGI_FN int mgi_every_alike(const char *letter, const char *symbol) { return (letter[0] | 32) == (symbol[0] | 32) && !symbol[1]; }
-/* What a class is called: its symbol; else a letter that names no input, output or symbol, M, N, P .. first; else a number. */
+MGI_FN int mgi_every_alike(const char *letter, const char *symbol) {
+  return (letter[0] | 32) == (symbol[0] | 32) && !symbol[1];
+}
+/* What a class is called: its symbol; else a letter that names no input, output or symbol, M, N, P .. first; else a
+   number. */
 MGI_FN const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c, char name[16]) {
   static const char letters[] = "MNPQRSTUVWXYZABCDEFGHIJKL";
   for (uint32_t k = 0; k < g->n_in; k++)
@@ -4038,7 +4313,8 @@ MGI_FN const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c
     name[0] = *l, name[1] = 0;
     for (uint32_t k = 0; k < g->n_symbols; k++) taken |= mgi_every_alike(name, g->symbol[k].name);
     for (uint32_t k = 0; k < MG_MAX_SYMBOLS && g->fixed[k]; k++) taken |= mgi_every_alike(name, g->fixed[k]);
-    for (uint32_t k = 0; k < g->n_in + g->n_out; k++) taken |= !strcmp(name, g->tensors[k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id].name);
+    for (uint32_t k = 0; k < g->n_in + g->n_out; k++)
+      taken |= !strcmp(name, g->tensors[k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id].name);
     if (!taken && c-- == 0) return name;
   }
   snprintf(name, 16, "n%d", c);
@@ -4055,7 +4331,8 @@ MGI_FN int mgi_every_members(const mg_parallel *p, const mg_graph *g, int c, cha
     const mg_tensor t = output ? g->out[k - g->n_in] : g->in[k];
     for (int d = 0; d < g->tensors[t.id].shape.rank && n < size; d++)
       if ((output ? p->out[k - g->n_in] : p->in[k])[d] == c)
-        n += (size_t)snprintf(text + n, size - n, "%s %s %.40s dimension %d", many++ ? "," : "", output ? "output" : "input", g->tensors[t.id].name, d);
+        n += (size_t)snprintf(text + n, size - n, "%s %s %.40s dimension %d", many++ ? "," : "",
+                              output ? "output" : "input", g->tensors[t.id].name, d);
   }
   return n < size;
 }
@@ -4066,8 +4343,11 @@ MGI_FN void mgi_every_words(const mg_parallel *p, const mg_graph *g, mg_verify_r
   r->classes = p->n;
   for (int c = 0; c < p->n; c++) {
     mgi_every_members(p, g, c, line, sizeof line);
-    if (n < sizeof r->every) n += (size_t)snprintf(r->every + n, sizeof r->every - n, "%s%s >= 1", c ? ", " : "", mgi_every_name(p, g, c, name));
-    if (m < sizeof r->members) m += (size_t)snprintf(r->members + m, sizeof r->members - m, "%s%s", c ? "; " : "", line);
+    if (n < sizeof r->every)
+      n += (size_t)snprintf(r->every + n, sizeof r->every - n, "%s%s >= 1", c ? ", " : "",
+                            mgi_every_name(p, g, c, name));
+    if (m < sizeof r->members)
+      m += (size_t)snprintf(r->members + m, sizeof r->members - m, "%s%s", c ? "; " : "", line);
   }
 }
 
@@ -4087,7 +4367,8 @@ MGI_FN mg_status mgi_every_proof_sizes(const mg_graph *a, const mg_graph *b, mg_
 }
 
 /* A run of the guard: 1 if both agree, as what showed them equal shows it; -1 if they differ; 0 if that did not end. */
-MGI_FN int mgi_every_agrees(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, mg_proof_kind proof) {
+MGI_FN int mgi_every_agrees(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4],
+                            double deadline, mg_proof_kind proof) {
   mg_verify_config how = *c;
   mg_verify_report r;
   mg_error e;
@@ -4101,7 +4382,9 @@ MGI_FN int mgi_every_agrees(const mg_graph *a, const mg_graph *b, const mg_verif
 }
 
 /* EQUAL for all extents: *shown is 1, and r says so.  Else *shown is 0, and nothing is known. */
-MGI_FN mg_status mgi_verify_every(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, int *shown, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_verify_every(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
+                                  const uint64_t root[4], double deadline, int *shown, mg_verify_report *r,
+                                  mg_error *e) {
   mg_parallel p;
   int guarded = 0;
   mg_graph *g[2] = {NULL, NULL};
@@ -4189,7 +4472,8 @@ MGI_FN void mgi_pieces_alike(const mg_graph *a, const mg_graph *b, uint32_t *twi
   for (int k = 0; k < 2 && good; k++) mgi_pieces_marks(h[k], &F, mark + (k ? a->n_tensors : 0));
   for (uint32_t t = 1; t < a->n_tensors && good; t++)
     for (uint32_t s = 1; s < b->n_tensors && mark[t] && !twin[t]; s++)
-      if (!back[s] && mark[t] == mark[a->n_tensors + s] && mgi_signature_same(&a->tensors[t], &b->tensors[s])) twin[t] = s, back[s] = t;
+      if (!back[s] && mark[t] == mark[a->n_tensors + s] && mgi_signature_same(&a->tensors[t], &b->tensors[s]))
+        twin[t] = s, back[s] = t;
   mg_graph_free(small[0]), mg_graph_free(small[1]);
   free(mark);
 }
@@ -4212,8 +4496,8 @@ MGI_FN int mgi_pieces_twins(const mg_graph *a, const mg_graph *b, uint32_t *twin
   if (!named && mgi_wide_work(both) > MGI_PIECES_WORK) mgi_pieces_alike(a, b, twin, back);
   return 1;
 }
-/* Marks in stop[], by the first graph's tensors, the twins of which tensor t of g is made; of[]: the first's twin of each
-   tensor of g, or 0; seen[]: by tensor. */
+/* Marks in stop[], by the first graph's tensors, the twins of which tensor t of g is made; of[]: the first's twin of
+   each tensor of g, or 0; seen[]: by tensor. */
 MGI_FN void mgi_piece_stops(const mg_graph *g, const uint32_t *of, mg_tensor t, uint8_t *seen, uint8_t *stop) {
   const mg_op_node *o = &g->ops[g->tensors[t.id].op];
   uint8_t need[MG_MAX_IN];
@@ -4225,7 +4509,8 @@ MGI_FN void mgi_piece_stops(const mg_graph *g, const uint32_t *of, mg_tensor t, 
     else if (need[k]) mgi_piece_stops(g, of, o->in[k], seen, stop);
   }
 }
-/* The piece of twin t, from the twins from which b takes it; these are marked in `need`.  0: there is none, or no memory. */
+/* The piece of twin t, from the twins from which b takes it; these are marked in `need`.  0: there is none, or no
+   memory. */
 MGI_FN int mgi_piece_make(const mg_graph *a, const mg_graph *b, const uint32_t *twin, const uint32_t *back, uint32_t t,
                           uint8_t *need, mgi_piece *x) {
   uint8_t *stop = (uint8_t *)calloc(a->n_tensors, 1), *seen = (uint8_t *)calloc((size_t)a->n_tensors + b->n_tensors, 1);
@@ -4314,7 +4599,8 @@ MGI_FN mg_status mgi_piece_verify(const mgi_piece *x, const mg_verify_config *c,
   mgi_report_begin(r, c, root);
   return MG_OK;
 }
-/* EQUAL by Theorem D: *shown is 1, and r says so.  Else *shown is 0, and nothing is known; so too of fewer than `least` pieces. */
+/* EQUAL by Theorem D: *shown is 1, and r says so.  Else *shown is 0, and nothing is known; so too of fewer than `least`
+   pieces. */
 MGI_FN mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
                                    const uint64_t root[4], double deadline, int least, int *shown, mg_verify_report *r,
                                    mg_error *e) {
@@ -4355,7 +4641,8 @@ MGI_FN mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const m
   return MG_OK;
 }
 
-/* 1 if what holds for all extents of the classes of both holds for all sizes of their symbols: each is a class of both. */
+/* 1 if what holds for all extents of the classes of both holds for all sizes of their symbols: each is a class of
+   both. */
 MGI_FN int mgi_every_symbols(const mg_graph *a, const mg_graph *b) {
   uint8_t of[MG_MAX_CLASSES] = {0};
   mg_parallel p;
@@ -4391,7 +4678,8 @@ MGI_FN mg_status mgi_verify_families(const mg_graph *a, const mg_graph *b, const
     r->guarded = guarded < 0 ? guarded : 0;
   }
   const int open = r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED;
-  if (s == MG_OK && reduce && !wanted && open && !r->unfinished && b->n_ops > 2) { /* too much for one proof, perhaps not for several */
+  /* too much for one proof, perhaps not for several */
+  if (s == MG_OK && reduce && !wanted && open && !r->unfinished && b->n_ops > 2) {
     mg_verify_report parts;
     s = mgi_verify_pieces(a, b, c, root, deadline, 2, &shown, &parts, e);
     if (s == MG_OK && shown) *r = parts;
@@ -4399,7 +4687,8 @@ MGI_FN mg_status mgi_verify_families(const mg_graph *a, const mg_graph *b, const
   const int equal = r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED;
   if (s == MG_OK && a->n_symbols && equal && !(shown && r->classes && mgi_every_symbols(a, b))) {
     r->verdict = MG_UNDECIDED; /* what was shown is of one member of the families */
-    snprintf(r->reason, sizeof r->reason, "equal where each symbol is at its most; %.100s", reduce ? "of other sizes nothing is shown" : "other sizes were not asked for");
+    snprintf(r->reason, sizeof r->reason, "equal where each symbol is at its most; %.100s",
+             reduce ? "of other sizes nothing is shown" : "other sizes were not asked for");
   }
   return s;
 }
@@ -4425,7 +4714,8 @@ MGI_FN int mgi_values_of(const mg_graph *const *g, uint32_t k, int64_t *value) {
     if (chunk[0] < least) least = chunk[0];
     if (chunk[1] > most) most = chunk[1];
   }
-  const int64_t whole[2] = {mg_ceil_div(s->least, least) * least, mg_ceil_div(s->least, most) * most}, further[2] = {whole[1] + 2 * most - 1, s->last};
+  const int64_t whole[2] = { mg_ceil_div(s->least, least) * least, mg_ceil_div(s->least, most) * most },
+                further[2] = { whole[1] + 2 * most - 1, s->last };
   return mg_symbol_sizes(s->least, s->last, whole, further, value);
 }
 MGI_FN mg_status mgi_values_open(const mg_graph *a, const mg_graph *b, mgi_values *V, mg_error *e) {
@@ -4439,11 +4729,13 @@ MGI_FN mg_status mgi_values_open(const mg_graph *a, const mg_graph *b, mgi_value
     V->fixed[k] |= other[k];
     const int n = V->fixed[k] ? mgi_values_of(g, k, value) : 0;
     if (n > V->n) V->n = n;
-    for (int j = 0; j < MGI_VALUES && n; j++) V->value[j][k] = value[j < n ? j : n - 1]; /* those with fewer stay at their most */
+    /* those with fewer stay at their most */
+    for (int j = 0; j < MGI_VALUES && n; j++) V->value[j][k] = value[j < n ? j : n - 1];
   }
   return s;
 }
-/* "p = 1, 63, 64", or "p = 63, q = 15; p = 64, q = 16": the values of members from .. to; where that is too long, how many. */
+/* "p = 1, 63, 64", or "p = 63, q = 15; p = 64, q = 16": the values of members from .. to; where that is too long, how
+   many. */
 MGI_FN void mgi_values_text(const mgi_values *V, const mg_graph *g, int from, int to, char *text, size_t size) {
   size_t n = 0;
   int many = 0;
@@ -4453,14 +4745,17 @@ MGI_FN void mgi_values_text(const mgi_values *V, const mg_graph *g, int from, in
     for (uint32_t k = 0, first = 1; k < g->n_symbols && n < size; k++) {
       if (!V->fixed[k]) continue;
       const char *before = j > from && first ? many > 1 ? "; " : ", " : first ? "" : ", ";
-      if (many > 1 || j == from) n += (size_t)snprintf(text + n, size - n, "%s%.20s = %lld", before, g->symbol[k].name, (long long)V->value[j][k]);
+      if (many > 1 || j == from)
+        n += (size_t)snprintf(text + n, size - n, "%s%.20s = %lld", before, g->symbol[k].name,
+                              (long long)V->value[j][k]);
       else n += (size_t)snprintf(text + n, size - n, "%s%lld", before, (long long)V->value[j][k]);
       first = 0;
     }
   if (n >= size) snprintf(text, size, "%d values, which the certificate lists", to - from);
 }
 /* Both members at the j-th values; the caller's. */
-MGI_FN mg_status mgi_values_members(const mgi_values *V, const mg_graph *a, const mg_graph *b, int j, mg_graph *g[2], mg_error *e) {
+MGI_FN mg_status mgi_values_members(const mgi_values *V, const mg_graph *a, const mg_graph *b, int j, mg_graph *g[2],
+                                    mg_error *e) {
   g[0] = g[1] = NULL;
   mg_status s = mg_fix(a, V->fixed, V->value[j], &g[0], e);
   if (s == MG_OK) s = mg_fix(b, V->fixed, V->value[j], &g[1], e);
@@ -4525,30 +4820,34 @@ MGI_FN mg_status mgi_verify_values(const mg_graph *a, const mg_graph *b, const m
   char wrong[80] = "proved";
   if (tested) snprintf(wrong, sizeof wrong, "wrong with probability at most 2^%.2f", ceil(r->log2_delta * 100) / 100);
   const char *const every = *said ? said : NULL;
-  snprintf(r->reason, sizeof r->reason, "at %s, and at no other: %s%.50s%sequal; %.45s", at, every ? "for all " : "", every ? every : "", every ? ": " : "", wrong);
+  snprintf(r->reason, sizeof r->reason, "at %s, and at no other: %s%.50s%sequal; %.45s", at, every ? "for all " : "",
+           every ? every : "", every ? ": " : "", wrong);
   return MG_OK;
 }
 /* Everything but the signature and the rows, of what has no picks. */
-MGI_FN mg_status mgi_verify_compared(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4],
-                                     double deadline, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_verify_compared(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
+                                     const uint64_t root[4], double deadline, mg_verify_report *r, mg_error *e) {
   mgi_values V;
   mg_status s = MG_OK;
   V.n = 0;
   if (a->n_symbols && c->tier != MG_TIER_FAST && !mg_graph_equal(a, b)) s = mgi_values_open(a, b, &V, e);
   if (s != MG_OK) return s;
-  return V.n ? mgi_verify_values(a, b, &V, c, root, deadline, r, e) : mgi_verify_families(a, b, c, root, deadline, r, e);
+  return V.n ? mgi_verify_values(a, b, &V, c, root, deadline, r, e)
+             : mgi_verify_families(a, b, c, root, deadline, r, e);
 }
 
 /* ---- picks (PICKS in the header comment) */
 
-/* Elements of inputs and outputs that a run in doubles may have, and its operations; of more than MOST there are FEW runs. */
+/* Elements of inputs and outputs that a run in doubles may have, and its operations; of more than MOST there are FEW
+   runs. */
 enum { MGI_PICKS_RUNS = 16, MGI_PICKS_FEW = 4, MGI_PICKS_MOST = 1 << 22, MGI_PICKS_OWN = 1 << 26, MGI_PICKS_WORK = 1 << 29 };
 enum { MGI_PICKS_ROWS = 1 << 10 }; /* of a table that gathers alone read, as many are enough */
 /* Where run `seed` of both, x and y by output, shows another value. */
 typedef struct mgi_picks_difference { int output; int64_t element; uint64_t seed; double a, b; } mgi_picks_difference;
 MGI_FN int64_t mgi_picks_elements(const mg_graph *g) {
   int64_t n = 0;
-  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) n += mgi_trial_elements(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in]);
+  for (uint32_t k = 0; k < g->n_in + g->n_out; k++)
+    n += mgi_trial_elements(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in]);
   return n;
 }
 MGI_FN double mgi_picks_value(const mg_graph *g, uint32_t k, void *const *out, int64_t i) {
@@ -4600,7 +4899,9 @@ MGI_FN int mgi_picks_run(const mg_graph *const *g, uint64_t seed, mgi_picks_diff
     else if (good) mg_verify_input_real(g[0], seed, (int)k, (double *)in[k]);
   }
   for (int which = 0; which < 2 && good; which++) {
-    for (uint32_t k = 0; k < g[0]->n_out && good; k++) out[which][k] = malloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) * sizeof(double)), good = out[which][k] != NULL;
+    for (uint32_t k = 0; k < g[0]->n_out && good; k++)
+      out[which][k] = malloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) * sizeof(double)),
+      good = out[which][k] != NULL;
     good = good && mg_eval(g[which], &real, (const void *const *)in, out[which], &e) == MG_OK;
   }
   for (uint32_t k = 0; k < g[0]->n_out && good && !found; k++) {
@@ -4608,7 +4909,9 @@ MGI_FN int mgi_picks_run(const mg_graph *const *g, uint64_t seed, mgi_picks_diff
     mgi_looked looked[2] = {mgi_looked_of(g[0], k, in, index), mgi_looked_of(g[1], k, in, index)};
     for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && !found; i++) {
       const double x = mgi_picks_value(g[0], k, out[0], i), y = mgi_picks_value(g[1], k, out[1], i);
-      if (index) found = x != y && mgi_looked_apart(&looked[0], i, (int64_t)x, (int64_t)y) && mgi_looked_apart(&looked[1], i, (int64_t)y, (int64_t)x);
+      if (index)
+        found = x != y && mgi_looked_apart(&looked[0], i, (int64_t)x, (int64_t)y) &&
+                mgi_looked_apart(&looked[1], i, (int64_t)y, (int64_t)x);
       else found = isfinite(x) && isfinite(y) && mgi_picks_apart(x, y);
       if (found) d->output = (int)k, d->element = i, d->seed = seed, d->a = x, d->b = y;
     }
@@ -4618,7 +4921,8 @@ MGI_FN int mgi_picks_run(const mg_graph *const *g, uint64_t seed, mgi_picks_diff
   for (uint32_t k = 0; k < 2 * MG_MAX_OUT; k++) free(out[k / MG_MAX_OUT][k % MG_MAX_OUT]);
   return found;
 }
-/* 1 if what reads input k of g is gathers from it, by indices that are inputs: any of its rows are as good as others. */
+/* 1 if what reads input k of g is gathers from it, by indices that are inputs: any of its rows are as good as
+   others. */
 MGI_FN int mgi_picks_table(const mg_graph *g, uint32_t k) {
   const uint32_t table = g->in[k].id;
   for (uint32_t j = 0; j < g->n_out; j++)
@@ -4630,8 +4934,8 @@ MGI_FN int mgi_picks_table(const mg_graph *g, uint32_t k) {
   }
   return 1;
 }
-/* Both graphs with at most MGI_PICKS_ROWS rows of their tables: where these differ, so do a and b, at the same indices and
-   with the same rows before others, which nothing reads.  0 and NULL where there is no such table. */
+/* Both graphs with at most MGI_PICKS_ROWS rows of their tables: where these differ, so do a and b, at the same indices
+   and with the same rows before others, which nothing reads.  0 and NULL where there is no such table. */
 MGI_FN int mgi_picks_shorter(const mg_graph *const *g, mg_graph **out) {
   int good = 1, shorter = 0;
   for (int which = 0; which < 2 && good; which++) {
@@ -4659,7 +4963,10 @@ MGI_FN int mgi_picks_differ(const mg_graph *a, const mg_graph *b, uint64_t seed,
   *large = elements > MGI_PICKS_MOST && (elements > MGI_PICKS_OWN || mgi_wide_work(g) > MGI_PICKS_WORK);
   const uint64_t runs = *large ? 0 : elements > MGI_PICKS_MOST ? MGI_PICKS_FEW : MGI_PICKS_RUNS;
   for (uint64_t round = 0; round < runs && !found; round++)
-    found = mgi_picks_run(g, (mgi_ff_hash(seed, round, 17) & ~(uint64_t)0xFF) | (uint64_t)MGI_REAL_QUIET << 2 | (round & 3), d);
+    found = mgi_picks_run(g,
+                          (mgi_ff_hash(seed, round, 17) & ~(uint64_t)0xFF) | (uint64_t)MGI_REAL_QUIET << 2 |
+                              (round & 3),
+                          d);
   mg_graph_free(shorter[0]), mg_graph_free(shorter[1]);
   return found;
 }
@@ -4673,11 +4980,12 @@ MGI_FN int mgi_picks_open(const mg_rest *R, double deadline, const volatile int 
   char line[256];
   int total = 0;
   if (!R->computed || (mgi_defined_shown(R->g[0], R->g[1], deadline, stop, &total, line) && total)) return 0;
-  snprintf(why, size, "not certified: a gather hands on what is computed, and facts do not show that to be defined everywhere");
+  snprintf(why, size,
+           "not certified: a gather hands on what is computed, and facts do not show that to be defined everywhere");
   return 1;
 }
-MGI_FN mg_status mgi_verify_picks(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4],
-                                  double deadline, mg_verify_report *r, mg_error *e) {
+MGI_FN mg_status mgi_verify_picks(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
+                                  const uint64_t root[4], double deadline, mg_verify_report *r, mg_error *e) {
   mg_rest R;
   mg_error why;
   mgi_picks_difference d;
@@ -4692,12 +5000,15 @@ MGI_FN mg_status mgi_verify_picks(const mg_graph *a, const mg_graph *b, const mg
   } else if (!R.g[0] || mg_graph_equal(R.g[0], R.g[1])) {
     mgi_report_identity(r);
     snprintf(r->domain, sizeof r->domain, "the same: one graph but for its gathers and argmaxes");
-    snprintf(r->theorem, sizeof r->theorem, "identity: one graph but for its gathers and argmaxes; these are alike by Theorem E");
-    snprintf(r->reason, sizeof r->reason, "equal by identity: both have one canonical form but for gathers and argmaxes, which are alike");
+    snprintf(r->theorem, sizeof r->theorem,
+             "identity: one graph but for its gathers and argmaxes; these are alike by Theorem E");
+    snprintf(r->reason, sizeof r->reason,
+             "equal by identity: both have one canonical form but for gathers and argmaxes, which are alike");
   } else s = mgi_verify_compared(R.g[0], R.g[1], c, root, deadline, r, e);
   r->picks = R.n;
   const int differ = apart || r->verdict == MG_NOT_EQUAL;
-  if (s == MG_OK && differ && !c->skip_floats && mgi_picks_differ(a, b, mgi_ff_hash(root[0], root[1], 18), &d, &large)) {
+  if (s == MG_OK && differ && !c->skip_floats &&
+      mgi_picks_differ(a, b, mgi_ff_hash(root[0], root[1], 18), &d, &large)) {
     r->verdict = MG_NOT_EQUAL, r->confirmed = 1;
     r->cx_seed = d.seed, r->cx_output = d.output, r->cx_element = d.element, r->cx_a = d.a, r->cx_b = d.b;
     mgi_verify_counterexample(a, b, r);
@@ -4706,13 +5017,15 @@ MGI_FN mg_status mgi_verify_picks(const mg_graph *a, const mg_graph *b, const mg
     mgi_picks_unshown(large, r->reason, sizeof r->reason);
   } else if (s == MG_OK && r->verdict == MG_EQUAL && r->proof != MG_PROOF_IDENTITY) {
     if (mgi_picks_open(&R, deadline, c->stop, r->reason, sizeof r->reason)) r->verdict = MG_UNDECIDED;
-    else snprintf(r->theorem + strlen(r->theorem), sizeof r->theorem - strlen(r->theorem), "; picks alike by Theorem E");
+    else
+      snprintf(r->theorem + strlen(r->theorem), sizeof r->theorem - strlen(r->theorem), "; picks alike by Theorem E");
   }
   mg_rest_free(&R);
   return s;
 }
 
-mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
+mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r,
+                    mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
   mg_verify_report local;
   mg_error unread;
@@ -4721,8 +5034,10 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (!e) e = &unread;
   mg_status s = mg_verify_signature(a, b, e);
   mgi_report_begin(r, &c, root);
-  for (int k = 0; k < 2 && s == MG_OK && c.tier != MG_TIER_FAST; k++) s = mg_verify_rows(k ? b : a, e); /* a search's end is a full tier */
-  if (s == MG_OK && c.log2_delta > 0) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "log2_delta is %g; expected a negative number", c.log2_delta);
+  /* a search's end is a full tier */
+  for (int k = 0; k < 2 && s == MG_OK && c.tier != MG_TIER_FAST; k++) s = mg_verify_rows(k ? b : a, e);
+  if (s == MG_OK && c.log2_delta > 0)
+    return mg_fail(e, MG_BAD_INPUT, "mg_verify", "log2_delta is %g; expected a negative number", c.log2_delta);
   if (c.log2_delta == 0) c.log2_delta = -64;
   if (s == MG_OK) mgi_seed_root(a, b, c.seed, c.salt, root);
   mgi_report_begin(r, &c, root);
@@ -4738,10 +5053,11 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
 
 /* ------------------------------------------------------------------------------------- >>text-of-certificates
    A checker parses the programs, the seed, the tier and the aim, runs mg_verify, prints the certificate anew and
-   compares all bytes; so every line is rechecked.  The sum in the last line finds plain damage without that work.  A proof
-   needs no search to be replayed: the same terms have the same normal form. */
+   compares all bytes; so every line is rechecked.  The sum in the last line finds plain damage without that work.  A
+   proof needs no search to be replayed: the same terms have the same normal form. */
 
-MGI_FN uint64_t mgi_cert_sum(const char *s, size_t n) { /* every step is a bijection: one changed byte changes the sum */
+/* every step is a bijection: one changed byte changes the sum */
+MGI_FN uint64_t mgi_cert_sum(const char *s, size_t n) {
   uint64_t h = 0xcbf29ce484222325u;
   for (size_t k = 0; k < n; k++) h = (h ^ (unsigned char)s[k]) * 0x100000001b3u;
   return mgi_ff_mix(h);
@@ -4802,7 +5118,8 @@ MGI_FN mg_status mgi_cert_classes(mgi_cert_text *t, const mg_graph *a, const mg_
   mgi_cert_add(t, "extents every\n");
   for (int c = 0; c < p.n; c++) {
     char line[MGI_EVERY_LINE], name[16];
-    if (!mgi_every_members(&p, a, c, line, sizeof line)) s = mg_fail(e, MG_LIMIT, "mg_certificate", "a class of too many dimensions");
+    if (!mgi_every_members(&p, a, c, line, sizeof line))
+      s = mg_fail(e, MG_LIMIT, "mg_certificate", "a class of too many dimensions");
     mgi_cert_put(t, "class ", 6), mgi_cert_put(t, line, strlen(line)), mgi_cert_put(t, "\n", 1);
     for (int which = 0; which < 2; which++) {
       int kernel = 0;
@@ -4811,7 +5128,9 @@ MGI_FN mg_status mgi_cert_classes(mgi_cert_text *t, const mg_graph *a, const mg_
         kernel += g->level == MG_BLOCK;
         for (uint32_t x = 1; x < g->n_axes; x++)
           if (p.axis[l * (MG_MAX_AXES + 1) + x] == c)
-            mgi_cert_add(t, "axis %s of kernel %d%s of the %s graph cuts %s, any number of times\n", g->axes[x].name, kernel, g->level == MG_THREAD ? ", of a thread graph" : "", which ? "second" : "first", mgi_every_name(&p, a, c, name));
+            mgi_cert_add(t, "axis %s of kernel %d%s of the %s graph cuts %s, any number of times\n", g->axes[x].name,
+                         kernel, g->level == MG_THREAD ? ", of a thread graph" : "", which ? "second" : "first",
+                         mgi_every_name(&p, a, c, name));
       }
     }
   }
@@ -4824,9 +5143,11 @@ MGI_FN mg_status mgi_cert_derivation(mgi_cert_text *t, const mg_graph *a, const 
   char *derivation = NULL;
   mg_graph *g[2] = {NULL, NULL};
   mg_status s = every ? mgi_every_proof_sizes(a, b, g, e) : MG_OK;
-  if (s == MG_OK) s = mgi_prove_normal(every ? g[0] : a, every ? g[1] : b, 0, MGI_PROOF_BYTES, NULL, &p, &derivation, e);
+  if (s == MG_OK)
+    s = mgi_prove_normal(every ? g[0] : a, every ? g[1] : b, 0, MGI_PROOF_BYTES, NULL, &p, &derivation, e);
   mg_graph_free(g[0]), mg_graph_free(g[1]);
-  if (s == MG_OK && (p.verdict != MG_EQUAL || !derivation)) s = mg_fail(e, MG_NOT_FOUND, "mg_certificate", "there is no proof: %.200s", p.reason);
+  if (s == MG_OK && (p.verdict != MG_EQUAL || !derivation))
+    s = mg_fail(e, MG_NOT_FOUND, "mg_certificate", "there is no proof: %.200s", p.reason);
   mgi_cert_add(t, "derivation\n");
   for (const char *line = derivation; s == MG_OK && *line;) {
     size_t n = strcspn(line, "\n");
@@ -4892,7 +5213,8 @@ MGI_FN mg_status mgi_cert_values(mgi_cert_text *t, const mg_graph *a, const mg_g
     s = mgi_values_verify(both, &V, &c, r->digest, 0, &one, e);
     mgi_values_text(&V, a, j, j + 1, at, sizeof at);
     if (s == MG_OK && one.verdict != MG_EQUAL)
-      s = mg_fail(e, MG_NOT_FOUND, "mg_certificate", "at %.60s it is %s: %.150s", at, mg_verdict_name(one.verdict), one.reason);
+      s = mg_fail(e, MG_NOT_FOUND, "mg_certificate", "at %.60s it is %s: %.150s", at, mg_verdict_name(one.verdict),
+                  one.reason);
     if (s == MG_OK) mgi_cert_add(t, "value %s\ntheorem %s\n", at, one.theorem);
     if (s == MG_OK) mgi_cert_add(t, "statement %s\ndomain %s\n", one.reason, one.domain);
     if (s == MG_OK) s = mgi_cert_shown(t, g[0], g[1], &one, e);
@@ -4902,12 +5224,14 @@ MGI_FN mg_status mgi_cert_values(mgi_cert_text *t, const mg_graph *a, const mg_g
   return s;
 }
 
-/* The picks that are alike: what of the first graph is what of the second, and what of it is an input or an output above. */
+/* The picks that are alike: what of the first graph is what of the second, and what of it is an input or an output
+   above. */
 MGI_FN void mgi_cert_picks(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_rest *R) {
   for (int k = 0; k < R->n; k++) {
     const mg_pick *p = &R->pick[k];
     const mg_op_node *o = &a->ops[p->op[0]];
-    mgi_cert_add(t, "pick %.64s = %s(%.64s)", a->tensors[o->out[0].id].name, mg_op_row(o->code)->name, a->tensors[p->of[0].id].name);
+    mgi_cert_add(t, "pick %.64s = %s(%.64s)", a->tensors[o->out[0].id].name, mg_op_row(o->code)->name,
+                 a->tensors[p->of[0].id].name);
     if (p->op[1]) mgi_cert_add(t, " is %.64s", b->tensors[b->ops[p->op[1]].out[0].id].name);
     else mgi_cert_add(t, " is in the first alone");
     mgi_cert_add(t, "%s%s\n", p->input >= 0 ? ", any rows" : "", p->output >= 0 ? ", of what is equal" : "");
@@ -4956,11 +5280,12 @@ MGI_FN void mgi_cert_sizes(mgi_cert_text *t, const mg_parallel *p, const mg_grap
   char name[16];
   int n = 0;
   for (int c = 0; c < p->n; c++)
-    if (chosen[c] == symbols) mgi_cert_add(t, "%s %s = %lld", n++ ? "," : what, mgi_every_name(p, a, c, name), (long long)p->extent[c]);
+    if (chosen[c] == symbols)
+      mgi_cert_add(t, "%s %s = %lld", n++ ? "," : what, mgi_every_name(p, a, c, name), (long long)p->extent[c]);
   if (n) mgi_cert_add(t, "\n");
 }
-/* Puts both graphs' texts in symbols, a class each as far as the text form has such families: one line says at which sizes
-   they are the graphs that were compared, one what stays as written (a class that is cut twice, say). */
+/* Puts both graphs' texts in symbols, a class each as far as the text form has such families: one line says at which
+   sizes they are the graphs that were compared, one what stays as written (a class that is cut twice, say). */
 MGI_FN mg_status mgi_cert_symbols(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, char *text[2], mg_error *e) {
   uint8_t chosen[MG_MAX_CLASSES] = {0};
   mg_parallel p;
@@ -4987,7 +5312,8 @@ MGI_FN mg_status mgi_cert_symbols(mgi_cert_text *t, const mg_graph *a, const mg_
 }
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e) {
   *text = NULL;
-  if (r->verdict != MG_EQUAL) return mg_fail(e, MG_NOT_FOUND, "mg_certificate", "the verdict is %s: %s", mg_verdict_name(r->verdict), r->reason);
+  if (r->verdict != MG_EQUAL)
+    return mg_fail(e, MG_NOT_FOUND, "mg_certificate", "the verdict is %s: %s", mg_verdict_name(r->verdict), r->reason);
   char *of[2] = {NULL, NULL};
   mgi_cert_text t;
   mg_rest R;
@@ -5045,7 +5371,9 @@ MGI_FN int mgi_cert_number(const char *s, size_t n, uint64_t *out) {
   return 1;
 }
 
-mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r, mg_error *e) { return mg_certificate_recheck(text, len, NULL, r, e); }
+mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r, mg_error *e) {
+  return mg_certificate_recheck(text, len, NULL, r, e);
+}
 
 /* Reads what a recheck starts from: the number, tier and aim into c, and both graphs, which are the caller's. */
 MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c, mg_graph *g[2], mg_error *e) {
@@ -5057,21 +5385,27 @@ MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c
   uint64_t size;
   int members = 0;
   g[0] = g[1] = NULL;
-  if (len < head || memcmp(text, MGI_CERT_HEAD, head)) return mg_fail(e, MG_BAD_INPUT, where, "expected the first line 'mirage certificate 4': of an earlier version, make it anew");
+  if (len < head || memcmp(text, MGI_CERT_HEAD, head))
+    return mg_fail(e, MG_BAD_INPUT, where,
+                   "expected the first line 'mirage certificate 4': of an earlier version, make it anew");
   if (len < head + 21) return mg_fail(e, MG_BAD_INPUT, where, "it is cut off");
   snprintf(tail, sizeof tail, "sum %016llx\n", (unsigned long long)mgi_cert_sum(text, len - 21));
-  if (memcmp(text + len - 21, tail, 21)) return mg_fail(e, MG_BAD_INPUT, where, "damaged: the sum in the last line is not that of the text");
+  if (memcmp(text + len - 21, tail, 21))
+    return mg_fail(e, MG_BAD_INPUT, where, "damaged: the sum in the last line is not that of the text");
   at += head;
   for (size_t k = 0; k < sizeof skipped / sizeof *skipped; k++)
-    if (!mgi_cert_line(&at, end, skipped[k], &n)) return mg_fail(e, MG_BAD_INPUT, where, "expected a line '%s'", skipped[k]);
+    if (!mgi_cert_line(&at, end, skipped[k], &n))
+      return mg_fail(e, MG_BAD_INPUT, where, "expected a line '%s'", skipped[k]);
   s = mgi_cert_line(&at, end, "seed", &n);
   if (!mgi_cert_number(s, n, &c->seed)) return mg_fail(e, MG_BAD_INPUT, where, "expected a line 'seed NUMBER'");
   if (!mgi_cert_line(&at, end, "digest", &n)) return mg_fail(e, MG_BAD_INPUT, where, "expected a line 'digest'");
   s = mgi_cert_line(&at, end, "tier", &n);
-  if (!s || n != 4 || (memcmp(s, "full", 4) && memcmp(s, "fast", 4))) return mg_fail(e, MG_BAD_INPUT, where, "expected 'tier full' or 'tier fast'");
+  if (!s || n != 4 || (memcmp(s, "full", 4) && memcmp(s, "fast", 4)))
+    return mg_fail(e, MG_BAD_INPUT, where, "expected 'tier full' or 'tier fast'");
   c->tier = s[1] == 'u' ? MG_TIER_FULL : MG_TIER_FAST;
   s = mgi_cert_line(&at, end, "aim", &n);
-  if (!s || n < 3 || n >= sizeof num || memcmp(s, "2^-", 3)) return mg_fail(e, MG_BAD_INPUT, where, "expected a line 'aim 2^-NUMBER'");
+  if (!s || n < 3 || n >= sizeof num || memcmp(s, "2^-", 3))
+    return mg_fail(e, MG_BAD_INPUT, where, "expected a line 'aim 2^-NUMBER'");
   memcpy(num, s + 2, n - 2), num[n - 2] = 0;
   c->log2_delta = strtod(num, NULL);
   if (!(c->log2_delta < 0) || c->log2_delta < -1e6) return mg_fail(e, MG_BAD_INPUT, where, "the aim is out of range");
@@ -5084,8 +5418,11 @@ MGI_FN mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c
   mg_status status = MG_OK;
   for (int k = 0; k < 2 && status == MG_OK; k++) {
     s = at < end ? mgi_cert_line(&at, end, k ? "second" : "first", &n) : NULL;
-    if (!mgi_cert_number(s, n, &size) || size > (uint64_t)(end - at)) status = mg_fail(e, MG_BAD_INPUT, where, "expected the %s program and its size", k ? "second" : "first");
-    else if ((status = mg_parse(at, (size_t)size, k ? "certificate, second program" : "certificate, first program", NULL, &g[k], e)) == MG_OK) at += size;
+    if (!mgi_cert_number(s, n, &size) || size > (uint64_t)(end - at))
+      status = mg_fail(e, MG_BAD_INPUT, where, "expected the %s program and its size", k ? "second" : "first");
+    else if ((status = mg_parse(at, (size_t)size, k ? "certificate, second program" : "certificate, first program",
+                                NULL, &g[k], e)) == MG_OK)
+      at += size;
     mg_graph *family = g[k];
     if (status != MG_OK || !members) continue;
     status = mgi_cert_member(family, &g[k], e);
@@ -5113,20 +5450,23 @@ MGI_FN mg_status mgi_cert_afresh(const mg_graph *const *g, mg_verify_config c, m
   if (s == MG_OK) s = mg_verify(g[0], g[1], &c, &again, e);
   if (s != MG_OK) return s;
   if (again.unfinished) return mg_fail(e, MG_UNSUPPORTED, "certificate", "not rechecked: %.200s", again.reason);
-  if (again.verdict != MG_EQUAL || again.classes != r->classes || again.pieces != r->pieces || again.values != r->values ||
-      again.picks != r->picks)
+  if (again.verdict != MG_EQUAL || again.classes != r->classes || again.pieces != r->pieces ||
+      again.values != r->values || again.picks != r->picks)
     return mg_fail(e, MG_BAD_INPUT, "certificate", "with a seed of its own the recheck gives %s: %.180s",
                    mg_verdict_name(again.verdict), again.reason);
   memcpy(r->salt, c.salt, sizeof r->salt), r->fresh_tests = again.tests;
   return MG_OK;
 }
 
-mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e) {
+mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r,
+                                 mg_error *e) {
   static const char where[] = "certificate";
   mg_verify_config c = mg_verify_config_default();
   mg_verify_report local;
   mg_graph *g[2];
-  if (how) c.threads = how->threads, c.time_limit_s = how->time_limit_s, c.memory_limit = how->memory_limit, c.stop = how->stop, c.progress = how->progress, c.user = how->user;
+  if (how)
+    c.threads = how->threads, c.time_limit_s = how->time_limit_s, c.memory_limit = how->memory_limit,
+    c.stop = how->stop, c.progress = how->progress, c.user = how->user;
   if (!r) r = &local;
   memset(r, 0, sizeof *r);
   mg_status status = mgi_cert_read(text, len, &c, g, e);
@@ -5153,11 +5493,11 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
 }
 
 /* ------------------------------------------------------------------------------------------------- >>yardstick
-   mg_eval over floats, or over doubles, that knows which operator it is at: results of the text's operators are rounded,
-   what is inner to sugar is not, and an inner exponential, which only a softmax has, is that of the difference to its
-   row's maximum.
-   Sums of f32: 64 terms at a time, then the sums of these.  So neither the last bits of one long chain nor the exactness of
-   a wider sum is held against a kernel. */
+   mg_eval over floats, or over doubles, that knows which operator it is at: results of the text's operators are
+   rounded, what is inner to sugar is not, and an inner exponential, which only a softmax has, is that of the difference
+   to its row's maximum.
+   Sums of f32: 64 terms at a time, then the sums of these.  So neither the last bits of one long chain nor the
+   exactness of a wider sum is held against a kernel. */
 
 
 double mg_unit_at(mg_dtype t, double x) {
@@ -5176,7 +5516,9 @@ typedef struct mgi_yard {
   double logits;        /* the largest argument of a softmax so far, over doubles */
 } mgi_yard;
 
-MGI_FN double mgi_yard_get(const mgi_yard *Y, const mg_view *v, int64_t at) { return Y->doubles ? ((const double *)v->data)[at] : (double)((const float *)v->data)[at]; }
+MGI_FN double mgi_yard_get(const mgi_yard *Y, const mg_view *v, int64_t at) {
+  return Y->doubles ? ((const double *)v->data)[at] : (double)((const float *)v->data)[at];
+}
 MGI_FN void mgi_yard_put(const mgi_yard *Y, const mg_view *v, int64_t at, double x) {
   if (Y->doubles) ((double *)v->data)[at] = x;
   else ((float *)v->data)[at] = (float)x;
@@ -5278,7 +5620,8 @@ MGI_FN mg_status mgi_yard_combine(void *user, mg_opcode op, const mg_view *out, 
         *o += part;
       }
     else
-      for (int64_t k = 0; k < n; k++, o += out->stride[r - 1], a += step) *o = op == MG_OP_SUM ? *o + *a : *a > *o || *a != *a ? *a : *o;
+      for (int64_t k = 0; k < n; k++, o += out->stride[r - 1], a += step)
+        *o = op == MG_OP_SUM ? *o + *a : *a > *o || *a != *a ? *a : *o;
   } while (mgi_ff_next_row(&in->shape, at));
   return MG_OK;
 }
@@ -5312,7 +5655,8 @@ MGI_FN void mgi_yard_made(void *user, const mg_graph *g, mg_tensor t, const mg_v
     }
 }
 
-mg_status mg_yardstick(const mg_graph *g, const mg_part *part, const float *const *in, float *const *out, int wide, uint64_t move, mg_error *e) {
+mg_status mg_yardstick(const mg_graph *g, const mg_part *part, const float *const *in, float *const *out, int wide,
+                       uint64_t move, mg_error *e) {
   mgi_yard Y;
   mg_domain d;
   const void *from[MG_MAX_IN];
@@ -5329,7 +5673,8 @@ mg_status mg_yardstick(const mg_graph *g, const mg_part *part, const float *cons
 }
 
 /* *logits, unless NULL: the largest argument of a softmax. */
-MGI_FN mg_status mgi_yard_exact(const mg_graph *g, const mg_part *part, const double *const *in, double *const *out, double *logits, mg_error *e) {
+MGI_FN mg_status mgi_yard_exact(const mg_graph *g, const mg_part *part, const double *const *in, double *const *out,
+                                double *logits, mg_error *e) {
   mgi_yard Y;
   mg_domain d = mg_domain_real();
   const void *from[MG_MAX_IN];
@@ -5343,13 +5688,14 @@ MGI_FN mg_status mgi_yard_exact(const mg_graph *g, const mg_part *part, const do
   if (logits) *logits = Y.logits;
   return s;
 }
-mg_status mg_yardstick_reference(const mg_graph *g, const mg_part *part, const double *const *in, double *const *out, mg_error *e) {
+mg_status mg_yardstick_reference(const mg_graph *g, const mg_part *part, const double *const *in, double *const *out,
+                                 mg_error *e) {
   return mgi_yard_exact(g, part, in, out, NULL, e);
 }
 
 /* -------------------------------------------------------------------------------------------------- >>families
-   Every value is a function of family, seed, draw, input and element.  Draws beyond the first renew the small inputs and keep
-   those that hold most: rows are what there have to be many of, weights may stay. */
+   Every value is a function of family, seed, draw, input and element.  Draws beyond the first renew the small inputs
+   and keep those that hold most: rows are what there have to be many of, weights may stay. */
 
 static const char *const mgi_family_names[] = {
 #define MGI_F(id, name, what) name,
@@ -5358,9 +5704,11 @@ static const char *const mgi_family_names[] = {
 };
 static_assert(sizeof mgi_family_names / sizeof *mgi_family_names == MG_FAMILY_KIND_COUNT, "one name a kind");
 
-/* Normal, nearly: the sum of four uniform numbers has its mean, variance and two more moments' signs; no value beyond 3.5. */
+/* Normal, nearly: the sum of four uniform numbers has its mean, variance and two more moments' signs; no value beyond
+   3.5. */
 MGI_FN double mgi_family_normal(uint64_t h) {
-  const int64_t sum = (int64_t)(h & 0xFFFF) + (int64_t)(h >> 16 & 0xFFFF) + (int64_t)(h >> 32 & 0xFFFF) + (int64_t)(h >> 48);
+  const int64_t sum = (int64_t)(h & 0xFFFF) + (int64_t)(h >> 16 & 0xFFFF) + (int64_t)(h >> 32 & 0xFFFF) +
+                      (int64_t)(h >> 48);
   return ((double)sum - 131070.0) * (1.7320508075688772 / 65536.0);
 }
 /* What a plain input is scaled by: a right operand of many rows so that the product keeps its size. */
@@ -5384,7 +5732,8 @@ MGI_FN int mgi_family_is_mask(const mg_graph *g, int k) {
     if (p->code == MG_OP_ADD) {
       const uint32_t at = g->in[k].id;
       if (p->in[0].id == at || p->in[1].id == at || on[p->in[0].id] || on[p->in[1].id]) on[p->out[0].id] = 1;
-    } else if ((p->code == MG_OP_SCALE || p->code == MG_OP_ADD_SCALAR || p->code == MG_OP_RESHAPE) && on[p->in[0].id]) on[p->out[0].id] = 1;
+    } else if ((p->code == MG_OP_SCALE || p->code == MG_OP_ADD_SCALAR || p->code == MG_OP_RESHAPE) && on[p->in[0].id])
+      on[p->out[0].id] = 1;
     else if (p->code == MG_OP_EXP && on[p->in[0].id] && mg_softmax_dim(g, o) >= 0) found = 1;
   }
   free(on);
@@ -5397,21 +5746,29 @@ MGI_FN double mgi_family_magnitude(uint64_t h) { return pow(10, 2 + 2 * ldexp((d
 /* Whether every draw has an input k of its own. */
 MGI_FN int mgi_family_renews(const mg_graph *g, int k) {
   int64_t most = 0;
-  for (uint32_t j = 0; j < g->n_in; j++) most = mgi_trial_elements(g, g->in[j]) > most ? mgi_trial_elements(g, g->in[j]) : most;
+  for (uint32_t j = 0; j < g->n_in; j++)
+    most = mgi_trial_elements(g, g->in[j]) > most ? mgi_trial_elements(g, g->in[j]) : most;
   return mgi_trial_elements(g, g->in[k]) * 4 <= most || g->n_in == 1 || most <= 4096;
 }
 
-void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int draw, int k, const mg_box *box, float *dst) {
+void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int draw, int k, const mg_box *box,
+                     float *dst) {
   const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
-  const int64_t n = mg_shape_elements(&t->shape), held = box ? mg_box_elements(box, t->shape.rank) : n, cols = t->shape.dim[t->shape.rank - 1];
-  const uint64_t which = (uint64_t)f->kind * 1000003u + (uint64_t)(f->input + 1) * 8191u + (uint64_t)(f->kind == MG_FAMILY_SCALE || f->kind == MG_FAMILY_JOINT ? (int64_t)f->a + 64 : isinf(f->a));
-  const uint64_t key = mgi_ff_hash(mgi_ff_hash(seed, which, 21), (uint64_t)k, mgi_family_renews(g, k) ? (uint64_t)draw : 0);
-  const int mine = f->kind >= MG_FAMILY_SCALE && f->kind != MG_FAMILY_JOINT && f->input == k, mask = mgi_family_is_mask(g, k);
+  const int64_t n = mg_shape_elements(&t->shape), held = box ? mg_box_elements(box, t->shape.rank) : n,
+                cols = t->shape.dim[t->shape.rank - 1];
+  const uint64_t which = (uint64_t)f->kind * 1000003u + (uint64_t)(f->input + 1) * 8191u +
+                         (uint64_t)(f->kind == MG_FAMILY_SCALE || f->kind == MG_FAMILY_JOINT ? (int64_t)f->a + 64
+                                                                                             : isinf(f->a));
+  const uint64_t key = mgi_ff_hash(mgi_ff_hash(seed, which, 21), (uint64_t)k,
+                                   mgi_family_renews(g, k) ? (uint64_t)draw : 0);
+  const int mine = f->kind >= MG_FAMILY_SCALE && f->kind != MG_FAMILY_JOINT && f->input == k,
+            mask = mgi_family_is_mask(g, k);
   double scale = mask ? 1 : mgi_family_scale(g, k);
   if (f->kind == MG_FAMILY_SCALE && mine) scale *= ldexp(1, (int)f->a);
   if (f->kind == MG_FAMILY_ROWS && !mine && t->shape.rank == 1) scale *= 8; /* gains may be large where outliers are */
   if (f->kind == MG_FAMILY_LOGITS && mine) scale *= f->a;
-  if (f->kind == MG_FAMILY_JOINT) scale *= ldexp(1, (int)(mgi_ff_hash(seed, (uint64_t)f->a, (uint64_t)k + 31) % 25) - 12);
+  if (f->kind == MG_FAMILY_JOINT)
+    scale *= ldexp(1, (int)(mgi_ff_hash(seed, (uint64_t)f->a, (uint64_t)k + 31) % 25) - 12);
   const int64_t column = (int64_t)(mgi_ff_hash(key, 5, 22) % 32);
   for (int64_t j = 0; j < held; j++) {
     int64_t i = box ? 0 : j, step = 1, left = j;
@@ -5429,7 +5786,8 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
     double x = scale * mgi_family_normal(h);
     if (mine) switch (f->kind) {
       case MG_FAMILY_ROWS:
-        if (col == (int64_t)(hr % (uint64_t)cols)) x = (x < 0 ? -scale : scale) * (row % 3 == 0 ? 10000 : row % 3 == 1 ? 1000 : 100) * (1 + fabs(x / scale));
+        if (col == (int64_t)(hr % (uint64_t)cols))
+          x = (x < 0 ? -scale : scale) * (row % 3 == 0 ? 10000 : row % 3 == 1 ? 1000 : 100) * (1 + fabs(x / scale));
         break;
       case MG_FAMILY_COLUMNS:
         if (col % 32 == column % cols) x *= mgi_family_magnitude(mgi_ff_hash(key, (uint64_t)col, 25));
@@ -5437,7 +5795,10 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
       case MG_FAMILY_OFFSET: x += 1000 * scale; break;
       case MG_FAMILY_CONSTANT: x = scale * mgi_family_normal(hr); break;
       case MG_FAMILY_ZERO: x = row % 3 == 1 ? 0 : x; break;
-      case MG_FAMILY_DENORMAL: x = floor(x / scale * 300) * ldexp(1, t->dtype == MG_F32 ? mg_type_row(MG_F16)->least : mg_type_row(t->dtype)->least); break;
+      case MG_FAMILY_DENORMAL:
+        x = floor(x / scale * 300) *
+            ldexp(1, t->dtype == MG_F32 ? mg_type_row(MG_F16)->least : mg_type_row(t->dtype)->least);
+        break;
       case MG_FAMILY_FIRST: x = col < mg_ceil_div(cols, 4) ? f->a : 0; break;
       case MG_FAMILY_LAST: x = col >= cols - mg_ceil_div(cols, 4) ? f->a : 0; break;
       case MG_FAMILY_ALL_BUT: x = col == (int64_t)(hr % (uint64_t)cols) ? 0 : f->a; break;
@@ -5500,21 +5861,24 @@ MGI_FN void mgi_family_add(mgi_family_list *L, const mg_graph *g, mg_family_kind
   f->kind = kind, f->input = input, f->a = a;
   if (kind == MG_FAMILY_SCALE) snprintf(f->name, sizeof f->name, "%.60s scaled by 2^%d", of, (int)a);
   else if (kind == MG_FAMILY_JOINT) snprintf(f->name, sizeof f->name, "%s, draw %d", mgi_family_names[kind], (int)a);
-  else if (kind >= MG_FAMILY_FIRST) snprintf(f->name, sizeof f->name, "%.50s: %s at %s", of, mgi_family_names[kind], isinf(a) ? "-inf" : "-65504");
+  else if (kind >= MG_FAMILY_FIRST)
+    snprintf(f->name, sizeof f->name, "%.50s: %s at %s", of, mgi_family_names[kind], isinf(a) ? "-inf" : "-65504");
   else if (input >= 0) snprintf(f->name, sizeof f->name, "%.60s: %s", of, mgi_family_names[kind]);
   else snprintf(f->name, sizeof f->name, "%s", mgi_family_names[kind]);
 }
 
 int mg_families_of(const mg_graph *g, uint64_t seed, mg_family *out, int most) {
   static const int exponent[] = {-20, -10, 5, 10, 14};
-  static const mg_family_kind shapes[] = {MG_FAMILY_ROWS, MG_FAMILY_COLUMNS, MG_FAMILY_OFFSET, MG_FAMILY_CONSTANT, MG_FAMILY_ZERO, MG_FAMILY_DENORMAL};
+  static const mg_family_kind shapes[] = { MG_FAMILY_ROWS,     MG_FAMILY_COLUMNS, MG_FAMILY_OFFSET,
+                                           MG_FAMILY_CONSTANT, MG_FAMILY_ZERO,    MG_FAMILY_DENORMAL };
   mgi_family_list L = {out, 0, most};
   int softmax = 0, scaled = 0;
   for (uint32_t o = 1; o < g->n_ops; o++) softmax |= mg_softmax_dim(g, o) >= 0;
   mgi_family_add(&L, g, MG_FAMILY_PLAIN, -1, 0);
   for (int k = 0; k < (int)g->n_in && softmax; k++) {
     static const mg_family_kind dark[] = {MG_FAMILY_FIRST, MG_FAMILY_LAST, MG_FAMILY_ALL_BUT};
-    for (int j = 0; j < 6 && mgi_family_is_mask(g, k); j++) mgi_family_add(&L, g, dark[j / 2], k, j & 1 ? -65504 : -INFINITY);
+    for (int j = 0; j < 6 && mgi_family_is_mask(g, k); j++)
+      mgi_family_add(&L, g, dark[j / 2], k, j & 1 ? -65504 : -INFINITY);
   }
   for (int k = 0; k < (int)g->n_in && softmax && scaled < 2; k++) {
     const double a = mgi_family_is_mask(g, k) ? 0 : mgi_family_logits(g, seed, k);
@@ -5525,7 +5889,8 @@ int mg_families_of(const mg_graph *g, uint64_t seed, mg_family *out, int most) {
     for (int k = 0; k < (int)g->n_in; k++) mgi_family_add(&L, g, MG_FAMILY_SCALE, k, exponent[j]);
   for (size_t j = 0; j < sizeof shapes / sizeof *shapes; j++)
     for (int k = 0; k < (int)g->n_in; k++)
-      if (mg_tensor_of(g, g->in[k])->shape.rank > 1 || (shapes[j] != MG_FAMILY_CONSTANT && shapes[j] != MG_FAMILY_ZERO)) mgi_family_add(&L, g, shapes[j], k, 0);
+      if (mg_tensor_of(g, g->in[k])->shape.rank > 1 || (shapes[j] != MG_FAMILY_CONSTANT && shapes[j] != MG_FAMILY_ZERO))
+        mgi_family_add(&L, g, shapes[j], k, 0);
   return L.n;
 }
 
@@ -5543,7 +5908,8 @@ typedef struct mgi_judge {
   int64_t rows, finite;
 } mgi_judge;
 
-enum { MGI_JUDGE_FEW = 16, MGI_JUDGE_GROUPS = 8 }; /* rows, about, that a moved run has, or more where there are more groups then */
+/* rows, about, that a moved run has, or more where there are more groups then */
+enum { MGI_JUDGE_FEW = 16, MGI_JUDGE_GROUPS = 8 };
 
 MGI_FN void mgi_judge_free(mgi_judge *J) {
   for (int k = 0; k < MG_MAX_IN; k++) free(J->in[k]), free(J->exact_in[k]);
@@ -5576,11 +5942,14 @@ MGI_FN mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *wa
       int64_t rows = 1, left = J->groups, of_group = 1; /* the groups stand side by side, innermost dimensions first */
       few[k] = all[k];
       for (int d = 0; d + 1 < shape->rank; d++) of_group *= all[k].hi[d] - all[k].lo[d];
-      of_group = of_group > MGI_JUDGE_FEW * MGI_JUDGE_GROUPS ? mg_ceil_div(of_group, MGI_JUDGE_GROUPS) : (int64_t)MGI_JUDGE_FEW;
+      of_group = of_group > MGI_JUDGE_FEW * MGI_JUDGE_GROUPS ? mg_ceil_div(of_group, MGI_JUDGE_GROUPS)
+                                                             : (int64_t)MGI_JUDGE_FEW;
       for (int d = shape->rank - 2; d >= 0; d--) {
         const int64_t extent = all[k].hi[d] - all[k].lo[d], most = of_group / rows > 0 ? of_group / rows : 1;
         const int64_t pieces = extent > most ? mg_ceil_div(extent, most) : 1, at = left % pieces;
-        if (pieces > 1) few[k].lo[d] = all[k].lo[d] + at * most, few[k].hi[d] = few[k].lo[d] + most < all[k].hi[d] ? few[k].lo[d] + most : all[k].hi[d];
+        if (pieces > 1)
+          few[k].lo[d] = all[k].lo[d] + at * most,
+          few[k].hi[d] = few[k].lo[d] + most < all[k].hi[d] ? few[k].lo[d] + most : all[k].hi[d];
         more |= at > 0;
         left /= pieces, rows *= extent < most ? extent : most;
       }
@@ -5597,9 +5966,13 @@ MGI_FN mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *wa
     const size_t some = (size_t)(n > 0 ? n : 1);
     float *a = (float *)malloc(some * sizeof(float)), *c = out ? (float *)malloc(some * sizeof(float)) : NULL;
     double *x = (double *)malloc(some * sizeof(double));
-    if (out) J->written[j] = a, J->got[j] = c, J->exact[j] = x, J->n_out[j] = n, J->cols[j] = b->hi[shape->rank - 1] - b->lo[shape->rank - 1];
+    if (out)
+      J->written[j] = a, J->got[j] = c, J->exact[j] = x, J->n_out[j] = n,
+      J->cols[j] = b->hi[shape->rank - 1] - b->lo[shape->rank - 1];
     else J->in[j] = a, J->exact_in[j] = x, J->n_in[j] = n;
-    if (!a || !x || (out && !c)) s = mg_fail(e, MG_NO_MEMORY, "mg_numerics", "no memory for %lld elements of '%.60s'", (long long)n, mg_tensor_of(g, t)->name);
+    if (!a || !x || (out && !c))
+      s = mg_fail(e, MG_NO_MEMORY, "mg_numerics", "no memory for %lld elements of '%.60s'", (long long)n,
+                  mg_tensor_of(g, t)->name);
   }
   if (s != MG_OK) mgi_judge_free(J);
   return s;
@@ -5644,7 +6017,8 @@ MGI_FN mg_status mgi_judge_binds(mgi_judge *J, const mg_family *f, uint64_t seed
     if (s == MG_OK) s = mg_yardstick(g, &J->part, (const float *const *)J->in, J->written, 0, 0, e);
     for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++)
       for (int64_t i = 0; i < J->n_out[k]; i += J->cols[k]) {
-        const double error = mgi_judge_error(J->written[k] + i, J->exact[k] + i, J->cols[k], mg_unit_at(mg_tensor_of(g, g->out[k])->dtype, 0));
+        const double error = mgi_judge_error(J->written[k] + i, J->exact[k] + i, J->cols[k],
+                                             mg_unit_at(mg_tensor_of(g, g->out[k])->dtype, 0));
         J->rows++, J->finite += error >= 0;
         if (error > J->e16) J->e16 = error;
       }
@@ -5663,7 +6037,8 @@ MGI_FN mg_status mgi_judge_group(mgi_judge *J, int group, uint64_t seed, mg_erro
     const mg_shape *shape = &mg_tensor_of(g, g->in[k])->shape;
     const mg_box *b = &few->box[g->in[k].id], *whole = &J->part.box[g->in[k].id];
     const int64_t n = mg_box_elements(b, shape->rank);
-    in[k] = (float *)malloc(sizeof(float) * (size_t)(n > 0 ? n : 1)), xin[k] = (double *)malloc(sizeof(double) * (size_t)(n > 0 ? n : 1));
+    in[k] = (float *)malloc(sizeof(float) * (size_t)(n > 0 ? n : 1)),
+    xin[k] = (double *)malloc(sizeof(double) * (size_t)(n > 0 ? n : 1));
     good = in[k] && xin[k];
     for (int64_t i = 0; i < n && good; i++) {
       int64_t at = 0, step = 1, left = i;
@@ -5676,7 +6051,8 @@ MGI_FN mg_status mgi_judge_group(mgi_judge *J, int group, uint64_t seed, mg_erro
   }
   for (uint32_t k = 0; k < g->n_out && good; k++) {
     const int64_t n = mg_box_elements(&few->box[g->out[k].id], mg_tensor_of(g, g->out[k])->shape.rank);
-    out[k] = (float *)malloc(sizeof(float) * (size_t)(n > 0 ? n : 1)), exact[k] = (double *)malloc(sizeof(double) * (size_t)(n > 0 ? n : 1));
+    out[k] = (float *)malloc(sizeof(float) * (size_t)(n > 0 ? n : 1)),
+    exact[k] = (double *)malloc(sizeof(double) * (size_t)(n > 0 ? n : 1));
     good = out[k] && exact[k];
   }
   if (!good) s = mg_fail(e, MG_NO_MEMORY, "mg_numerics", "no memory for the moved runs");
@@ -5714,12 +6090,14 @@ MGI_FN int mgi_judge_holds(const mgi_judge *J, int wide, mg_numerics_fault *faul
     const double least = mg_unit_at(type, 0);
     for (int64_t i = 0; i < J->n_out[k]; i += J->cols[k]) {
       const float *got = J->got[k] + i, *written = J->written[k] + i;
-      const double *exact = J->exact[k] + i, size = mgi_judge_size(exact, J->cols[k], least), unit = mg_unit_at(type, size) / size;
+      const double *exact = J->exact[k] + i, size = mgi_judge_size(exact, J->cols[k], least),
+                   unit = mg_unit_at(type, size) / size;
       const double bound = wide ? 16 * J->e32 + 2 * unit : 4 * (J->e16 + J->e32) + 2 * unit;
       const int whole = mgi_judge_error(written, exact, J->cols[k], least) >= 0; /* finite as written */
       for (int64_t c = 0; c < J->cols[k]; c++) {
         const double toward = got[c] < 0 ? -exact[c] : exact[c];
-        const int edge = toward >= 0.5 * mg_type_row(type)->most && toward + bound * size >= mg_type_row(type)->most; /* what the bound allows is infinite in this type */
+        /* what the bound allows is infinite in this type */
+        const int edge = toward >= 0.5 * mg_type_row(type)->most && toward + bound * size >= mg_type_row(type)->most;
         const int lost = isfinite(written[c]) && isfinite(exact[c]) && !isfinite(got[c]) && !(edge && !isnan(got[c]));
         const double error = lost ? INFINITY : whole && isfinite(got[c]) ? fabs((double)got[c] - exact[c]) / size : 0;
         if (!(error > bound) || !(error / bound > worst)) continue;
@@ -5734,7 +6112,8 @@ MGI_FN int mgi_judge_holds(const mgi_judge *J, int wide, mg_numerics_fault *faul
   return worst == 0;
 }
 
-mg_status mg_numerics(const mg_graph *g, mg_numerics_run run, void *user, const mg_numerics_config *cfg, mg_numerics_report *r, mg_error *e) {
+mg_status mg_numerics(const mg_graph *g, mg_numerics_run run, void *user, const mg_numerics_config *cfg,
+                      mg_numerics_report *r, mg_error *e) {
   mg_numerics_config none;
   mgi_judge J;
   const double began = mgi_seconds();
@@ -5779,7 +6158,9 @@ mg_status mg_numerics(const mg_graph *g, mg_numerics_run run, void *user, const 
   r->seconds = mgi_seconds() - began;
   if (s != MG_OK) return s;
   if (r->unsafe) return mg_fail(e, MG_NOT_FOUND, g->name, "not as safe as written: %.60s", r->fault.family);
-  if (cfg->parts <= 1 && r->binding < MG_FAMILIES_LEAST) return mg_fail(e, MG_UNSUPPORTED, g->name, "%d families bind, of %d that ran: fewer than %d", r->binding, r->ran, MG_FAMILIES_LEAST);
+  if (cfg->parts <= 1 && r->binding < MG_FAMILIES_LEAST)
+    return mg_fail(e, MG_UNSUPPORTED, g->name, "%d families bind, of %d that ran: fewer than %d", r->binding, r->ran,
+                   MG_FAMILIES_LEAST);
   return MG_OK;
 }
 
@@ -5789,7 +6170,8 @@ mg_status mg_numerics_join(mg_numerics_report *to, const mg_numerics_report *par
     memcpy(to->output, part->output, sizeof to->output);
   }
   to->families = part->families, to->judged |= part->judged;
-  to->ran += part->ran, to->binding += part->binding, to->unsafe += part->unsafe, to->without_wide |= part->without_wide;
+  to->ran += part->ran, to->binding += part->binding, to->unsafe += part->unsafe,
+      to->without_wide |= part->without_wide;
   if (part->seconds > to->seconds) to->seconds = part->seconds;
   for (int k = 0; k < MG_FAMILIES_MOST; k++) {
     to->bind[k] |= part->bind[k], to->bad[k] |= part->bad[k];
@@ -5801,24 +6183,32 @@ mg_status mg_numerics_join(mg_numerics_report *to, const mg_numerics_report *par
 void mg_numerics_line(const mg_numerics_report *r, char *line, size_t n) {
   const mg_numerics_fault *f = &r->fault;
   if (r->unsafe && f->bound == 0)
-    snprintf(line, n, "NOT as safe as written: family %s%s, output %.70s, row %lld, element %lld: got %.6g, as written %.6g (%d of %d families)", f->family, f->wide ? ", all in f32" : "", r->output,
-             (long long)f->row, (long long)f->element, f->got, f->written, r->unsafe, r->binding);
+    snprintf(
+        line, n,
+        "NOT as safe as written: family %s%s, output %.70s, row %lld, element %lld: got %.6g, as written %.6g (%d of %d families)",
+        f->family, f->wide ? ", all in f32" : "", r->output, (long long)f->row, (long long)f->element, f->got,
+        f->written, r->unsafe, r->binding);
   else if (r->unsafe)
-    snprintf(line, n, "NOT as safe as written: family %s%s, output %.70s, row %lld, element %lld: got %.6g, as written %.6g, float64 %.6g; error %.3g, bound %.3g (%d of %d families)", f->family,
-             f->wide ? ", all in f32" : "", r->output, (long long)f->row, (long long)f->element, f->got, f->written, f->reference, f->error, f->bound, r->unsafe, r->binding);
-  else if (r->binding < MG_FAMILIES_LEAST) snprintf(line, n, "undecided: %d families bind, of %d that ran", r->binding, r->ran);
+    snprintf(
+        line, n,
+        "NOT as safe as written: family %s%s, output %.70s, row %lld, element %lld: got %.6g, as written %.6g, float64 %.6g; error %.3g, bound %.3g (%d of %d families)",
+        f->family, f->wide ? ", all in f32" : "", r->output, (long long)f->row, (long long)f->element, f->got,
+        f->written, f->reference, f->error, f->bound, r->unsafe, r->binding);
+  else if (r->binding < MG_FAMILIES_LEAST)
+    snprintf(line, n, "undecided: %d families bind, of %d that ran", r->binding, r->ran);
   else
-    snprintf(line, n, "as safe as written, by runs (%d families bind%s%s)", r->binding, r->without_wide ? "; not run all in f32" : "", r->ran < r->families ? "; not all were run" : "");
+    snprintf(line, n, "as safe as written, by runs (%d families bind%s%s)", r->binding,
+             r->without_wide ? "; not run all in f32" : "", r->ran < r->families ? "; not all were run" : "");
 }
 
 /* --------------------------------------------------------------------------------------------------- >>terms
    Real terms in a normal form, hash-consed: equal ids are equal terms.
      polynomial   sum of rational * monomial, at least; a monomial is a product of atoms to powers, negative ones too
-     atom         an input element; 1 or 0 for an index below a bound; f(polynomial ..); a maximum of polynomials; 1/(polynomial of two terms or more);
-                  a sum, or a maximum, over bound indices
+     atom         an input element; 1 or 0 for an index below a bound; f(polynomial ..); a maximum of polynomials;
+                  1/(polynomial of two terms or more); a sum, or a maximum, over bound indices
    An index is a list of digits, most significant first: digit (v, div, mod) is (v / div) % mod of an index variable v.
-   A reduction over an index that was cut into blocks and iterations so meets the one over the whole index: bound variables
-   are split where no digit crosses, then merged where two always stand side by side.
+   A reduction over an index that was cut into blocks and iterations so meets the one over the whole index: bound
+   variables are split where no digit crosses, then merged where two always stand side by side.
      sum of a sum of terms           the sums of the terms; what does not depend on the index moves out
      sum of a product over i and j   the product of the sums, where no factor has both; nested sums are flattened
    Bound variables are named by the height of the term, in the order that gives the least id.
@@ -5828,7 +6218,8 @@ void mg_numerics_line(const mg_numerics_report *r, char *line, size_t n) {
 enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY, MGI_PV_LESS,
        MGI_PV_SET, MGI_PV_FACTORS, MGI_PV_DUTY, MGI_PV_DIVISOR, MGI_PV_ROOT, MGI_PV_LOGARITHM, MGI_PV_USED /* >>defined */ };
 enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
-enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
+/* variables: 0.. free, 8.. bound, 40.. while building */
+enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 };
 enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12, MGI_PV_NEST = 200 /* functions in functions, operators on operators: recursion is as deep */ };
 enum { MGI_PV_STEPS = 4000000, MGI_PV_NODES = 400000, MGI_PV_FEW = 512 }; /* limits of a proof without the solver */
 enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 4 * MGI_PV_DIGITS) };
@@ -5875,7 +6266,8 @@ MGI_FN uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
   return MGI_PV_ZERO;
 }
 MGI_FN void mgi_pv_clock(mgi_prover *P) {
-  if (!P->bad && ((P->deadline > 0 && mgi_seconds() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
+  if (!P->bad && ((P->deadline > 0 && mgi_seconds() > P->deadline) || mgi_verify_flag(P->stop)))
+    mgi_pv_fail(P, "the time limit ended it");
 }
 MGI_FN int mgi_pv_over(mgi_prover *P) {
   if (P->most && (P->steps > P->most || P->n > MGI_PV_NODES)) mgi_pv_fail(P, "too large: it takes too many steps");
@@ -5883,7 +6275,9 @@ MGI_FN int mgi_pv_over(mgi_prover *P) {
   return P->bad;
 }
 MGI_FN uint32_t mgi_pv_word(const mgi_prover *P, uint32_t id, uint32_t k) { return P->w[P->node[id].off + k]; }
-MGI_FN int64_t mgi_pv_long(const mgi_prover *P, uint32_t id, uint32_t k) { return (int64_t)((uint64_t)mgi_pv_word(P, id, k) | (uint64_t)mgi_pv_word(P, id, k + 1) << 32); }
+MGI_FN int64_t mgi_pv_long(const mgi_prover *P, uint32_t id, uint32_t k) {
+  return (int64_t)((uint64_t)mgi_pv_word(P, id, k) | (uint64_t)mgi_pv_word(P, id, k + 1) << 32);
+}
 MGI_FN uint32_t mgi_pv_kind(const mgi_prover *P, uint32_t id) { return mgi_pv_word(P, id, 0); }
 
 #define MGI_X(name, use, text) MGI_PV_ROW_##name,
@@ -5907,7 +6301,12 @@ MGI_FN void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
     case MGI_PV_FN: first = 6; break;
     case MGI_PV_MAX: case MGI_PV_INV: first = 1; break;
     case MGI_PV_SUM: first = x->n - 1; break;
-    case MGI_PV_TOP: case MGI_PV_DIVISOR: case MGI_PV_ROOT: case MGI_PV_LOGARITHM: case MGI_PV_USED: first = x->n - 2; break; /* which indices there are, and of what */
+    /* which indices there are, and of what */
+    case MGI_PV_TOP:
+    case MGI_PV_DIVISOR:
+    case MGI_PV_ROOT:
+    case MGI_PV_LOGARITHM:
+    case MGI_PV_USED: first = x->n - 2; break;
     case MGI_PV_MONO: first = 1, step = 2; break;
     case MGI_PV_POLY: first = 1, step = 5; break;
     default: return;
@@ -5949,7 +6348,8 @@ MGI_FN uint32_t mgi_pv_intern(mgi_prover *P, const uint32_t *w, uint32_t n) {
   if (P->nw + n > P->cw || P->n == P->cap) {
     size_t cw = 2 * P->cw + n + 4096;
     uint32_t cap = 2 * P->cap + 1024;
-    if (cw * sizeof *P->w + cap * sizeof *P->node + P->slots * sizeof *P->slot > P->limit) return mgi_pv_fail(P, "too large: the terms pass the memory limit");
+    if (cw * sizeof *P->w + cap * sizeof *P->node + P->slots * sizeof *P->slot > P->limit)
+      return mgi_pv_fail(P, "too large: the terms pass the memory limit");
     uint32_t *ww = (uint32_t *)realloc(P->w, cw * sizeof *ww);
     if (ww) P->w = ww, P->cw = cw;
     mgi_pv_node *nn = ww ? (mgi_pv_node *)realloc(P->node, cap * sizeof *nn) : NULL;
@@ -5992,7 +6392,9 @@ MGI_FN uint32_t mgi_pv_poly(mgi_prover *P, mgi_pv_term *t, size_t n) {
     if (m && t[m - 1].mono == t[k].mono) {
       mgi_pv_term *x = &t[m - 1];
       if (x->den == 1 && t[k].den == 1 ? !mgi_pv_ratio((mgi_i128)x->num + t[k].num, 1, &x->num, &x->den)
-                                       : !mgi_pv_ratio((mgi_i128)x->num * t[k].den + (mgi_i128)t[k].num * x->den, (mgi_i128)x->den * t[k].den, &x->num, &x->den)) return mgi_pv_fail(P, "too large: a coefficient");
+                                       : !mgi_pv_ratio((mgi_i128)x->num * t[k].den + (mgi_i128)t[k].num * x->den,
+                                                       (mgi_i128)x->den * t[k].den, &x->num, &x->den))
+        return mgi_pv_fail(P, "too large: a coefficient");
     } else t[m++] = t[k];
     if (!t[m - 1].num) m--;
   }
@@ -6003,7 +6405,8 @@ MGI_FN uint32_t mgi_pv_poly(mgi_prover *P, mgi_pv_term *t, size_t n) {
   w[0] = MGI_PV_POLY;
   for (size_t k = 0; k < m; k++) {
     uint32_t *x = w + 1 + 5 * k;
-    x[0] = t[k].mono, x[1] = (uint32_t)t[k].num, x[2] = (uint32_t)((uint64_t)t[k].num >> 32), x[3] = (uint32_t)t[k].den, x[4] = (uint32_t)((uint64_t)t[k].den >> 32);
+    x[0] = t[k].mono, x[1] = (uint32_t)t[k].num, x[2] = (uint32_t)((uint64_t)t[k].num >> 32), x[3] = (uint32_t)t[k].den,
+    x[4] = (uint32_t)((uint64_t)t[k].den >> 32);
   }
   id = mgi_pv_intern(P, w, (uint32_t)(1 + 5 * m));
   if (w != few) free(w);
@@ -6021,7 +6424,9 @@ MGI_FN uint32_t mgi_pv_single(mgi_prover *P, uint32_t mono, int64_t num, int64_t
   t.mono = mono, t.num = num, t.den = den;
   return mgi_pv_poly(P, &t, 1);
 }
-MGI_FN uint32_t mgi_pv_number(mgi_prover *P, int64_t num, int64_t den) { return num ? mgi_pv_single(P, mgi_pv_unit(P), num, den) : (uint32_t)MGI_PV_ZERO; }
+MGI_FN uint32_t mgi_pv_number(mgi_prover *P, int64_t num, int64_t den) {
+  return num ? mgi_pv_single(P, mgi_pv_unit(P), num, den) : (uint32_t)MGI_PV_ZERO;
+}
 MGI_FN uint32_t mgi_pv_atom(mgi_prover *P, uint32_t atom, int power) {
   uint32_t w[3];
   w[0] = MGI_PV_MONO, w[1] = atom, w[2] = (uint32_t)power;
@@ -6039,22 +6444,29 @@ MGI_FN uint32_t mgi_pv_axpy(mgi_prover *P, uint32_t x, uint32_t y, int64_t num, 
   for (uint32_t k = 0; k < n; k++) t[k] = mgi_pv_at(P, x, k);
   for (uint32_t k = 0; k < m; k++) {
     t[n + k] = mgi_pv_at(P, y, k);
-    if (!mgi_pv_ratio((mgi_i128)t[n + k].num * num, (mgi_i128)t[n + k].den * den, &t[n + k].num, &t[n + k].den)) mgi_pv_fail(P, "too large: a coefficient");
+    if (!mgi_pv_ratio((mgi_i128)t[n + k].num * num, (mgi_i128)t[n + k].den * den, &t[n + k].num, &t[n + k].den))
+      mgi_pv_fail(P, "too large: a coefficient");
   }
   uint32_t r = mgi_pv_poly(P, t, n + m);
   free(t);
   return r;
 }
 MGI_FN uint32_t mgi_pv_add(mgi_prover *P, uint32_t x, uint32_t y) { return mgi_pv_axpy(P, x, y, 1, 1); }
-MGI_FN uint32_t mgi_pv_sub2(mgi_prover *P, uint32_t x, uint32_t y) { return y == MGI_PV_NONE ? mgi_pv_fail(P, "minus infinity is subtracted") : mgi_pv_axpy(P, x, y, -1, 1); }
-MGI_FN uint32_t mgi_pv_scale(mgi_prover *P, uint32_t x, int64_t num, int64_t den) { return num ? mgi_pv_axpy(P, MGI_PV_ZERO, x, num, den) : (uint32_t)MGI_PV_ZERO; }
+MGI_FN uint32_t mgi_pv_sub2(mgi_prover *P, uint32_t x, uint32_t y) {
+  return y == MGI_PV_NONE ? mgi_pv_fail(P, "minus infinity is subtracted") : mgi_pv_axpy(P, x, y, -1, 1);
+}
+MGI_FN uint32_t mgi_pv_scale(mgi_prover *P, uint32_t x, int64_t num, int64_t den) {
+  return num ? mgi_pv_axpy(P, MGI_PV_ZERO, x, num, den) : (uint32_t)MGI_PV_ZERO;
+}
 
 MGI_FN uint32_t mgi_pv_mono_mul(mgi_prover *P, uint32_t x, uint32_t y) {
-  uint32_t n = mgi_pv_powers(P, x), m = mgi_pv_powers(P, y), few[64], *w = n + m > 30 ? (uint32_t *)malloc((1 + 2 * (size_t)(n + m)) * sizeof *w) : few, k = 1, i = 0, j = 0;
+  uint32_t n = mgi_pv_powers(P, x), m = mgi_pv_powers(P, y), few[64],
+           *w = n + m > 30 ? (uint32_t *)malloc((1 + 2 * (size_t)(n + m)) * sizeof *w) : few, k = 1, i = 0, j = 0;
   if (!w) return mgi_pv_fail(P, "no memory for terms");
   w[0] = MGI_PV_MONO;
   while (i < n || j < m) {
-    uint32_t a = i < n ? mgi_pv_word(P, x, 1 + 2 * i) : UINT32_MAX, b = j < m ? mgi_pv_word(P, y, 1 + 2 * j) : UINT32_MAX;
+    uint32_t a = i < n ? mgi_pv_word(P, x, 1 + 2 * i) : UINT32_MAX,
+             b = j < m ? mgi_pv_word(P, y, 1 + 2 * j) : UINT32_MAX;
     int32_t e = 0;
     if (a <= b) e += (int32_t)mgi_pv_word(P, x, 2 + 2 * i++);
     if (b <= a) e += (int32_t)mgi_pv_word(P, y, 2 + 2 * j++);
@@ -6088,7 +6500,8 @@ MGI_FN uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
     for (uint32_t j = 0; j < m && !P->bad; j++) {
       mgi_pv_term a = mgi_pv_at(P, x, i), b = mgi_pv_at(P, y, j), *o = &t[(size_t)i * m + j];
       o->mono = mgi_pv_mono_mul(P, a.mono, b.mono);
-      if (!mgi_pv_ratio((mgi_i128)a.num * b.num, (mgi_i128)a.den * b.den, &o->num, &o->den)) mgi_pv_fail(P, "too large: a coefficient");
+      if (!mgi_pv_ratio((mgi_i128)a.num * b.num, (mgi_i128)a.den * b.den, &o->num, &o->den))
+        mgi_pv_fail(P, "too large: a coefficient");
     }
   uint32_t r = mgi_pv_poly(P, t, (size_t)n * m);
   free(t);
@@ -6128,7 +6541,9 @@ MGI_FN uint32_t mgi_pv_of_mono(mgi_prover *P, uint32_t mono, int sign) {
   for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
     uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k);
     int e = sign * (int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
-    r = mgi_pv_mul(P, r, mgi_pv_kind(P, a) == MGI_PV_INV && e < 0 ? mgi_pv_power(P, mgi_pv_word(P, a, 1), -e) : mgi_pv_atom(P, a, e));
+    r = mgi_pv_mul(P, r,
+                   mgi_pv_kind(P, a) == MGI_PV_INV && e < 0 ? mgi_pv_power(P, mgi_pv_word(P, a, 1), -e)
+                                                            : mgi_pv_atom(P, a, e));
   }
   return r;
 }
@@ -6171,26 +6586,32 @@ MGI_FN uint32_t mgi_pv_inverse(mgi_prover *P, uint32_t x) {
   int64_t n2 = t.num < 0 ? -t.den : t.den, d2 = t.num < 0 ? -t.num : t.num;
   x = mgi_pv_scale(P, x, n2, d2);
   w[0] = MGI_PV_INV, w[1] = x;
-  return mgi_pv_scale(P, mgi_pv_mul(P, mgi_pv_scale(P, common, num, den), mgi_pv_atom(P, mgi_pv_intern(P, w, 2), 1)), n2, d2);
+  return mgi_pv_scale(P, mgi_pv_mul(P, mgi_pv_scale(P, common, num, den), mgi_pv_atom(P, mgi_pv_intern(P, w, 2), 1)),
+                      n2, d2);
 }
 
 /* ---- functions */
 
 MGI_FN uint32_t mgi_pv_fn(mgi_prover *P, int op, mg_rational c, int n, const uint32_t *arg) {
   uint32_t w[8];
-  w[0] = MGI_PV_FN, w[1] = (uint32_t)op, w[2] = (uint32_t)c.num, w[3] = (uint32_t)((uint64_t)c.num >> 32), w[4] = (uint32_t)c.den, w[5] = (uint32_t)((uint64_t)c.den >> 32);
+  w[0] = MGI_PV_FN, w[1] = (uint32_t)op, w[2] = (uint32_t)c.num, w[3] = (uint32_t)((uint64_t)c.num >> 32),
+  w[4] = (uint32_t)c.den, w[5] = (uint32_t)((uint64_t)c.den >> 32);
   for (int k = 0; k < n; k++) {
     if (arg[k] == MGI_PV_NONE) return mgi_pv_fail(P, "a function is applied to minus infinity");
     w[6 + k] = arg[k];
   }
   return mgi_pv_atom(P, mgi_pv_intern(P, w, (uint32_t)(6 + n)), 1);
 }
-MGI_FN int mgi_pv_is_fn(const mgi_prover *P, uint32_t atom, int op) { return mgi_pv_kind(P, atom) == MGI_PV_FN && mgi_pv_word(P, atom, 1) == (uint32_t)op; }
+MGI_FN int mgi_pv_is_fn(const mgi_prover *P, uint32_t atom, int op) {
+  return mgi_pv_kind(P, atom) == MGI_PV_FN && mgi_pv_word(P, atom, 1) == (uint32_t)op;
+}
 /* The atom of a polynomial that is one atom to the power 1, times 1; else 0. */
 MGI_FN uint32_t mgi_pv_alone(const mgi_prover *P, uint32_t p) {
   if (P->bad || p == MGI_PV_NONE || mgi_pv_count(P, p) != 1) return 0;
   mgi_pv_term t = mgi_pv_at(P, p, 0);
-  return t.num == 1 && t.den == 1 && mgi_pv_powers(P, t.mono) == 1 && mgi_pv_word(P, t.mono, 2) == 1 ? mgi_pv_word(P, t.mono, 1) : 0;
+  return t.num == 1 && t.den == 1 && mgi_pv_powers(P, t.mono) == 1 && mgi_pv_word(P, t.mono, 2) == 1
+             ? mgi_pv_word(P, t.mono, 1)
+             : 0;
 }
 MGI_FN mg_rational mgi_pv_no_constant(void) {
   mg_rational r;
@@ -6207,7 +6628,8 @@ MGI_FN uint32_t mgi_pv_exp(mgi_prover *P, uint32_t x) {
     mgi_pv_term t = mgi_pv_at(P, x, k);
     uint32_t arg = mgi_pv_single(P, t.mono, 1, t.den), one = mgi_pv_alone(P, arg), y;
     if (t.num < 0) mgi_pv_use(P, MGI_PV_ROW_exp_neg);
-    if (t.num > 64 || t.num < -64) y = mgi_pv_single(P, t.mono, t.num, t.den), y = mgi_pv_fn(P, MG_OP_EXP, mgi_pv_no_constant(), 1, &y), t.num = 1;
+    if (t.num > 64 || t.num < -64)
+      y = mgi_pv_single(P, t.mono, t.num, t.den), y = mgi_pv_fn(P, MG_OP_EXP, mgi_pv_no_constant(), 1, &y), t.num = 1;
     else if (one && mgi_pv_is_fn(P, one, MG_OP_LOG)) y = mgi_pv_word(P, one, 6), mgi_pv_use(P, MGI_PV_ROW_exp_log);
     else y = mgi_pv_fn(P, MG_OP_EXP, mgi_pv_no_constant(), 1, &arg);
     if (t.num < 0) y = mgi_pv_inverse(P, y), t.num = -t.num;
@@ -6247,7 +6669,8 @@ MGI_FN int64_t mgi_pv_square_part(int64_t n) { /* the greatest s <= 2^16 with s^
   return s;
 }
 MGI_FN uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x);
-MGI_FN uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where);
+MGI_FN uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body,
+                                  uint32_t where);
 MGI_FN uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var);
 MGI_FN uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var);
 /* The root of x where that is a maximum of squares: the maximum of what they are of, without a root; else 0. */
@@ -6318,9 +6741,12 @@ MGI_FN int mgi_pv_sign_of_atom(mgi_prover *P, uint32_t a) {
   switch (mgi_pv_kind(P, a)) {
     case MGI_PV_FN:
       if (mgi_pv_is_fn(P, a, MG_OP_EXP)) s = MGI_PV_LEAST | MGI_PV_NONZERO;
-      else if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) s = MGI_PV_LEAST | (mgi_pv_sign(P, mgi_pv_word(P, a, 6)) & MGI_PV_NONZERO);
-      else if (mgi_pv_is_fn(P, a, MG_OP_SILU) || mgi_pv_is_fn(P, a, MG_OP_GELU)) s = mgi_pv_sign(P, mgi_pv_word(P, a, 6));
-      else if (mgi_pv_is_fn(P, a, MG_OP_LOG)) s = mgi_pv_sign(P, mgi_pv_sub2(P, mgi_pv_word(P, a, 6), mgi_pv_number(P, 1, 1)));
+      else if (mgi_pv_is_fn(P, a, MG_OP_SQRT))
+        s = MGI_PV_LEAST | (mgi_pv_sign(P, mgi_pv_word(P, a, 6)) & MGI_PV_NONZERO);
+      else if (mgi_pv_is_fn(P, a, MG_OP_SILU) || mgi_pv_is_fn(P, a, MG_OP_GELU))
+        s = mgi_pv_sign(P, mgi_pv_word(P, a, 6));
+      else if (mgi_pv_is_fn(P, a, MG_OP_LOG))
+        s = mgi_pv_sign(P, mgi_pv_sub2(P, mgi_pv_word(P, a, 6), mgi_pv_number(P, 1, 1)));
       break;
     case MGI_PV_MAX: {
       int all = MGI_PV_MOST | MGI_PV_NONZERO;
@@ -6351,7 +6777,8 @@ MGI_FN int mgi_pv_sign_of_power(mgi_prover *P, uint32_t a, int e) {
 MGI_FN int mgi_pv_sign_of_term(mgi_prover *P, mgi_pv_term t) {
   int s = (t.num > 0 ? MGI_PV_LEAST : MGI_PV_MOST) | MGI_PV_NONZERO;
   for (uint32_t k = 0; k < mgi_pv_powers(P, t.mono) && s && !P->bad; k++)
-    s = mgi_pv_sign_of_product(s, mgi_pv_sign_of_power(P, mgi_pv_word(P, t.mono, 1 + 2 * k), (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * k)));
+    s = mgi_pv_sign_of_product(s, mgi_pv_sign_of_power(P, mgi_pv_word(P, t.mono, 1 + 2 * k),
+                                                       (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * k)));
   return s;
 }
 /* Of a polynomial, by its terms alone: a sum of what is never negative is never negative. */
@@ -6400,7 +6827,9 @@ MGI_FN int mgi_pv_below(mgi_prover *P, uint32_t p, uint32_t q) {
   if (p == q) return 1;
   return (mgi_pv_sign_of_terms(P, mgi_pv_sub2(P, q, p)) & MGI_PV_LEAST) != 0;
 }
-MGI_FN int mgi_pv_is_number(const mgi_prover *P, uint32_t p) { return p == MGI_PV_ZERO || (mgi_pv_count(P, p) == 1 && !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono)); }
+MGI_FN int mgi_pv_is_number(const mgi_prover *P, uint32_t p) {
+  return p == MGI_PV_ZERO || (mgi_pv_count(P, p) == 1 && !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono));
+}
 MGI_FN int mgi_pv_meet_below(mgi_prover *P, const mgi_pv_meet *s, const mgi_pv_meet *t, int cheap) {
   for (uint32_t j = 0; j < t->n; j++) {
     int found = 0;
@@ -6470,8 +6899,8 @@ MGI_FN int mgi_pv_meet_all(mgi_prover *P, mgi_pv_lattice *L, const mgi_pv_lattic
   return good;
 }
 
-/* A maximum M with p = q M + r, where q is of a known sign: M's atom, else 0.  *leaves: how many polynomials p is made of
-   if all such are opened. */
+/* A maximum M with p = q M + r, where q is of a known sign: M's atom, else 0.  *leaves: how many polynomials p is made
+   of if all such are opened. */
 MGI_FN uint32_t mgi_pv_opens(mgi_prover *P, uint32_t p, uint32_t *q, uint32_t *r, int *sign, double *leaves) {
   uint32_t n = mgi_pv_count(P, p), best = 0;
   *leaves = 1;
@@ -6493,7 +6922,8 @@ MGI_FN uint32_t mgi_pv_opens(mgi_prover *P, uint32_t p, uint32_t *q, uint32_t *r
         else rest = mgi_pv_add(P, rest, one);
       }
       if (!first || !plain || P->bad) continue;
-      int s = mgi_pv_is_number(P, with) ? (mgi_pv_at(P, with, 0).num > 0 ? MGI_PV_LEAST : MGI_PV_MOST) : mgi_pv_sign_of_terms(P, with) & (MGI_PV_LEAST | MGI_PV_MOST);
+      int s = mgi_pv_is_number(P, with) ? (mgi_pv_at(P, with, 0).num > 0 ? MGI_PV_LEAST : MGI_PV_MOST)
+                                        : mgi_pv_sign_of_terms(P, with) & (MGI_PV_LEAST | MGI_PV_MOST);
       if (!s) continue;
       *leaves *= P->node[a].n - 1;
       if (!best) best = a, *q = with, *r = rest, *sign = s;
@@ -6592,7 +7022,9 @@ MGI_FN uint32_t mgi_pv_mono_inverse(mgi_prover *P, uint32_t mono) {
   uint32_t few[64], n = mgi_pv_powers(P, mono);
   if (n > 31) return mgi_pv_fail(P, "too large: a monomial");
   few[0] = MGI_PV_MONO;
-  for (uint32_t k = 0; k < n; k++) few[1 + 2 * k] = mgi_pv_word(P, mono, 1 + 2 * k), few[2 + 2 * k] = (uint32_t)-(int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
+  for (uint32_t k = 0; k < n; k++)
+    few[1 + 2 * k] = mgi_pv_word(P, mono, 1 + 2 * k),
+                few[2 + 2 * k] = (uint32_t) - (int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
   return mgi_pv_intern(P, few, 1 + 2 * n);
 }
 /* The greatest monomial in all terms of n polynomials, those that are 0 aside. */
@@ -6657,7 +7089,10 @@ MGI_FN uint32_t mgi_pv_rise(mgi_prover *P, uint32_t like, uint32_t x) {
   mg_rational c;
   int op = (int)mgi_pv_word(P, like, 1);
   c.num = mgi_pv_long(P, like, 2), c.den = mgi_pv_long(P, like, 4);
-  mgi_pv_use(P, op == MG_OP_EXP ? MGI_PV_ROW_max_exp : op == MG_OP_SQRT ? MGI_PV_ROW_max_sqrt : op == MG_OP_LOG ? MGI_PV_ROW_max_log : P->rises[op] - 2);
+  mgi_pv_use(P, op == MG_OP_EXP    ? MGI_PV_ROW_max_exp
+                : op == MG_OP_SQRT ? MGI_PV_ROW_max_sqrt
+                : op == MG_OP_LOG  ? MGI_PV_ROW_max_log
+                                   : P->rises[op] - 2);
   return mgi_pv_apply(P, (mg_opcode)op, c, &x);
 }
 /* Takes rising functions out of the maximum of a: max(f(x), f(y)) = f(max(x, y)), -f(x) and -f(y) alike.  1 if any was;
@@ -6683,10 +7118,13 @@ MGI_FN int mgi_pv_rise_out(mgi_prover *P, uint32_t *a, uint32_t *n) {
   free(inner);
   return any && !P->bad;
 }
-/* A maximum as factor * atom + shift.  The atom is the same for all maxima that differ by a shift and a positive factor. */
+/* A maximum as factor * atom + shift.  The atom is the same for all maxima that differ by a shift and a positive
+   factor. */
 typedef struct mgi_pv_joined { uint32_t core, value; } mgi_pv_joined;
 
-MGI_FN uint32_t mgi_pv_divide(mgi_prover *P, uint32_t p, uint32_t mono) { return mgi_pv_mul(P, p, mgi_pv_single(P, mgi_pv_mono_inverse(P, mono), 1, 1)); }
+MGI_FN uint32_t mgi_pv_divide(mgi_prover *P, uint32_t p, uint32_t mono) {
+  return mgi_pv_mul(P, p, mgi_pv_single(P, mgi_pv_mono_inverse(P, mono), 1, 1));
+}
 /* Makes a's coefficients integers of greatest divisor 1, and sorts. */
 MGI_FN void mgi_pv_primitive(mgi_prover *P, uint32_t *a, uint32_t n, int64_t *num, int64_t *den) {
   *num = 0, *den = 1;
@@ -6738,7 +7176,8 @@ MGI_FN uint32_t mgi_pv_cofactor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
 /* The maximum of n unlike polynomials, none of which opens. */
 MGI_FN mgi_pv_joined mgi_pv_join_of(mgi_prover *P, uint32_t *a, uint32_t n) {
   mgi_pv_joined r;
-  uint32_t shift = MGI_PV_ZERO, factor, few[1 + 64], *w = n > 64 ? (uint32_t *)malloc((1 + (size_t)n) * sizeof *w) : few;
+  uint32_t shift = MGI_PV_ZERO, factor, few[1 + 64],
+           *w = n > 64 ? (uint32_t *)malloc((1 + (size_t)n) * sizeof *w) : few;
   int64_t num, den;
   r.core = 0, r.value = MGI_PV_ZERO;
   if (!w) { mgi_pv_fail(P, "no memory for terms"); return r; }
@@ -6834,7 +7273,8 @@ MGI_FN uint32_t mgi_pv_settle(mgi_prover *P, mgi_pv_lattice *L) {
   memset(&dual, 0, sizeof dual);
   for (uint32_t k = 0; k < L->n && good; k++) {
     memset(&one, 0, sizeof one);
-    for (uint32_t j = 0; j < L->s[k].n && good; j++) good = mgi_pv_lattice_put_one(&one, mgi_pv_scale(P, L->s[k].p[j], -1, 1));
+    for (uint32_t j = 0; j < L->s[k].n && good; j++)
+      good = mgi_pv_lattice_put_one(&one, mgi_pv_scale(P, L->s[k].p[j], -1, 1));
     if (good && k) good = mgi_pv_meet_all(P, &dual, &one), free(one.s);
     else if (good) dual = one;
     else free(one.s);
@@ -6867,8 +7307,8 @@ MGI_FN uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
   return r;
 }
 
-/* The root of the even powers in all terms of *x, which leave it: sqrt(y^2 z) = |y| sqrt(z), where z is not negative or y
-   is never 0 (else the root of y^2 z would have the greater domain). */
+/* The root of the even powers in all terms of *x, which leave it: sqrt(y^2 z) = |y| sqrt(z), where z is not negative or
+   y is never 0 (else the root of y^2 z would have the greater domain). */
 MGI_FN uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x) {
   uint32_t common = mgi_pv_common_of(P, x, 1), square = mgi_pv_unit(P), one = mgi_pv_number(P, 1, 1), r = one;
   int never = 1;
@@ -6918,16 +7358,25 @@ MGI_FN uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
     case MG_OP_EXP: return mgi_pv_exp(P, in[0]);
     case MG_OP_SQR: return mgi_pv_mul(P, in[0], in[0]);
     case MG_OP_NEG: return mgi_pv_sub2(P, MGI_PV_ZERO, in[0]);
-    case MG_OP_SCALE: return in[0] == MGI_PV_NONE && c.num <= 0 ? mgi_pv_fail(P, "minus infinity is multiplied") : mgi_pv_scale(P, in[0], c.num, c.den);
+    case MG_OP_SCALE:
+      return in[0] == MGI_PV_NONE && c.num <= 0 ? mgi_pv_fail(P, "minus infinity is multiplied")
+                                                : mgi_pv_scale(P, in[0], c.num, c.den);
     case MG_OP_ADD_SCALAR: return mgi_pv_add(P, in[0], mgi_pv_number(P, c.num, c.den));
-    case MG_OP_RELU: two[0] = in[0], two[1] = MGI_PV_ZERO; mgi_pv_use(P, MGI_PV_ROW_relu_max); return mgi_pv_max(P, two, 2);
-    case MG_OP_ABS: two[0] = in[0], two[1] = mgi_pv_sub2(P, MGI_PV_ZERO, in[0]); mgi_pv_use(P, MGI_PV_ROW_abs_max); return mgi_pv_max(P, two, 2);
+    case MG_OP_RELU:
+      two[0] = in[0], two[1] = MGI_PV_ZERO;
+      mgi_pv_use(P, MGI_PV_ROW_relu_max);
+      return mgi_pv_max(P, two, 2);
+    case MG_OP_ABS:
+      two[0] = in[0], two[1] = mgi_pv_sub2(P, MGI_PV_ZERO, in[0]);
+      mgi_pv_use(P, MGI_PV_ROW_abs_max);
+      return mgi_pv_max(P, two, 2);
     case MG_OP_MAXIMUM: case MG_OP_CLAMP_MIN:
       two[0] = in[0], two[1] = op == MG_OP_MAXIMUM ? in[1] : mgi_pv_number(P, c.num, c.den);
       mgi_pv_use(P, MGI_PV_ROW_maximum_max);
       return mgi_pv_max(P, two, 2);
     case MG_OP_MINIMUM: case MG_OP_CLAMP_MAX:
-      two[0] = mgi_pv_sub2(P, MGI_PV_ZERO, in[0]), two[1] = op == MG_OP_MINIMUM ? mgi_pv_sub2(P, MGI_PV_ZERO, in[1]) : mgi_pv_number(P, -c.num, c.den);
+      two[0] = mgi_pv_sub2(P, MGI_PV_ZERO, in[0]),
+      two[1] = op == MG_OP_MINIMUM ? mgi_pv_sub2(P, MGI_PV_ZERO, in[1]) : mgi_pv_number(P, -c.num, c.den);
       mgi_pv_use(P, MGI_PV_ROW_minimum_max);
       return mgi_pv_sub2(P, MGI_PV_ZERO, mgi_pv_max(P, two, 2));
     case MG_OP_TO_F16: case MG_OP_TO_BF16: case MG_OP_TO_F32: return in[0];
@@ -6944,24 +7393,27 @@ MGI_FN uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
       mgi_pv_use(P, MGI_PV_ROW_rsqrt_sqrt);
       return mgi_pv_inverse(P, mgi_pv_sqrt(P, in[0]));
     case MG_OP_SQRT: return in[0] == MGI_PV_NONE ? mgi_pv_fail(P, "the root of minus infinity") : mgi_pv_sqrt(P, in[0]);
-    case MG_OP_LOG: return in[0] == MGI_PV_NONE ? mgi_pv_fail(P, "the logarithm of minus infinity") : mgi_pv_log(P, in[0]);
-    default: return mgi_pv_fn(P, op, mg_op_row(op)->attr == MG_ATTR_RAT ? c : mgi_pv_no_constant(), mg_op_row(op)->n_in, in);
+    case MG_OP_LOG:
+      return in[0] == MGI_PV_NONE ? mgi_pv_fail(P, "the logarithm of minus infinity") : mgi_pv_log(P, in[0]);
+    default:
+      return mgi_pv_fn(P, op, mg_op_row(op)->attr == MG_ATTR_RAT ? c : mgi_pv_no_constant(), mg_op_row(op)->n_in, in);
   }
 }
 
 /* -------------------------------------------------------------------------------------------------- >>indices
    Indices, and reductions over them: how their variables are split, merged, taken apart and named (>>terms).
    Requirement 1: a cut of an index is exact, or the term is given up: nothing is rounded, no bound is checked.
-   Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables, as
-   far as they can be regrouped; so substitution binds anew whatever it goes through. */
+   Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables,
+   as far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
-/* How many values a variable takes; 0: it is not known.  It is not of a bound name, whose extent is that of whichever binding
-   was closed last. */
+/* How many values a variable takes; 0: it is not known.  It is not of a bound name, whose extent is that of whichever
+   binding was closed last. */
 MGI_FN uint64_t mgi_pv_range(const mgi_prover *P, uint32_t var) {
   const int bound = var >= MGI_PV_FREE && var < MGI_PV_TEMP;
   return bound || var >= MGI_PV_VARS || P->extent[var] <= 0 ? 0 : (uint64_t)P->extent[var];
 }
-/* A digit takes no more values than its variable leaves it: an uneven cut's last block is short.  One that is stored fits already. */
+/* A digit takes no more values than its variable leaves it: an uneven cut's last block is short.  One that is stored
+   fits already. */
 MGI_FN void mgi_pv_fit(const mgi_prover *P, mgi_pv_digit *d) {
   const uint64_t range = mgi_pv_range(P, d->var);
   if (range && (uint64_t)d->div * d->mod > range) d->mod = (uint32_t)mg_ceil_div((int64_t)range, d->div);
@@ -7061,18 +7513,23 @@ MGI_FN uint32_t mgi_pv_both(mgi_prover *P, uint32_t x, uint32_t y) {
   if (P->bad || mgi_pv_count(P, r) != 1) return r;
   uint32_t m = mgi_pv_at(P, r, 0).mono;
   once = mgi_pv_number(P, 1, 1);
-  for (uint32_t k = 0; k < mgi_pv_powers(P, m) && !P->bad; k++) once = mgi_pv_mul(P, once, mgi_pv_atom(P, mgi_pv_word(P, m, 1 + 2 * k), 1));
+  for (uint32_t k = 0; k < mgi_pv_powers(P, m) && !P->bad; k++)
+    once = mgi_pv_mul(P, once, mgi_pv_atom(P, mgi_pv_word(P, m, 1 + 2 * k), 1));
   return once;
 }
 
 /* ---- substitution and bound variables */
 
 MGI_FN uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body);
-MGI_FN uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where);
+MGI_FN uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body,
+                                  uint32_t where);
 MGI_FN uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s);
 
 MGI_FN uint32_t mgi_pv_temp(mgi_prover *P, int64_t extent) {
-  if (P->temps == MGI_PV_VARS - MGI_PV_TEMP) { mgi_pv_fail(P, "too many reductions inside each other"); return MGI_PV_TEMP; }
+  if (P->temps == MGI_PV_VARS - MGI_PV_TEMP) {
+    mgi_pv_fail(P, "too many reductions inside each other");
+    return MGI_PV_TEMP;
+  }
   uint32_t v = (uint32_t)(MGI_PV_TEMP + P->temps++);
   P->extent[v] = extent;
   return v;
@@ -7082,14 +7539,17 @@ MGI_FN uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var) {
   int n = (int)mgi_pv_word(P, atom, 1);
   mgi_pv_sub s[MGI_PV_BOUND];
   memset(s, 0, sizeof s);
-  for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k] = mgi_pv_temp(P, mgi_pv_word(P, atom, 3 + (uint32_t)k)), s[k].lo_scale = 1;
+  for (int k = 0; k < n; k++)
+    s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k,
+    s[k].lo = var[k] = mgi_pv_temp(P, mgi_pv_word(P, atom, 3 + (uint32_t)k)), s[k].lo_scale = 1;
   return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 1), n, s);
 }
 /* Of a maximum that was opened so: which indices there are (a product of LESS). */
 MGI_FN uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var) {
   int n = (int)mgi_pv_word(P, atom, 1);
   mgi_pv_sub s[MGI_PV_BOUND];
-  if (P->bad || (mgi_pv_kind(P, atom) != MGI_PV_TOP && mgi_pv_kind(P, atom) < MGI_PV_DIVISOR)) return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_number(P, 1, 1);
+  if (P->bad || (mgi_pv_kind(P, atom) != MGI_PV_TOP && mgi_pv_kind(P, atom) < MGI_PV_DIVISOR))
+    return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_number(P, 1, 1);
   memset(s, 0, sizeof s);
   for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k], s[k].lo_scale = 1;
   return mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 2), n, s);
@@ -7112,7 +7572,8 @@ MGI_FN uint64_t mgi_pv_mask(int n, const mgi_pv_sub *s) {
 MGI_FN uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_sub *s) {
   uint32_t kind = mgi_pv_kind(P, a), in[512], m = 0;
   if (P->from && a == P->from) return P->to;
-  if (mgi_pv_over(P) || (!P->from && !(P->node[a].vars & mgi_pv_mask(n, s))) || (P->from && a < P->from)) return mgi_pv_atom(P, a, 1);
+  if (mgi_pv_over(P) || (!P->from && !(P->node[a].vars & mgi_pv_mask(n, s))) || (P->from && a < P->from))
+    return mgi_pv_atom(P, a, 1);
   switch (kind) {
     case MGI_PV_IN: case MGI_PV_LESS: {
       mgi_pv_index x[MG_MAX_RANK];
@@ -7122,7 +7583,8 @@ MGI_FN uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
       for (uint32_t k = 2; k < P->node[a].n; k += 1 + 3 * mgi_pv_word(P, a, k), rank++)
         for (uint32_t j = 0; j < mgi_pv_word(P, a, k); j++) {
           mgi_pv_digit d;
-          d.var = mgi_pv_word(P, a, k + 1 + 3 * j), d.div = mgi_pv_word(P, a, k + 2 + 3 * j), d.mod = mgi_pv_word(P, a, k + 3 + 3 * j);
+          d.var = mgi_pv_word(P, a, k + 1 + 3 * j), d.div = mgi_pv_word(P, a, k + 2 + 3 * j),
+          d.mod = mgi_pv_word(P, a, k + 3 + 3 * j);
           mgi_pv_push(P, &x[rank], mgi_pv_map_digit(d, n, s));
         }
       if (kind == MGI_PV_LESS) return mgi_pv_less(P, mgi_pv_word(P, a, 1), x);
@@ -7188,7 +7650,13 @@ MGI_FN void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_pl
         }
     return;
   }
-  uint32_t first = kind == MGI_PV_FN ? 6 : kind == MGI_PV_SUM ? x->n - 1 : kind == MGI_PV_TOP ? x->n - 2 : 1, step = kind == MGI_PV_MONO ? 2 : kind == MGI_PV_POLY ? 5 : 1;
+  uint32_t first = kind == MGI_PV_FN    ? 6
+                   : kind == MGI_PV_SUM ? x->n - 1
+                   : kind == MGI_PV_TOP ? x->n - 2
+                                        : 1,
+           step = kind == MGI_PV_MONO   ? 2
+                  : kind == MGI_PV_POLY ? 5
+                                        : 1;
   for (uint32_t k = first; k < x->n; k += step) mgi_pv_place(P, mgi_pv_word(P, id, k), v, r);
 }
 /* The least place where v can be split and some digit ends; 0 if there is none. */
@@ -7200,7 +7668,8 @@ MGI_FN uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
   for (int k = 0; k < 2 * r.n && !r.more; k++) {
     uint32_t b = k & 1 ? r.hi[k >> 1] : r.lo[k >> 1];
     int good = b > 1 && b < P->extent[v] && P->extent[v] % b == 0 && (!best || b < best);
-    for (int j = 0; j < r.n && good; j++) good = r.lo[j] < b ? r.hi[j] <= b : r.lo[j] % b == 0; /* the second: of an uneven cut */
+    /* the second: of an uneven cut */
+    for (int j = 0; j < r.n && good; j++) good = r.lo[j] < b ? r.hi[j] <= b : r.lo[j] % b == 0;
     if (good) best = b;
   }
   return best;
@@ -7224,14 +7693,17 @@ MGI_FN uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var,
     if (!at) continue;
     if (*n == most) return mgi_pv_fail(P, "a reduction over too many indices");
     uint32_t v = var[k];
-    s[0].var = v, s[0].at = at, s[0].lo_scale = 1, s[0].lo = mgi_pv_temp(P, at), s[0].hi = mgi_pv_temp(P, P->extent[v] / at);
+    s[0].var = v, s[0].at = at, s[0].lo_scale = 1, s[0].lo = mgi_pv_temp(P, at),
+    s[0].hi = mgi_pv_temp(P, P->extent[v] / at);
     if (P->bad) return MGI_PV_ZERO;
     p = mgi_pv_map(P, p, 1, s);
     var[k--] = s[0].lo, var[(*n)++] = s[0].hi;
   }
   for (int i = 0; i < *n && !P->bad; i++)
     for (int j = 0; j < *n && !P->bad; j++) {
-      if (i == j || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
+      if (i == j || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) ||
+          !(P->node[p].vars >> var[j] & 1))
+        continue;
       int temps = P->temps;
       uint32_t v = mgi_pv_temp(P, P->extent[var[i]] * P->extent[var[j]]), q;
       memset(s, 0, sizeof s);
@@ -7255,7 +7727,8 @@ MGI_FN int mgi_pv_primitive_term(const mgi_prover *P, uint32_t p) {
 }
 /* The atom over var, whose names are chosen so that it has the least id of all namings. */
 MGI_FN uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
-  uint32_t base = P->node[body].top > P->node[where].top ? P->node[body].top : P->node[where].top, best = 0, apart = 0, name[MGI_PV_BOUND];
+  uint32_t base = P->node[body].top > P->node[where].top ? P->node[body].top : P->node[where].top, best = 0, apart = 0,
+           name[MGI_PV_BOUND];
   int perm[MGI_PV_BOUND], done = 0;
   if (n > MGI_PV_BOUND || base + (uint32_t)n > MGI_PV_TEMP) return mgi_pv_fail(P, "reductions nest too deep");
   for (int k = 0; k < n; k++) perm[k] = k;
@@ -7295,7 +7768,8 @@ MGI_FN uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t
   if (++P->depth > MGI_PV_NEST) return mgi_pv_fail(P, "a sum whose terms do not settle");
   mgi_pv_sub back[MGI_PV_BOUND];
   memset(back, 0, sizeof back);
-  for (int k = 0; k < n; k++) back[k].var = name[k], back[k].lo = name[k] = mgi_pv_temp(P, P->extent[var[k]]), back[k].lo_scale = 1;
+  for (int k = 0; k < n; k++)
+    back[k].var = name[k], back[k].lo = name[k] = mgi_pv_temp(P, P->extent[var[k]]), back[k].lo_scale = 1;
   if (!P->bad) apart = mgi_pv_map(P, apart, n, back); /* the names may be given anew */
   best = mgi_pv_bind(P, kind, n, name, apart);
   P->depth--;
@@ -7307,18 +7781,21 @@ MGI_FN int mgi_pv_has_power(const mgi_prover *P, uint32_t mono, uint32_t atom) {
     if (mgi_pv_word(P, mono, 1 + 2 * k) == atom) return 1;
   return 0;
 }
-/* A bound on all of one of the variables makes its range the shorter: p without such factors, over other variables.  The bounds
-   are the factors of p's one term, or of the one that has `mark`: a factor of one of several terms bounds that term alone. */
+/* A bound on all of one of the variables makes its range the shorter: p without such factors, over other variables.
+   The bounds are the factors of p's one term, or of the one that has `mark`: a factor of one of several terms bounds
+   that term alone. */
 MGI_FN uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var, uint32_t mark) {
   uint32_t terms = 0;
-  for (uint32_t i = 0; i < mgi_pv_count(P, p); i++) terms += !mark || mgi_pv_has_power(P, mgi_pv_at(P, p, i).mono, mark);
+  for (uint32_t i = 0; i < mgi_pv_count(P, p); i++)
+    terms += !mark || mgi_pv_has_power(P, mgi_pv_at(P, p, i).mono, mark);
   if (terms != 1) return p;
   for (uint32_t i = 0; i < mgi_pv_count(P, p) && !P->bad; i++) {
     uint32_t m = mgi_pv_at(P, p, i).mono;
     if (mark && !mgi_pv_has_power(P, m, mark)) continue;
     for (uint32_t k = 0; k < mgi_pv_powers(P, m); k++) {
       uint32_t a = mgi_pv_word(P, m, 1 + 2 * k), v;
-      if (a == mark || mgi_pv_kind(P, a) != MGI_PV_LESS || mgi_pv_word(P, a, 2) != 1 || mgi_pv_word(P, a, 4) != 1) continue;
+      if (a == mark || mgi_pv_kind(P, a) != MGI_PV_LESS || mgi_pv_word(P, a, 2) != 1 || mgi_pv_word(P, a, 4) != 1)
+        continue;
       v = mgi_pv_word(P, a, 3);
       for (int j = 0; j < n; j++) {
         if (var[j] != v || mgi_pv_word(P, a, 5) < P->extent[v]) continue;
@@ -7356,10 +7833,12 @@ MGI_FN uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
   int m = n;
   if (n > MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
   for (int k = 0; k < n; k++) var[k] = over[k], mask |= (uint64_t)1 << over[k];
-  for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) { /* nested sums that depend on a variable: flattened */
+  /* nested sums that depend on a variable: flattened */
+  for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
     uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), inner[MGI_PV_BOUND], few = mgi_pv_word(P, a, 1);
     int e = (int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
-    if (mgi_pv_kind(P, a) != MGI_PV_SUM || e < 1 || e > 2 || !(P->node[a].vars & mask) || m + (int)few > MGI_PV_BOUND) continue;
+    if (mgi_pv_kind(P, a) != MGI_PV_SUM || e < 1 || e > 2 || !(P->node[a].vars & mask) || m + (int)few > MGI_PV_BOUND)
+      continue;
     uint32_t body = mgi_pv_open(P, a, inner), rest = mgi_pv_mul(P, p, mgi_pv_atom(P, a, -1));
     for (uint32_t j = 0; j < few; j++) var[m++] = inner[j];
     return mgi_pv_bind(P, MGI_PV_SUM, m, var, mgi_pv_mul(P, rest, body));
@@ -7393,7 +7872,8 @@ MGI_FN uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
     for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
       uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k);
       uint64_t g = P->node[a].vars & mask;
-      if (j < 0 ? !g : (g & group[j]) != 0) part = mgi_pv_mul(P, part, mgi_pv_atom(P, a, (int32_t)mgi_pv_word(P, mono, 2 + 2 * k)));
+      if (j < 0 ? !g : (g & group[j]) != 0)
+        part = mgi_pv_mul(P, part, mgi_pv_atom(P, a, (int32_t)mgi_pv_word(P, mono, 2 + 2 * k)));
     }
     for (int k = 0; j >= 0 && k < m; k++)
       if (group[j] >> var[k] & 1) own[c++] = var[k];
@@ -7430,7 +7910,8 @@ MGI_FN uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
   if (P->bad) return MGI_PV_ZERO;
   if (!(P->node[where].vars & mask)) where = mgi_pv_number(P, 1, 1);
   if (shift != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
-  for (uint32_t i = 0; i < mgi_pv_count(P, body) && !P->bad; i++) { /* a maximum inside that depends on them: flattened */
+  /* a maximum inside that depends on them: flattened */
+  for (uint32_t i = 0; i < mgi_pv_count(P, body) && !P->bad; i++) {
     uint32_t mono = mgi_pv_at(P, body, i).mono;
     for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
       uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), with = MGI_PV_ZERO, rest = MGI_PV_ZERO, few = mgi_pv_word(P, a, 1);
@@ -7466,14 +7947,18 @@ MGI_FN uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
     body = mgi_pv_scale(P, mgi_pv_divide(P, body, part), flip ? -1 : 1, 1);
     factor = mgi_pv_mul(P, factor, mgi_pv_single(P, part, flip ? -1 : 1, 1));
   }
-  if (!P->bad && mgi_pv_count(P, body) > 1) { /* a sum that does not depend on them, of a known sign, times a monomial */
+  /* a sum that does not depend on them, of a known sign, times a monomial */
+  if (!P->bad && mgi_pv_count(P, body) > 1) {
     uint32_t common = mgi_pv_common(P, body), q = mgi_pv_divide(P, body, common);
     int sign = !P->bad && mgi_pv_count(P, q) > 1 && !(P->node[q].vars & mask) ? mgi_pv_sign(P, q) : 0;
     if (sign & (MGI_PV_LEAST | MGI_PV_MOST)) {
       int s = sign & MGI_PV_LEAST ? 1 : -1;
       mgi_pv_use(P, MGI_PV_ROW_max_factor);
       factor = mgi_pv_mul(P, factor, mgi_pv_scale(P, q, s, 1));
-      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_bind_where(P, MGI_PV_TOP, m, v, mgi_pv_single(P, common, s, 1), where)), shift);
+      return mgi_pv_add(P,
+                        mgi_pv_mul(P, factor,
+                                   mgi_pv_bind_where(P, MGI_PV_TOP, m, v, mgi_pv_single(P, common, s, 1), where)),
+                        shift);
     }
   }
   like = P->bad ? 0 : mgi_pv_family(P, body);
@@ -7516,7 +8001,10 @@ MGI_FN uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
     }
     for (int k = 0; k < m; k++)
       if (group[j] >> v[k] & 1) own[c++] = v[k];
-    sum = mgi_pv_add(P, sum, groups > 1 ? mgi_pv_top(P, c, own, mine, P->node[where].vars & group[j] ? where : mgi_pv_number(P, 1, 1)) : mgi_pv_close(P, MGI_PV_TOP, c, own, mine, where));
+    sum = mgi_pv_add(P, sum,
+                     groups > 1
+                         ? mgi_pv_top(P, c, own, mine, P->node[where].vars & group[j] ? where : mgi_pv_number(P, 1, 1))
+                         : mgi_pv_close(P, MGI_PV_TOP, c, own, mine, where));
   }
   if (!groups) sum = body;
   return mgi_pv_add(P, mgi_pv_mul(P, factor, sum), shift);
@@ -7553,8 +8041,10 @@ MGI_FN uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_
   return r;
 }
 
-/* The sum (SUM) or maximum (TOP) of body over var, temporaries or free; a maximum: of the indices that `where` leaves. */
-MGI_FN uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+/* The sum (SUM) or maximum (TOP) of body over var, temporaries or free; a maximum: of the indices that `where`
+   leaves. */
+MGI_FN uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body,
+                                  uint32_t where) {
   uint32_t r = MGI_PV_ZERO;
   int temps = P->temps;
   if (P->bad || body == MGI_PV_NONE) return body;
@@ -7576,13 +8066,19 @@ MGI_FN uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t 
 }
 
 /* ------------------------------------------------------------------------------------------------ >>elements
-   The element of a graph's output at a symbolic index, asked for from the output down: stores, loads and accumulators turn
-   into digits of an index, accumulators over axes into reductions.  Blocks along an axis that a store replicates hold the
-   same value (mg_check): block 0 stands for them.  What is cut unevenly twice, concatenations, and user rows that move
-   elements are left to the other method; where divisors are looked for (>>defined) these two are atoms of their own. */
+   The element of a graph's output at a symbolic index, asked for from the output down: stores, loads and accumulators
+   turn into digits of an index, accumulators over axes into reductions.  Blocks along an axis that a store replicates
+   hold the same value (mg_check): block 0 stands for them.  What is cut unevenly twice, concatenations, and user rows
+   that move elements are left to the other method; where divisors are looked for (>>defined) these two are atoms of
+   their own. */
 
 /* A graph that is being read, and where: an index for each of its axes. */
-typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
+typedef struct mgi_pv_frame {
+  const mg_graph *g;
+  const struct mgi_pv_frame *up;
+  uint32_t serial;
+  mgi_pv_index axis[MG_MAX_AXES + 1];
+} mgi_pv_frame;
 
 MGI_FN uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x);
 /* What becomes of P->found and P->factors (>>defined): for all of the indices that `where` leaves. */
@@ -7598,7 +8094,8 @@ MGI_FN void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
                           const uint32_t *factors);
 
 /* The index in a dimension of `extent` elements of local index x in the chunk that the axes in `map` cut. */
-MGI_FN mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, const mgi_pv_index *x) {
+MGI_FN mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent,
+                                   const mgi_pv_index *x) {
   mgi_pv_index r, part;
   int64_t left = extent;
   memset(&r, 0, sizeof r);
@@ -7614,7 +8111,8 @@ MGI_FN mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const m
   return r;
 }
 /* The reverse: from the index x in the whole, those of the axes (into f) and the local one. */
-MGI_FN mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t whole, mgi_pv_index x) {
+MGI_FN mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t whole,
+                                     mgi_pv_index x) {
   mgi_pv_index lo, hi;
   int64_t left = whole;
   for (uint32_t a = 1; a < f->g->n_axes; a++)
@@ -7649,7 +8147,8 @@ MGI_FN uint32_t mgi_pv_present(mgi_prover *P, const mgi_pv_frame *f, const mg_te
   mgi_pv_push(P, &part, digit);
   part = mgi_pv_padded(P, &part, left);
   mgi_pv_join(P, &x, &part);
-  return P->bad || c->before[0] > INT32_MAX ? mgi_pv_fail(P, "too large: a dimension") : mgi_pv_less(P, (uint32_t)c->before[0], &x);
+  return P->bad || c->before[0] > INT32_MAX ? mgi_pv_fail(P, "too large: a dimension")
+                                            : mgi_pv_less(P, (uint32_t)c->before[0], &x);
 }
 MGI_FN int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
 
@@ -7658,8 +8157,9 @@ MGI_FN uint32_t mgi_pv_side(mgi_prover *P, int k, int64_t first, const mgi_pv_in
   const uint32_t before = mgi_pv_less(P, (uint32_t)first, x);
   return k ? mgi_pv_sub2(P, mgi_pv_number(P, 1, 1), before) : before;
 }
-/* ---- whole tensors as functions of an index, where divisors are looked for only: an element whose place in the operands is not known is
-   the function at its index.  Two that are made by one operator of the same functions are one. */
+/* ---- whole tensors as functions of an index, where divisors are looked for only: an element whose place in the
+   operands is not known is the function at its index.  Two that are made by one operator of the same functions are
+   one. */
 /* The index of a tensor's own dimensions, which its body is of. */
 MGI_FN void mgi_pv_own_index(mgi_prover *P, const mg_shape *s, mgi_pv_index *x) {
   memset(x, 0, MG_MAX_RANK * sizeof *x);
@@ -7682,16 +8182,20 @@ MGI_FN uint32_t mgi_pv_tensor(mgi_prover *P, const mgi_pv_frame *f, uint32_t t) 
   P->found = found;
   return body;
 }
-/* The function that operator o makes, in this shape, of operands of these bodies, at index x.  In a block an operand is cut, but not
-   in the operator's dimension. */
-MGI_FN uint32_t mgi_pv_made(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_shape *shape, const uint32_t *body, const mgi_pv_index *x) {
+/* The function that operator o makes, in this shape, of operands of these bodies, at index x.  In a block an operand is
+   cut, but not in the operator's dimension. */
+MGI_FN uint32_t mgi_pv_made(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_shape *shape,
+                            const uint32_t *body, const mgi_pv_index *x) {
   const mg_attr *A = &o->attr;
   const int along = o->code == MG_OP_CONCAT || o->code == MG_OP_SLICE;
   const int64_t number[] = {A->dim, A->n, A->from, A->c.num, A->c.den, A->most.num, A->most.den};
-  uint32_t w[4 + 2 * (sizeof number / sizeof *number + MG_MAX_RANK) + MG_MAX_RANK + MG_MAX_IN * (1 + MG_MAX_RANK)], n = 0;
+  uint32_t w[4 + 2 * (sizeof number / sizeof *number + MG_MAX_RANK) + MG_MAX_RANK + MG_MAX_IN * (1 + MG_MAX_RANK)],
+      n = 0;
   w[n++] = MGI_PV_KEY, w[n++] = 0, w[n++] = (uint32_t)o->code, w[n++] = (uint32_t)shape->rank;
-  for (size_t k = 0; k < sizeof number / sizeof *number; k++) w[n++] = (uint32_t)number[k], w[n++] = (uint32_t)((uint64_t)number[k] >> 32);
-  for (int d = 0; d < shape->rank; d++) w[n++] = (uint32_t)shape->dim[d], w[n++] = (uint32_t)((uint64_t)shape->dim[d] >> 32);
+  for (size_t k = 0; k < sizeof number / sizeof *number; k++)
+    w[n++] = (uint32_t)number[k], w[n++] = (uint32_t)((uint64_t)number[k] >> 32);
+  for (int d = 0; d < shape->rank; d++)
+    w[n++] = (uint32_t)shape->dim[d], w[n++] = (uint32_t)((uint64_t)shape->dim[d] >> 32);
   for (int d = 0; d < shape->rank && mg_op_row(o->code)->attr == MG_ATTR_PERM; d++) w[n++] = (uint32_t)A->perm[d];
   for (int k = 0; k < o->n_in; k++) {
     const mg_shape *s = &f->g->tensors[o->in[k].id].shape;
@@ -7701,19 +8205,21 @@ MGI_FN uint32_t mgi_pv_made(mgi_prover *P, const mgi_pv_frame *f, const mg_op_no
   }
   return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, w, n), shape->rank, x), 1);
 }
-/* 1 if operator o of a block, whose result is not cut in o's dimension, is a part of a whole that is cut as the result of `load` is:
-   each of its elements is one of the whole's, those of a ragged edge too. */
+/* 1 if operator o of a block, whose result is not cut in o's dimension, is a part of a whole that is cut as the result
+   of `load` is:  each of its elements is one of the whole's, those of a ragged edge too. */
 MGI_FN int mgi_pv_is_part(const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load) {
   const mg_tensor_info *is = &f->g->tensors[o->out[0].id], *like = &f->g->tensors[load->out[0].id];
   if (load->code != MG_OP_LOAD || like->shape.rank != is->shape.rank) return 0;
   for (uint32_t a = 1; a < f->g->n_axes; a++)
     if (load->map.to[a] == o->attr.dim) return 0;
   for (int d = 0; d < is->shape.rank; d++)
-    if (d != o->attr.dim && (is->shape.dim[d] != like->shape.dim[d] || !mgi_same_cuts(is->cuts[d], like->cuts[d]))) return 0;
+    if (d != o->attr.dim && (is->shape.dim[d] != like->shape.dim[d] || !mgi_same_cuts(is->cuts[d], like->cuts[d])))
+      return 0;
   return 1;
 }
 /* The bodies of the operands of such an operator, if no axis but those that cut the whole is in them; else 0. */
-MGI_FN int mgi_pv_bodies(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load, uint32_t *body) {
+MGI_FN int mgi_pv_bodies(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_op_node *load,
+                         uint32_t *body) {
   int64_t extent[MG_MAX_RANK];
   const uint32_t found = P->found;
   const int temps = P->temps;
@@ -7741,8 +8247,10 @@ MGI_FN int mgi_pv_bodies(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node 
   P->found = found;
   return known;
 }
-/* An atom for element x of a tensor that cannot be read: of the function that it is, or of one of which nothing is known. */
-MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
+/* An atom for element x of a tensor that cannot be read: of the function that it is, or of one of which nothing is
+   known. */
+MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which,
+                              const mgi_pv_index *x) {
   uint32_t name[3], body[MG_MAX_IN];
   mgi_pv_index all[MG_MAX_RANK];
   mg_shape whole = f->g->tensors[o->out[which].id].shape;
@@ -7771,7 +8279,8 @@ MGI_FN uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_
 }
 
 /* Element x of an operator's result, by its kind.  y: room for an index, all zero. */
-MGI_FN uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
+MGI_FN uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o,
+                                              const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
   uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO}, factors[2] = {0, 0}, found = P->found;
   const int choice = P->record && (o->code == MG_OP_KEEP || o->code == MG_OP_DROP);
@@ -7791,7 +8300,8 @@ MGI_FN uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame 
   return mgi_pv_apply(P, o->code, o->attr.c, in);
 }
 /* A product, or the sum of the two that a concat_matmul is: each a sum over a variable of its own. */
-MGI_FN uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
+MGI_FN uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o,
+                                         const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
   const mg_shape *z = &g->tensors[o->out[0].id].shape;
   const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
@@ -7823,13 +8333,15 @@ MGI_FN uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, c
   }
   return sum;
 }
-MGI_FN uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
+MGI_FN uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o,
+                                        const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
   const mg_shape *s = &g->tensors[o->in[0].id].shape;
   mgi_pv_frame inner = *f;
   uint32_t var[MG_MAX_AXES], n = 0, kind = 0;
   int temps = P->temps;
-  for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, g->tensors[o->out[0].id].shape.dim[d], x[d]);
+  for (int d = 0; d < s->rank; d++)
+    y[d] = mgi_pv_localised(P, &inner, &o->map, d, g->tensors[o->out[0].id].shape.dim[d], x[d]);
   for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
     if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
       uint32_t k = o->map.to[a] == MG_MAP_SUM ? MGI_PV_SUM : MGI_PV_TOP;
@@ -7850,7 +8362,8 @@ MGI_FN uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, co
   return r;
 }
 /* Of a kernel's result `which`: of what its store has there. */
-MGI_FN uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x, mgi_pv_index *y) {
+MGI_FN uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which,
+                                        const mgi_pv_index *x, mgi_pv_index *y) {
   mgi_pv_frame inner;
   memset(&inner, 0, sizeof inner);
   uint32_t name[3];
@@ -7861,13 +8374,15 @@ MGI_FN uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, co
     const mg_op_node *store = &o->sub->ops[k];
     if (store->code != MG_OP_STORE || which--) continue;
     const mg_shape *s = &o->sub->tensors[store->in[0].id].shape;
-    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, f->g->tensors[o->out[result].id].shape.dim[d], x[d]);
+    for (int d = 0; d < s->rank; d++)
+      y[d] = mgi_pv_localised(P, &inner, &store->map, d, f->g->tensors[o->out[result].id].shape.dim[d], x[d]);
     return mgi_pv_element(P, &inner, store->in[0].id, y);
   }
   return mgi_pv_fail(P, "a result that nothing stores");
 }
 /* Element x of result `which` of an operator. */
-MGI_FN uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
+MGI_FN uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which,
+                                     const mgi_pv_index *x) {
   const mg_op_info *row = mg_op_row(o->code);
   const mg_graph *g = f->g;
   const mg_shape *z = &g->tensors[o->out[which].id].shape;
@@ -7880,19 +8395,23 @@ MGI_FN uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
     case MG_OP_SUM: case MG_OP_MAX: {
       int temps = P->temps;
       mgi_pv_digit digit;
-      digit.var = mgi_pv_temp(P, g->tensors[o->in[0].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
+      digit.var = mgi_pv_temp(P, g->tensors[o->in[0].id].shape.dim[o->attr.dim]), digit.div = 1,
+      digit.mod = (uint32_t)P->extent[digit.var];
       y[o->attr.dim].n = 0;
       mgi_pv_push(P, &y[o->attr.dim], digit);
       uint32_t found = P->found;
       P->found = 0;
-      uint32_t body = mgi_pv_element(P, f, o->in[0].id, y), where = mgi_pv_present(P, f, &g->tensors[o->in[0].id], o->attr.dim, digit.var), r;
+      uint32_t body = mgi_pv_element(P, f, o->in[0].id, y),
+               where = mgi_pv_present(P, f, &g->tensors[o->in[0].id], o->attr.dim, digit.var), r;
       if (o->code == MG_OP_SUM) r = mgi_pv_bind(P, MGI_PV_SUM, 1, &digit.var, mgi_pv_mul(P, where, body));
       else r = mgi_pv_bind_where(P, MGI_PV_TOP, 1, &digit.var, body, where);
       P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, 1, &digit.var, where)), P->factors = 0;
       P->temps = temps;
       return r;
     }
-    case MG_OP_REPEAT: mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]); break;
+    case MG_OP_REPEAT:
+      mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]);
+      break;
     case MG_OP_TRANSPOSE:
       for (int d = 0; d < z->rank; d++) y[o->attr.perm[d]] = x[d];
       break;
@@ -7936,9 +8455,12 @@ MGI_FN uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
         }
         P->found = 0;
         mgi_pv_element(P, f, o->in[k].id, y);
-        if (!moved) { /* one element of it is used, of a concat's operand where the index is its: what all of them depend on counts */
+        /* one element of it is used, of a concat's operand where the index is its: what all of them depend on counts */
+        if (!moved) {
           uint32_t sure = mgi_pv_found_with(P, var[0], 0);
-          if (o->code == MG_OP_CONCAT) sure = mgi_pv_found_if(P, sure, mgi_pv_side(P, k, g->tensors[o->in[0].id].shape.dim[o->attr.dim], &x[o->attr.dim]));
+          if (o->code == MG_OP_CONCAT)
+            sure = mgi_pv_found_if(P, sure,
+                                   mgi_pv_side(P, k, g->tensors[o->in[0].id].shape.dim[o->attr.dim], &x[o->attr.dim]));
           found = mgi_pv_union(P, found, sure), P->found = mgi_pv_found_with(P, var[0], 1);
         }
         P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, n, var));
@@ -7969,7 +8491,9 @@ MGI_FN uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
   w[n++] = MGI_PV_KEY, w[n++] = f->serial, w[n++] = tensor;
   for (const mgi_pv_frame *u = f; u; u = u->up)
     for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
-      const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
+      const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank
+                                  ? &x[a]
+                                  : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
       if (n + 1 + 4 * (uint32_t)i->n > MGI_PV_KEY_WORDS) return mgi_pv_fail(P, "levels nest too deep");
       w[n++] = (uint32_t)i->n;
       for (int k = 0; k < i->n; k++) { /* a variable's range too: names are used again, and uneven cuts rest on it */
@@ -8012,7 +8536,8 @@ enum { MGI_FACT_VAR = -1, MGI_FACT_NUMBER = -2, MGI_FACT_MAX = -3 };
 enum { MGI_FACT_EQ, MGI_FACT_LT, MGI_FACT_LE, MGI_FACT_GT, MGI_FACT_GE };
 typedef struct mgi_fact_node { int op, kid[2], n; int64_t num, den; } mgi_fact_node; /* VAR: num is the letter */
 typedef struct mgi_fact_literal { int l, r, rel; } mgi_fact_literal;
-typedef struct mgi_fact { mgi_fact_node n[64]; int count; mgi_fact_literal c[8]; int conditions, literals; } mgi_fact; /* conditions first */
+/* conditions first */
+typedef struct mgi_fact { mgi_fact_node n[64]; int count; mgi_fact_literal c[8]; int conditions, literals; } mgi_fact;
 
 MGI_FN void mgi_fact_space(const char **s) { while (**s == ' ') ++*s; }
 /* The node of a term at *s; -1 if there is none. */
@@ -8043,11 +8568,15 @@ MGI_FN int mgi_fact_term(mgi_fact *f, const char **s, mg_error *e) {
   }
   mg_opcode op = mg_op_find(b, n);
   if (n == 3 && !memcmp(b, "max", 3)) x.op = MGI_FACT_MAX, x.n = 2;
-  else if (n && op != MG_OP_NONE && mg_op_row(op)->elementwise && mg_op_row(op)->attr == MG_ATTR_NONE) x.op = (int)op, x.n = mg_op_row(op)->n_in;
+  else if (n && op != MG_OP_NONE && mg_op_row(op)->elementwise && mg_op_row(op)->attr == MG_ATTR_NONE)
+    x.op = (int)op, x.n = mg_op_row(op)->n_in;
   else { mg_fail(e, MG_BAD_INPUT, "axioms", "expected a term at '%.32s'", b); return -1; }
   for (int k = 0; k < x.n; k++) {
     mgi_fact_space(s);
-    if (**s != (k ? ',' : '(')) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected '%c' at '%.32s'", k ? ',' : '(', *s); return -1; }
+    if (**s != (k ? ',' : '(')) {
+      mg_fail(e, MG_BAD_INPUT, "axioms", "expected '%c' at '%.32s'", k ? ',' : '(', *s);
+      return -1;
+    }
     ++*s;
     if ((x.kid[k] = mgi_fact_term(f, s, e)) < 0) return -1;
   }
@@ -8090,7 +8619,11 @@ MGI_FN double mgi_fact_real(const mgi_fact *f, int k, const double *value) {
 /* Equal up to rounding: 1e-9 of the larger, or of 1. */
 MGI_FN int mgi_fact_compare(double a, double b, int rel) {
   double slack = 1e-9 * (1 + fabs(a) + fabs(b));
-  return rel == MGI_FACT_EQ ? fabs(a - b) <= slack : rel == MGI_FACT_LT ? a < b : rel == MGI_FACT_LE ? a <= b + slack : rel == MGI_FACT_GT ? a > b : a >= b - slack;
+  return rel == MGI_FACT_EQ   ? fabs(a - b) <= slack
+         : rel == MGI_FACT_LT ? a < b
+         : rel == MGI_FACT_LE ? a <= b + slack
+         : rel == MGI_FACT_GT ? a > b
+                              : a >= b - slack;
 }
 int mg_proof_axiom_holds(const char *text, const double value[26], mg_error *e) {
   mgi_fact f;
@@ -8100,7 +8633,12 @@ int mg_proof_axiom_holds(const char *text, const double value[26], mg_error *e) 
     double a = mgi_fact_real(&f, f.c[k].l, value), b = mgi_fact_real(&f, f.c[k].r, value);
     if (k < f.conditions) {
       int rel = f.c[k].rel; /* conditions are taken as they are, without slack */
-      if (!(rel == MGI_FACT_EQ ? a == b : rel == MGI_FACT_LT ? a < b : rel == MGI_FACT_LE ? a <= b : rel == MGI_FACT_GT ? a > b : a >= b)) return -1;
+      if (!(rel == MGI_FACT_EQ   ? a == b
+            : rel == MGI_FACT_LT ? a < b
+            : rel == MGI_FACT_LE ? a <= b
+            : rel == MGI_FACT_GT ? a > b
+                                 : a >= b))
+        return -1;
     } else finite &= isfinite(a) && isfinite(b), holds |= mgi_fact_compare(a, b, f.c[k].rel);
   }
   return finite && holds;
@@ -8117,16 +8655,21 @@ MGI_FN uint32_t mgi_fact_poly(mgi_prover *P, const mgi_fact *f, int k, const uin
 
 /* Applications whose operands are distinct variables, enough of them to bind all variables; -1: they cannot be. */
 MGI_FN int mgi_fact_triggers(const mgi_fact *f, int *trigger);
-/* The row that says that op, of one operand and no constant, increases on all reals: x < y => f(x) < f(y), or <=; else -1. */
+/* The row that says that op, of one operand and no constant, increases on all reals: x < y => f(x) < f(y), or <=; else
+   -1. */
 MGI_FN int mgi_fact_rises(int op) {
   const mg_op_info *info = mg_op_row((mg_opcode)op);
   if (!info || info->n_in != 1 || info->attr != MG_ATTR_NONE) return -1;
   for (int row = 0; row < (int)MGI_PV_ROWS; row++) {
     mgi_fact f;
     if (mgi_fact_parse(mgi_pv_axioms[row].text, &f, NULL) != MG_OK || f.conditions != 1 || f.literals != 1) continue;
-    if ((f.c[0].rel != MGI_FACT_LT && f.c[0].rel != MGI_FACT_LE) || (f.c[1].rel != MGI_FACT_LT && f.c[1].rel != MGI_FACT_LE)) continue;
+    if ((f.c[0].rel != MGI_FACT_LT && f.c[0].rel != MGI_FACT_LE) ||
+        (f.c[1].rel != MGI_FACT_LT && f.c[1].rel != MGI_FACT_LE))
+      continue;
     const mgi_fact_node *x = &f.n[f.c[0].l], *y = &f.n[f.c[0].r], *u = &f.n[f.c[1].l], *v = &f.n[f.c[1].r];
-    if (x->op != MGI_FACT_VAR || y->op != MGI_FACT_VAR || x->num == y->num || u->op != op || v->op != op || u->n != 1 || v->n != 1) continue;
+    if (x->op != MGI_FACT_VAR || y->op != MGI_FACT_VAR || x->num == y->num || u->op != op || v->op != op || u->n != 1 ||
+        v->n != 1)
+      continue;
     const mgi_fact_node *a = &f.n[u->kid[0]], *b = &f.n[v->kid[0]];
     if (a->op == MGI_FACT_VAR && b->op == MGI_FACT_VAR && a->num == x->num && b->num == y->num) return row;
   }
@@ -8190,13 +8733,18 @@ MGI_FN mg_status mgi_z3_load(mgi_z3 *Z, const char *library, mg_error *e) {
   const char *const names[2] = {library ? library : "libz3.so.4", library ? library : "libz3.so"};
   memset(Z, 0, sizeof *Z);
   for (int k = 0; k < 2 && !Z->lib; k++) Z->lib = dlopen(names[k], RTLD_NOW | RTLD_LOCAL);
-  if (!Z->lib) return mg_fail(e, MG_UNSUPPORTED, "mg_prove", "the solver needs %.60s, which cannot be loaded: install the package libz3-dev", names[0]);
+  if (!Z->lib)
+    return mg_fail(e, MG_UNSUPPORTED, "mg_prove",
+                   "the solver needs %.60s, which cannot be loaded: install the package libz3-dev", names[0]);
 #define MGI_X(f) *(void **)(void *)&Z->f = dlsym(Z->lib, "Z3_" #f); if (!Z->f) { dlclose(Z->lib); return mg_fail(e, MG_UNSUPPORTED, "mg_prove", "%.60s has no Z3_" #f ": install a later libz3-dev", names[0]); }
-  MGI_X(mk_config) MGI_X(del_config) MGI_X(mk_context) MGI_X(del_context) MGI_X(interrupt) MGI_X(set_error_handler) MGI_X(get_error_code) MGI_X(get_version)
-  MGI_X(get_estimated_alloc_size) MGI_X(mk_string_symbol) MGI_X(mk_real_sort) MGI_X(mk_const) MGI_X(mk_numeral) MGI_X(mk_add) MGI_X(mk_mul) MGI_X(mk_eq) MGI_X(mk_lt)
-  MGI_X(mk_le) MGI_X(mk_not) MGI_X(mk_or) MGI_X(mk_solver_for_logic) MGI_X(solver_inc_ref) MGI_X(solver_dec_ref) MGI_X(solver_assert) MGI_X(solver_check)
+  MGI_X(mk_config)
+  MGI_X(del_config) MGI_X(mk_context) MGI_X(del_context) MGI_X(interrupt) MGI_X(set_error_handler) MGI_X(get_error_code)
+      MGI_X(get_version) MGI_X(get_estimated_alloc_size) MGI_X(mk_string_symbol) MGI_X(mk_real_sort) MGI_X(mk_const)
+          MGI_X(mk_numeral) MGI_X(mk_add) MGI_X(mk_mul) MGI_X(mk_eq) MGI_X(mk_lt) MGI_X(mk_le) MGI_X(mk_not)
+              MGI_X(mk_or) MGI_X(mk_solver_for_logic) MGI_X(solver_inc_ref) MGI_X(solver_dec_ref) MGI_X(solver_assert)
+                  MGI_X(solver_check)
 #undef MGI_X
-  return MG_OK;
+                      return MG_OK;
 }
 
 typedef struct mgi_z3_watch {
@@ -8218,7 +8766,9 @@ MGI_FN void *mgi_z3_watchdog(void *arg) {
     t.tv_nsec += 20000000;
     if (t.tv_nsec >= 1000000000) t.tv_nsec -= 1000000000, t.tv_sec++;
     pthread_cond_timedwait(&W->ended, &W->lock, &t);
-    if (!W->done && (mgi_seconds() > W->deadline || W->Z->get_estimated_alloc_size() > W->memory || mgi_verify_flag(W->stop))) W->Z->interrupt(W->context);
+    if (!W->done &&
+        (mgi_seconds() > W->deadline || W->Z->get_estimated_alloc_size() > W->memory || mgi_verify_flag(W->stop)))
+      W->Z->interrupt(W->context);
   }
   pthread_mutex_unlock(&W->lock);
   return NULL;
@@ -8230,8 +8780,8 @@ MGI_FN void *mgi_z3_watchdog(void *arg) {
      2. two sums, or two maxima, over the same extents are one if their bodies are (by the same means): replace one
      3. a sum of sums over the same extents, each times what does not depend on them, is the sum of one body: if that
         vanishes, done
-     4. ask the solver whether it can be other than 0: atoms are variables; facts are the instances of the rows, that equal
-        operands give equal results, and that the programs' divisors, roots and logarithms are defined
+     4. ask the solver whether it can be other than 0: atoms are variables; facts are the instances of the rows, that
+        equal operands give equal results, and that the programs' divisors, roots and logarithms are defined
    Requirement 1: an atom at a symbolic index stands for any element: sums and inputs are related by nothing but 1 to 3.
    Requirement 2: definedness is taken for atoms of the programs only; what an instance adds is conditional on it. */
 
@@ -8267,7 +8817,9 @@ MGI_FN void mgi_pv_atoms(mgi_prover *P, uint32_t p, mgi_pv_list *l) {
       uint32_t a = mgi_pv_word(P, m, 1 + 2 * j), kind = mgi_pv_kind(P, a), was = l->n;
       mgi_pv_note(P, l, a);
       if (l->n == was) continue;
-      for (uint32_t i = kind == MGI_PV_FN ? 6 : 1; (kind == MGI_PV_FN || kind == MGI_PV_MAX || kind == MGI_PV_INV) && i < P->node[a].n; i++) mgi_pv_atoms(P, mgi_pv_word(P, a, i), l);
+      for (uint32_t i = kind == MGI_PV_FN ? 6 : 1;
+           (kind == MGI_PV_FN || kind == MGI_PV_MAX || kind == MGI_PV_INV) && i < P->node[a].n; i++)
+        mgi_pv_atoms(P, mgi_pv_word(P, a, i), l);
     }
   }
 }
@@ -8287,7 +8839,8 @@ MGI_FN uint32_t mgi_pv_clear(mgi_prover *P, uint32_t p) {
       for (uint32_t j = 0; j < mgi_pv_powers(P, m); j++) {
         uint32_t a = mgi_pv_word(P, m, 1 + 2 * j);
         int e = (int32_t)mgi_pv_word(P, m, 2 + 2 * j);
-        if (a > atom && (e < 0 || mgi_pv_kind(P, a) == MGI_PV_INV || (e > 1 && mgi_pv_is_fn(P, a, MG_OP_SQRT)))) atom = a;
+        if (a > atom && (e < 0 || mgi_pv_kind(P, a) == MGI_PV_INV || (e > 1 && mgi_pv_is_fn(P, a, MG_OP_SQRT))))
+          atom = a;
       }
     }
     if (!atom) return p;
@@ -8304,7 +8857,9 @@ MGI_FN uint32_t mgi_pv_clear(mgi_prover *P, uint32_t p) {
       int e = mgi_pv_degree(P, t.mono, atom), up = e - least;
       uint32_t rest = mgi_pv_mul(P, mgi_pv_single(P, t.mono, t.num, t.den), mgi_pv_atom(P, atom, -e));
       if (inverse) rest = mgi_pv_mul(P, rest, mgi_pv_power(P, mgi_pv_word(P, atom, 1), most - e));
-      else if (root) rest = mgi_pv_mul(P, mgi_pv_mul(P, rest, mgi_pv_power(P, mgi_pv_word(P, atom, 6), up / 2)), mgi_pv_atom(P, atom, up % 2));
+      else if (root)
+        rest = mgi_pv_mul(P, mgi_pv_mul(P, rest, mgi_pv_power(P, mgi_pv_word(P, atom, 6), up / 2)),
+                          mgi_pv_atom(P, atom, up % 2));
       else rest = mgi_pv_mul(P, rest, mgi_pv_atom(P, atom, up));
       r = mgi_pv_add(P, r, rest);
     }
@@ -8325,8 +8880,10 @@ MGI_FN double mgi_pv_value(mgi_prover *P, uint32_t p, uint64_t seed, double *siz
       uint32_t a = mgi_pv_word(P, t.mono, 1 + 2 * j), kind = mgi_pv_kind(P, a);
       double v = -INFINITY;
       if (kind == MGI_PV_FN) {
-        double u = mgi_pv_value(P, mgi_pv_word(P, a, 6), seed, &unused, depth + 1), w = P->node[a].n > 7 ? mgi_pv_value(P, mgi_pv_word(P, a, 7), seed, &unused, depth + 1) : 0;
-        v = mg_op_real((mg_opcode)mgi_pv_word(P, a, 1), u, w, (double)mgi_pv_long(P, a, 2) / (double)mgi_pv_long(P, a, 4));
+        double u = mgi_pv_value(P, mgi_pv_word(P, a, 6), seed, &unused, depth + 1),
+               w = P->node[a].n > 7 ? mgi_pv_value(P, mgi_pv_word(P, a, 7), seed, &unused, depth + 1) : 0;
+        v = mg_op_real((mg_opcode)mgi_pv_word(P, a, 1), u, w,
+                       (double)mgi_pv_long(P, a, 2) / (double)mgi_pv_long(P, a, 4));
       } else if (kind == MGI_PV_INV) v = 1 / mgi_pv_value(P, mgi_pv_word(P, a, 1), seed, &unused, depth + 1);
       else if (kind == MGI_PV_MAX) {
         for (uint32_t i = 1; i < P->node[a].n; i++) {
@@ -8405,14 +8962,16 @@ MGI_FN void *mgi_ask_atom(mgi_ask *A, uint32_t a, int inverse) {
       two[0] = A->expr[a], two[1] = x;
       int theirs = 0;
       for (uint32_t k = 0; k < A->own; k++) theirs |= A->atoms.p[k] == a;
-      mgi_ask_or(A, Z->mk_eq(A->context, Z->mk_mul(A->context, 2, two), mgi_ask_number(A, 1, 1)), theirs ? NULL : Z->mk_eq(A->context, x, mgi_ask_number(A, 0, 1)), NULL);
+      mgi_ask_or(A, Z->mk_eq(A->context, Z->mk_mul(A->context, 2, two), mgi_ask_number(A, 1, 1)),
+                 theirs ? NULL : Z->mk_eq(A->context, x, mgi_ask_number(A, 0, 1)), NULL);
     }
   }
   if (!inverse) return A->expr[a];
   if (!A->inverse[a]) {
     void *two[2];
     two[0] = A->expr[a], two[1] = A->inverse[a] = mgi_ask_variable(A, "i", a);
-    mgi_ask_or(A, Z->mk_eq(A->context, Z->mk_mul(A->context, 2, two), mgi_ask_number(A, 1, 1)), Z->mk_eq(A->context, A->expr[a], mgi_ask_number(A, 0, 1)), NULL);
+    mgi_ask_or(A, Z->mk_eq(A->context, Z->mk_mul(A->context, 2, two), mgi_ask_number(A, 1, 1)),
+               Z->mk_eq(A->context, A->expr[a], mgi_ask_number(A, 0, 1)), NULL);
   }
   return A->inverse[a];
 }
@@ -8447,8 +9006,11 @@ MGI_FN void *mgi_ask_poly(mgi_ask *A, uint32_t p) {
 MGI_FN void *mgi_ask_relation(mgi_ask *A, uint32_t l, uint32_t r, int rel) {
   const mgi_z3 *Z = A->X->Z;
   void *x = mgi_ask_poly(A, l), *y = mgi_ask_poly(A, r);
-  return rel == MGI_FACT_EQ ? Z->mk_eq(A->context, x, y) : rel == MGI_FACT_LT ? Z->mk_lt(A->context, x, y) : rel == MGI_FACT_LE ? Z->mk_le(A->context, x, y)
-         : rel == MGI_FACT_GT ? Z->mk_lt(A->context, y, x) : Z->mk_le(A->context, y, x);
+  return rel == MGI_FACT_EQ   ? Z->mk_eq(A->context, x, y)
+         : rel == MGI_FACT_LT ? Z->mk_lt(A->context, x, y)
+         : rel == MGI_FACT_LE ? Z->mk_le(A->context, x, y)
+         : rel == MGI_FACT_GT ? Z->mk_lt(A->context, y, x)
+                              : Z->mk_le(A->context, y, x);
 }
 
 /* All instances of a row for the programs' applications. */
@@ -8466,14 +9028,16 @@ MGI_FN void mgi_ask_facts(mgi_ask *A, int row, int *budget) {
       const mgi_fact_node *x = &f.n[trigger[k]];
       match = mgi_pv_is_fn(P, a, x->op);
       for (int j = 0; j < x->n && match; j++) value[f.n[x->kid[j]].num] = mgi_pv_word(P, a, 6 + (uint32_t)j);
-      for (int j = 0; j < k && match; j++) match = f.n[trigger[j]].op != x->op || pick[j] != pick[k]; /* the same twice says nothing */
+      /* the same twice says nothing */
+      for (int j = 0; j < k && match; j++) match = f.n[trigger[j]].op != x->op || pick[j] != pick[k];
     }
     if (match) {
       void *any[8];
       unsigned m = 0;
       if (--*budget < 0 || mgi_pv_over(P)) return;
       for (int k = 0; k < f.conditions + f.literals; k++) {
-        void *l = mgi_ask_relation(A, mgi_fact_poly(P, &f, f.c[k].l, value), mgi_fact_poly(P, &f, f.c[k].r, value), f.c[k].rel);
+        void *l = mgi_ask_relation(A, mgi_fact_poly(P, &f, f.c[k].l, value), mgi_fact_poly(P, &f, f.c[k].r, value),
+                                   f.c[k].rel);
         any[m++] = k < f.conditions ? Z->mk_not(A->context, l) : l;
       }
       if (P->bad) return;
@@ -8514,13 +9078,17 @@ MGI_FN int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
     Z->solver_assert(A.context, A.solver, Z->mk_not(A.context, mgi_ask_relation(&A, p, MGI_PV_ZERO, MGI_FACT_EQ)));
     for (uint32_t k = 0; k < own && !A.failed; k++) { /* the inverses that they mention */
       uint32_t a = A.atoms.p[k], kind = mgi_pv_kind(P, a);
-      for (uint32_t j = kind == MGI_PV_FN ? 6 : 1; (kind == MGI_PV_FN || kind == MGI_PV_MAX || kind == MGI_PV_INV) && j < P->node[a].n; j++) mgi_ask_poly(&A, mgi_pv_word(P, a, j));
+      for (uint32_t j = kind == MGI_PV_FN ? 6 : 1;
+           (kind == MGI_PV_FN || kind == MGI_PV_MAX || kind == MGI_PV_INV) && j < P->node[a].n; j++)
+        mgi_ask_poly(&A, mgi_pv_word(P, a, j));
     }
     for (uint32_t k = 0; k < own && !A.failed; k++) { /* where both programs are defined */
       uint32_t a = A.atoms.p[k];
       void *x = mgi_ask_atom(&A, a, 0), *naught = mgi_ask_number(&A, 0, 1);
-      if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) mgi_ask_or(&A, Z->mk_le(A.context, naught, mgi_ask_poly(&A, mgi_pv_word(P, a, 6))), NULL, NULL);
-      if (mgi_pv_is_fn(P, a, MG_OP_LOG)) mgi_ask_or(&A, Z->mk_lt(A.context, naught, mgi_ask_poly(&A, mgi_pv_word(P, a, 6))), NULL, NULL);
+      if (mgi_pv_is_fn(P, a, MG_OP_SQRT))
+        mgi_ask_or(&A, Z->mk_le(A.context, naught, mgi_ask_poly(&A, mgi_pv_word(P, a, 6))), NULL, NULL);
+      if (mgi_pv_is_fn(P, a, MG_OP_LOG))
+        mgi_ask_or(&A, Z->mk_lt(A.context, naught, mgi_ask_poly(&A, mgi_pv_word(P, a, 6))), NULL, NULL);
       if (A.inverse[a]) mgi_ask_or(&A, Z->mk_not(A.context, Z->mk_eq(A.context, x, naught)), NULL, NULL);
     }
     for (int row = 0; row < (int)MGI_PV_ROWS; row++)
@@ -8544,7 +9112,9 @@ MGI_FN int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
         for (uint32_t i = 0; i < 6 && same; i++) same = mgi_pv_word(P, a, i) == mgi_pv_word(P, b, i);
         if (!same) continue;
         void *y = mgi_ask_atom(&A, b, 0), *d[2] = {NULL, NULL};
-        for (uint32_t i = 6; i < P->node[a].n; i++) d[i - 6] = Z->mk_not(A.context, mgi_ask_relation(&A, mgi_pv_word(P, a, i), mgi_pv_word(P, b, i), MGI_FACT_EQ));
+        for (uint32_t i = 6; i < P->node[a].n; i++)
+          d[i - 6] = Z->mk_not(A.context,
+                               mgi_ask_relation(&A, mgi_pv_word(P, a, i), mgi_pv_word(P, b, i), MGI_FACT_EQ));
         mgi_ask_or(&A, Z->mk_eq(A.context, x, y), d[0], d[1]);
       }
     }
@@ -8578,11 +9148,15 @@ MGI_FN int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
 MGI_FN int mgi_pv_same_extents(const mgi_prover *P, uint32_t a, uint32_t b) {
   int same = mgi_pv_kind(P, a) == mgi_pv_kind(P, b) && mgi_pv_word(P, a, 1) == mgi_pv_word(P, b, 1);
   for (int k = 0; k < 2 && same; k++) /* ranges that are bounded from outside are not compared */
-    same = mgi_pv_kind(P, k ? b : a) != MGI_PV_TOP || !P->node[mgi_pv_word(P, k ? b : a, P->node[k ? b : a].n - 2)].vars;
-  for (uint32_t k = 0; same && k < mgi_pv_word(P, a, 1); k++) same = mgi_pv_word(P, a, 3 + k) == mgi_pv_word(P, b, 3 + k);
+    same = mgi_pv_kind(P, k ? b : a) != MGI_PV_TOP ||
+           !P->node[mgi_pv_word(P, k ? b : a, P->node[k ? b : a].n - 2)].vars;
+  for (uint32_t k = 0; same && k < mgi_pv_word(P, a, 1); k++)
+    same = mgi_pv_word(P, a, 3 + k) == mgi_pv_word(P, b, 3 + k);
   return same;
 }
-MGI_FN int mgi_pv_reduces(const mgi_prover *P, uint32_t a) { return mgi_pv_kind(P, a) == MGI_PV_SUM || mgi_pv_kind(P, a) == MGI_PV_TOP; }
+MGI_FN int mgi_pv_reduces(const mgi_prover *P, uint32_t a) {
+  return mgi_pv_kind(P, a) == MGI_PV_SUM || mgi_pv_kind(P, a) == MGI_PV_TOP;
+}
 /* The body of b over the variables that a was opened with. */
 MGI_FN uint32_t mgi_pv_body(mgi_prover *P, uint32_t atom, const uint32_t *var) {
   mgi_pv_sub s[MGI_PV_BOUND];
@@ -8628,13 +9202,19 @@ MGI_FN int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
     uint32_t sum = 0;
     for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) {
       uint32_t a = mgi_pv_word(P, t.mono, 1 + 2 * j);
-      if (mgi_pv_kind(P, a) == MGI_PV_SUM && mgi_pv_word(P, t.mono, 2 + 2 * j) == 1 && (!first || mgi_pv_same_extents(P, first, a))) { sum = a; break; }
+      if (mgi_pv_kind(P, a) == MGI_PV_SUM && mgi_pv_word(P, t.mono, 2 + 2 * j) == 1 &&
+          (!first || mgi_pv_same_extents(P, first, a))) {
+        sum = a;
+        break;
+      }
     }
     good = sum != 0;
     if (!good) break;
     uint32_t inside = first ? mgi_pv_body(P, sum, var) : mgi_pv_open(P, sum, var);
     first = sum;
-    body = mgi_pv_add(P, body, mgi_pv_mul(P, inside, mgi_pv_mul(P, mgi_pv_single(P, t.mono, t.num, t.den), mgi_pv_atom(P, sum, -1))));
+    body = mgi_pv_add(P, body,
+                      mgi_pv_mul(P, inside,
+                                 mgi_pv_mul(P, mgi_pv_single(P, t.mono, t.num, t.den), mgi_pv_atom(P, sum, -1))));
   }
   if (good && !P->bad && mgi_pv_vanishes(X, body, depth + 1)) { P->temps = temps; return 1; }
   P->temps = temps;
@@ -8657,9 +9237,9 @@ MGI_FN int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
      root d       not negative: so is what is left of d without positive atoms and even powers.
      logarithm d  positive: not negative, and nonzero.
                   Of a maximum over indices both follow where they are so of all that it is taken of.
-     what is chosen by keep or drop has its duties only where it is chosen: k d + 1 - k is what d has to be, with k 1 there and
-                  else 0.  Where A's element is defined and B's is, without what they do not choose, both are what their
-                  rational functions are at these k, and the theorems compare these.
+     what is chosen by keep or drop has its duties only where it is chosen: k d + 1 - k is what d has to be, with k 1
+                  there and else 0.  Where A's element is defined and B's is, without what they do not choose, both are
+                  what their rational functions are at these k, and the theorems compare these.
                   That is so as what is not chosen has no divisor that vanishes by these k alone: k (y / (k y)) is 1,
                   and where k is 0 it is 0.  A divisor that hangs on a choice, in what is chosen, is not shown.
      user row     an E row of the user whose text may divide or leave a domain is defined where a applies it, with the
@@ -8961,8 +9541,8 @@ MGI_FN uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
   }
   return mgi_pv_intern(P, w, n);
 }
-/* The condition `kind` on polynomial p, for all values of the n variables in var that `where` leaves, some at each index of
-   those outside: they are split, merged and named anew. */
+/* The condition `kind` on polynomial p, for all values of the n variables in var that `where` leaves, some at each
+   index of those outside: they are split, merged and named anew. */
 MGI_FN uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n, const uint32_t *var, uint32_t where) {
   uint32_t v[MGI_PV_BOUND + 1], atom;
   int m = 0, temps = P->temps;
@@ -8971,7 +9551,8 @@ MGI_FN uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n
     if (P->node[p].vars >> var[k] & 1) {
       if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a divisor over too many indices");
       v[m++] = var[k];
-    } else if (P->node[where].vars >> var[k] & 1) { /* a bound is nearest to true where what p does not depend on is 0 */
+    } else if (P->node[where].vars >> var[k] & 1) { /* a bound is nearest to true where what p does not depend on is
+                                                       0 */
       mgi_pv_sub s;
       memset(&s, 0, sizeof s);
       s.var = var[k], s.lo = MGI_PV_NAUGHT, s.lo_scale = 1;
@@ -8990,8 +9571,10 @@ MGI_FN uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n
   P->temps = temps;
   return atom;
 }
-/* A condition over further variables, or (sign < 0) of the negative; where `chosen` is not MGI_PV_ZERO, if that is 1: of 1 else. */
-MGI_FN uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var, uint32_t where, uint32_t chosen) {
+/* A condition over further variables, or (sign < 0) of the negative; where `chosen` is not MGI_PV_ZERO, if that is 1:
+   of 1 else. */
+MGI_FN uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var, uint32_t where,
+                                       uint32_t chosen) {
   uint32_t v[2 * MGI_PV_BOUND + MG_MAX_AXES + 2], kind = mgi_pv_kind(P, c);
   int m = (int)mgi_pv_word(P, c, 1), temps = P->temps;
   uint32_t p = m ? mgi_pv_open(P, c, v) : mgi_pv_word(P, c, P->node[c].n - 1);
@@ -9000,7 +9583,8 @@ MGI_FN uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int 
   if (sign < 0) p = mgi_pv_scale(P, p, -1, 1);
   const uint32_t negative = chosen != MGI_PV_ZERO && kind == MGI_PV_DIVISOR ? mgi_pv_scale(P, p, -1, 1) : p;
   if (negative < p) p = negative;
-  if (chosen != MGI_PV_ZERO) p = mgi_pv_add(P, mgi_pv_mul(P, chosen, p), mgi_pv_sub2(P, mgi_pv_number(P, 1, 1), chosen));
+  if (chosen != MGI_PV_ZERO)
+    p = mgi_pv_add(P, mgi_pv_mul(P, chosen, p), mgi_pv_sub2(P, mgi_pv_number(P, 1, 1), chosen));
   uint32_t r = P->bad ? 0 : mgi_pv_condition(P, kind, p, m, v, where);
   P->temps = temps;
   return r;
@@ -9016,7 +9600,8 @@ MGI_FN uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const
     uint32_t duty = mgi_pv_word(P, found, k), w[MGI_DUTY_WORDS], one[2], words = P->node[duty].n;
     for (uint32_t j = 0; j < words; j++) w[j] = mgi_pv_word(P, duty, j);
     for (uint32_t j = 2; j < words && !P->bad; j += 1 + w[j])
-      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, n, var, where, MGI_PV_ZERO);
+      for (uint32_t i = 1; i <= w[j] && !P->bad; i++)
+        w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, n, var, where, MGI_PV_ZERO);
     one[0] = MGI_PV_SET, one[1] = mgi_pv_intern(P, w, words);
     set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
   }
@@ -9032,8 +9617,10 @@ MGI_FN uint32_t mgi_pv_found_if(mgi_prover *P, uint32_t found, uint32_t chosen) 
     uint32_t w[MGI_DUTY_WORDS], one[2], words = own;
     for (uint32_t j = 0; j < own; j++) w[j] = mgi_pv_word(P, duty, j);
     for (uint32_t j = 2; j < own && !P->bad; j += 1 + w[j])
-      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, 0, NULL, mgi_pv_number(P, 1, 1), chosen);
-    for (uint32_t j = 2; j < own && !P->record->all && 2 * own - 2 <= MGI_DUTY_WORDS; j++) w[words++] = mgi_pv_word(P, duty, j);
+      for (uint32_t i = 1; i <= w[j] && !P->bad; i++)
+        w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, 0, NULL, mgi_pv_number(P, 1, 1), chosen);
+    for (uint32_t j = 2; j < own && !P->record->all && 2 * own - 2 <= MGI_DUTY_WORDS; j++)
+      w[words++] = mgi_pv_word(P, duty, j);
     one[0] = MGI_PV_SET, one[1] = mgi_pv_intern(P, w, words);
     set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
   }
@@ -9050,7 +9637,8 @@ MGI_FN uint32_t mgi_pv_found_with(mgi_prover *P, uint32_t var, int mention) {
     const uint32_t duty = mgi_pv_word(P, P->found, k), words = P->node[duty].n;
     int mentioned = 0;
     for (uint32_t j = 2; j < words; j += 1 + mgi_pv_word(P, duty, j))
-      for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j); i++) mentioned |= (int)(P->node[mgi_pv_word(P, duty, j + i)].vars >> var & 1);
+      for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j); i++)
+        mentioned |= (int)(P->node[mgi_pv_word(P, duty, j + i)].vars >> var & 1);
     const uint32_t one[2] = { MGI_PV_SET, duty };
     if (mentioned == mention) set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
   }
@@ -9078,19 +9666,22 @@ MGI_FN void mgi_choice_factors(mgi_prover *P, mgi_choice *l, uint32_t p, int dep
     else mgi_choice_add(P, l, MGI_PV_DIVISOR, mgi_pv_atom(P, a, 1));
   }
   uint32_t rest = mgi_pv_mul(P, p, mgi_pv_of_mono(P, common, -1));
-  if (!P->bad && mgi_pv_count(P, rest) > 1 && !(mgi_pv_sign(P, rest) & MGI_SIGN_NONZERO)) mgi_choice_add(P, l, MGI_PV_DIVISOR, rest);
+  if (!P->bad && mgi_pv_count(P, rest) > 1 && !(mgi_pv_sign(P, rest) & MGI_SIGN_NONZERO))
+    mgi_choice_add(P, l, MGI_PV_DIVISOR, rest);
 }
 /* p without atoms that are positive; with `even`, without even powers too. */
 MGI_FN uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
   uint32_t common = mgi_pv_common(P, p);
   for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
     uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
-    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k), positive = (mgi_pv_sign_of_atom(P, a) & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE;
+    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k),
+        positive = (mgi_pv_sign_of_atom(P, a) & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE;
     if (positive || e < -1 || (even && e > 1)) p = mgi_pv_mul(P, p, mgi_pv_atom(P, a, positive ? -e : -(e / 2 * 2)));
   }
   return p;
 }
-/* A maximum over indices is positive, or at least 0, where all are that it is taken of; one over none has no such rule. */
+/* A maximum over indices is positive, or at least 0, where all are that it is taken of; one over none has no such
+   rule. */
 MGI_FN int mgi_choice_of_maximum(mgi_prover *P, mgi_choice *l, uint32_t duty, uint32_t p) {
   const uint32_t atom = mgi_pv_alone(P, p);
   uint32_t v[MGI_PV_BOUND];
@@ -9196,9 +9787,12 @@ MGI_FN int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
   if (mgi_pv_word(P, c, 1)) return 0;
   for (uint32_t k = 0; k < facts->n && n < MGI_DEFINED_PARTS; k++) {
     const uint32_t f = facts->p[k];
-    if (mgi_pv_kind(P, f) == MGI_PV_DIVISOR && !mgi_pv_word(P, f, 1) && mgi_pv_count(P, mgi_pv_word(P, f, P->node[f].n - 1)) > 1) one[n++] = mgi_pv_word(P, f, P->node[f].n - 1);
+    if (mgi_pv_kind(P, f) == MGI_PV_DIVISOR && !mgi_pv_word(P, f, 1) &&
+        mgi_pv_count(P, mgi_pv_word(P, f, P->node[f].n - 1)) > 1)
+      one[n++] = mgi_pv_word(P, f, P->node[f].n - 1);
   }
-  const uint32_t negative = mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1), MGI_PV_ZERO), terms = mgi_pv_count(P, mgi_pv_word(P, c, P->node[c].n - 1));
+  const uint32_t negative = mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1), MGI_PV_ZERO),
+                 terms = mgi_pv_count(P, mgi_pv_word(P, c, P->node[c].n - 1));
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t j = i; j < n && !P->bad; j++) {
       if (mgi_pv_count(P, one[i]) * mgi_pv_count(P, one[j]) > 16 * terms) continue;
@@ -9343,14 +9937,17 @@ MGI_FN int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadli
 /* ------------------------------------------------------------------------------------------------- >>methods
    One symbolic element an output, or each element by mg_eval over terms; and mg_prove, which tries both. */
 
-MGI_FN uint32_t *mgi_pv_cell(const mg_view *v, const int64_t *at, int n) { return (uint32_t *)v->data + mgi_ff_row_offset(v, at, n); }
+MGI_FN uint32_t *mgi_pv_cell(const mg_view *v, const int64_t *at, int n) {
+  return (uint32_t *)v->data + mgi_ff_row_offset(v, at, n);
+}
 MGI_FN mg_status mgi_pv_state(const mgi_prover *P) { return P->bad ? MG_LIMIT : MG_OK; }
 MGI_FN mg_status mgi_pv_eval_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
   mgi_prover *P = (mgi_prover *)user;
   int64_t at[MG_MAX_RANK] = {0};
   int r = out->shape.rank, two = mg_op_row(op)->n_in > 1;
   do {
-    uint32_t *o = mgi_pv_cell(out, at, r - 1), *a = mgi_pv_cell(&in[0], at, r - 1), *b = two ? mgi_pv_cell(&in[1], at, r - 1) : NULL, x[2] = {MGI_PV_ZERO, MGI_PV_ZERO};
+    uint32_t *o = mgi_pv_cell(out, at, r - 1), *a = mgi_pv_cell(&in[0], at, r - 1),
+             *b = two ? mgi_pv_cell(&in[1], at, r - 1) : NULL, x[2] = { MGI_PV_ZERO, MGI_PV_ZERO };
     for (int64_t k = 0; k < out->shape.dim[r - 1] && !mgi_pv_over(P); k++) {
       x[0] = a[k * in[0].stride[r - 1]];
       if (two) x[1] = b[k * in[1].stride[r - 1]];
@@ -9365,7 +9962,9 @@ MGI_FN mg_status mgi_pv_eval_matmul(void *user, const mg_view *c, const mg_view 
     for (int64_t j = 0; j < c->shape.dim[1]; j++)
       for (int64_t k = 0; k < a->shape.dim[1] && !mgi_pv_over(P); k++) {
         uint32_t *o = (uint32_t *)c->data + i * c->stride[0] + j * c->stride[1];
-        *o = mgi_pv_add(P, *o, mgi_pv_mul(P, ((uint32_t *)a->data)[i * a->stride[0] + k * a->stride[1]], ((uint32_t *)b->data)[k * b->stride[0] + j * b->stride[1]]));
+        *o = mgi_pv_add(P, *o,
+                        mgi_pv_mul(P, ((uint32_t *)a->data)[i * a->stride[0] + k * a->stride[1]],
+                                   ((uint32_t *)b->data)[k * b->stride[0] + j * b->stride[1]]));
       }
   return mgi_pv_state(P);
 }
@@ -9391,7 +9990,13 @@ MGI_FN void mgi_pv_eval_fill(void *user, mg_opcode op, void *dst, size_t n) {
 
 enum { MGI_PV_FORM = 600, MGI_PV_FORM_ALL = 1 << 20 /* characters that are looked at */ };
 /* Text that is cut after MGI_PV_FORM characters, and the hash of all of it. */
-typedef struct mgi_pv_print { const mgi_prover *P; const mg_graph *g; char text[MGI_PV_FORM + 1]; size_t n, all; uint64_t hash; } mgi_pv_print;
+typedef struct mgi_pv_print {
+  const mgi_prover *P;
+  const mg_graph *g;
+  char text[MGI_PV_FORM + 1];
+  size_t n, all;
+  uint64_t hash;
+} mgi_pv_print;
 
 MGI_FN void mgi_pv_say(mgi_pv_print *o, const char *format, ...) {
   char some[128];
@@ -9406,13 +10011,16 @@ MGI_FN void mgi_pv_say(mgi_pv_print *o, const char *format, ...) {
   }
   o->text[o->n] = 0;
 }
-MGI_FN void mgi_pv_say_variable(mgi_pv_print *o, uint32_t v) { mgi_pv_say(o, v < MGI_PV_FREE ? "i%u" : "k%u", v < MGI_PV_FREE ? v : v - MGI_PV_FREE); }
+MGI_FN void mgi_pv_say_variable(mgi_pv_print *o, uint32_t v) {
+  mgi_pv_say(o, v < MGI_PV_FREE ? "i%u" : "k%u", v < MGI_PV_FREE ? v : v - MGI_PV_FREE);
+}
 /* An index from its digits: i0, i0/4%8 or 16*i0+k0. */
 MGI_FN void mgi_pv_say_index(mgi_pv_print *o, uint32_t a, uint32_t at, uint32_t digits) {
   const mgi_prover *P = o->P;
   if (!digits) mgi_pv_say(o, "0");
   for (uint32_t j = 0; j < digits; j++) {
-    uint32_t v = mgi_pv_word(P, a, at + 3 * j), div = mgi_pv_word(P, a, at + 1 + 3 * j), mod = mgi_pv_word(P, a, at + 2 + 3 * j);
+    uint32_t v = mgi_pv_word(P, a, at + 3 * j), div = mgi_pv_word(P, a, at + 1 + 3 * j),
+             mod = mgi_pv_word(P, a, at + 2 + 3 * j);
     int64_t weight = 1;
     for (uint32_t l = j + 1; l < digits; l++) weight *= mgi_pv_word(P, a, at + 2 + 3 * l);
     if (v == MGI_PV_NAUGHT) continue;
@@ -9427,7 +10035,8 @@ MGI_FN void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p);
 MGI_FN void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
   const mgi_prover *P = o->P;
   uint32_t n = P->node[a].n;
-  if (o->all > MGI_PV_FORM_ALL) { /* what follows enters by its own number, which is the same whenever it is made anew */
+  /* what follows enters by its own number, which is the same whenever it is made anew */
+  if (o->all > MGI_PV_FORM_ALL) {
     mgi_pv_say(o, "#%u", a);
     return;
   }
@@ -9455,7 +10064,8 @@ MGI_FN void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
         if (k > 6) mgi_pv_say(o, ", ");
         mgi_pv_say_poly(o, mgi_pv_word(P, a, k));
       }
-      if (mg_op_row(op)->attr == MG_ATTR_RAT) mgi_pv_say(o, ", %lld/%lld", (long long)mgi_pv_long(P, a, 2), (long long)mgi_pv_long(P, a, 4));
+      if (mg_op_row(op)->attr == MG_ATTR_RAT)
+        mgi_pv_say(o, ", %lld/%lld", (long long)mgi_pv_long(P, a, 2), (long long)mgi_pv_long(P, a, 4));
       mgi_pv_say(o, ")");
       return;
     }
@@ -9534,17 +10144,20 @@ MGI_FN void mgi_pv_tell_rows(mgi_pv_story *story, const mgi_prover *P, const uin
   int any = 0;
   mgi_pv_tell(story, "  rows:");
   for (int k = 0; k < (int)MGI_PV_ROWS; k++)
-    if (P->times[k] > before[k]) any = 1, mgi_pv_tell(story, " %s %llu", mgi_pv_axioms[k].name, (unsigned long long)(P->times[k] - before[k]));
+    if (P->times[k] > before[k])
+      any = 1, mgi_pv_tell(story, " %s %llu", mgi_pv_axioms[k].name, (unsigned long long)(P->times[k] - before[k]));
   mgi_pv_tell(story, any ? "\n" : " none\n");
 }
-MGI_FN void mgi_pv_tell_form(mgi_pv_story *story, const mgi_prover *P, const mg_graph *g, const char *what, uint32_t p) {
+MGI_FN void mgi_pv_tell_form(mgi_pv_story *story, const mgi_prover *P, const mg_graph *g, const char *what,
+                             uint32_t p) {
   mgi_pv_print o;
   if (!story) return;
   memset(&o, 0, sizeof o);
   o.P = P, o.g = g;
   mgi_pv_say_poly(&o, p);
   if (o.all <= MGI_PV_FORM) mgi_pv_tell(story, "  %s: %s\n", what, o.text);
-  else mgi_pv_tell(story, "  %s: %s .. (%zu characters, hash %016llx)\n", what, o.text, o.all, (unsigned long long)o.hash);
+  else
+    mgi_pv_tell(story, "  %s: %s .. (%zu characters, hash %016llx)\n", what, o.text, o.all, (unsigned long long)o.hash);
 }
 
 /* 1 proved, 0 not; *elements counts what was compared. */
@@ -9594,7 +10207,8 @@ MGI_FN int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *e
   int good = 1;
   mg_domain d;
   memset(&d, 0, sizeof d);
-  d.user = P, d.elem = sizeof(uint32_t), d.map = mgi_pv_eval_map, d.matmul = mgi_pv_eval_matmul, d.combine = mgi_pv_eval_combine, d.fill = mgi_pv_eval_fill;
+  d.user = P, d.elem = sizeof(uint32_t), d.map = mgi_pv_eval_map, d.matmul = mgi_pv_eval_matmul,
+  d.combine = mgi_pv_eval_combine, d.fill = mgi_pv_eval_fill;
   for (uint32_t k = 0; k < g[0]->n_in; k++) total += (double)mgi_trial_elements(g[0], g[0]->in[k]);
   for (uint32_t k = 0; k < g[0]->n_out; k++) total += (double)mgi_trial_elements(g[0], g[0]->out[k]);
   if (total > 65536) { mgi_pv_fail(P, "too large to be compared element by element"); return 0; }
@@ -9610,8 +10224,10 @@ MGI_FN int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *e
   }
   for (int s = 0; s < 2 && !P->bad; s++) {
     for (uint32_t k = 0; k < g[0]->n_out; k++)
-      if (!(out[s][k] = (uint32_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, sizeof(uint32_t)))) mgi_pv_fail(P, "no memory for terms");
-    if (!P->bad && mg_eval(g[s], &d, (const void *const *)in, (void *const *)out[s], e) != MG_OK) mgi_pv_fail(P, e->msg);
+      if (!(out[s][k] = (uint32_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, sizeof(uint32_t))))
+        mgi_pv_fail(P, "no memory for terms");
+    if (!P->bad && mg_eval(g[s], &d, (const void *const *)in, (void *const *)out[s], e) != MG_OK)
+      mgi_pv_fail(P, e->msg);
   }
   for (uint32_t k = 0; k < g[0]->n_out && good && !P->bad; k++) {
     int64_t n = mgi_trial_elements(g[0], g[0]->out[k]), same = 0;
@@ -9624,10 +10240,14 @@ MGI_FN int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *e
       hash = mgi_ff_mix(mgi_ff_mix(hash ^ x) ^ P->node[x].hash);
     }
     if (!good || P->bad || !X->story) continue;
-    mgi_pv_tell(X->story, "output %u: %.60s, each of %lld elements\n", k, g[0]->tensors[g[0]->out[k].id].name, (long long)n);
+    mgi_pv_tell(X->story, "output %u: %.60s, each of %lld elements\n", k, g[0]->tensors[g[0]->out[k].id].name,
+                (long long)n);
     mgi_pv_tell_rows(X->story, P, nothing);
     mgi_pv_tell_form(X->story, P, g[0], "the first is", out[0][k][0]);
-    mgi_pv_tell(X->story, "  %lld have one form in both, of the others the difference with denominators cleared is 0; hash %016llx of all\n", (long long)same, (unsigned long long)hash);
+    mgi_pv_tell(
+        X->story,
+        "  %lld have one form in both, of the others the difference with denominators cleared is 0; hash %016llx of all\n",
+        (long long)same, (unsigned long long)hash);
   }
   for (uint32_t k = 0; k < g[0]->n_in; k++) free(in[k]);
   for (int s = 0; s < 2; s++)
@@ -9649,7 +10269,10 @@ MGI_FN mg_status mgi_prove_floats(mgi_bench *B, double seconds, mg_prove_report 
   const int zeros = mgi_has_choice(B->g[0]) || mgi_has_choice(B->g[1]);
   for (uint64_t round = 0; round < plain + 8 && !r->confirmed; round++) {
     uint64_t loud = mgi_real_loud(round, plain, zeros);
-    t.seed = (mgi_ff_hash(B->seed, round, 10) & ~(uint64_t)255) | loud << 2 | (round < 4 ? round : round >= plain ? round & 1 : 0);
+    t.seed = (mgi_ff_hash(B->seed, round, 10) & ~(uint64_t)255) | loud << 2 |
+             (round < 4        ? round
+              : round >= plain ? round & 1
+                               : 0);
     for (int k = 0; k < c->n && !r->confirmed; k++) {
       mgi_outcome o;
       if (*compared && mgi_seconds() - began > seconds) return MG_OK;
@@ -9658,7 +10281,9 @@ MGI_FN mg_status mgi_prove_floats(mgi_bench *B, double seconds, mg_prove_report 
       if (o.status == MG_LIMIT) return MG_OK;
       if (o.status != MG_OK) { *e = o.error; return o.status; }
       *compared += o.compared;
-      if (o.gap > 0) r->confirmed = 1, r->cx_seed = t.seed, r->cx_output = o.output, r->cx_element = o.element, r->cx_a = o.a, r->cx_b = o.b;
+      if (o.gap > 0)
+        r->confirmed = 1, r->cx_seed = t.seed, r->cx_output = o.output, r->cx_element = o.element, r->cx_a = o.a,
+        r->cx_b = o.b;
     }
   }
   return MG_OK;
@@ -9667,40 +10292,47 @@ MGI_FN mg_status mgi_prove_floats(mgi_bench *B, double seconds, mg_prove_report 
 MGI_FN void mgi_prove_rows(uint64_t used, mg_prove_report *r) {
   size_t n = 0;
   for (int k = 0; k < (int)MGI_PV_ROWS; k++)
-    if (used >> k & 1 && n + strlen(mgi_pv_axioms[k].name) + 2 < sizeof r->axioms) n += (size_t)snprintf(r->axioms + n, sizeof r->axioms - n, "%s%s", n ? " " : "", mgi_pv_axioms[k].name);
+    if (used >> k & 1 && n + strlen(mgi_pv_axioms[k].name) + 2 < sizeof r->axioms)
+      n += (size_t)snprintf(r->axioms + n, sizeof r->axioms - n, "%s%s", n ? " " : "", mgi_pv_axioms[k].name);
 }
 
 #define MGI_PV_NOT_SHOWN "the axioms do not show it"
 /* The proof alone, by one method, without a look at floats; *why says what it lacks. */
-MGI_FN int mgi_prove_told(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, mgi_pv_story *story, char why[160],
-                          mg_error *e) {
+MGI_FN int mgi_prove_told(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline,
+                          int method, mg_prove_report *r, mgi_pv_story *story, char why[160], mg_error *e) {
   mgi_prover P;
   mgi_proof X;
   uint32_t w[2];
   memset(&P, 0, sizeof P), memset(&X, 0, sizeof X);
   P.limit = c->memory_limit, P.stop = c->stop, P.deadline = deadline;
   w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
-  if (mgi_pv_intern(&P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(&P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(&P, "no memory for terms");
+  if (mgi_pv_intern(&P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(&P, w + 1, 1) != MGI_PV_NONE)
+    mgi_pv_fail(&P, "no memory for terms");
   X.P = &P, X.Z = Z, X.memory = c->memory_limit, X.story = story;
   P.most = Z ? 0 : MGI_PV_STEPS;
   if (story) story->n = 0;
   r->elements = 0, r->method = method;
-  int proved = !P.bad && (method == MG_PROVE_INDEXED ? mgi_prove_indexed(&X, g, &r->elements) : mgi_prove_elements(&X, g, &r->elements, e)) && !P.bad;
+  int proved = !P.bad &&
+               (method == MG_PROVE_INDEXED ? mgi_prove_indexed(&X, g, &r->elements)
+                                           : mgi_prove_elements(&X, g, &r->elements, e)) &&
+               !P.bad;
   r->queries += X.queries, r->terms = P.n;
   if (proved) mgi_prove_rows(P.used, r);
   else snprintf(why, 160, "%s", P.bad ? P.why : X.unknown ? "the solver ended without an answer" : MGI_PV_NOT_SHOWN);
   free(P.w), free(P.node), free(P.slot);
   return proved;
 }
-MGI_FN int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, char why[160], mg_error *e) {
+MGI_FN int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline,
+                        int method, mg_prove_report *r, char why[160], mg_error *e) {
   return mgi_prove_told(g, Z, c, deadline, method, r, NULL, why, e);
 }
 
-/* EQUAL or UNDECIDED by the normal forms alone: no library, no floats, no draw.  At a symbolic index; where that cannot be,
-   element by element if that is little work.  *derivation, which may be NULL, becomes the text of the proof (malloc), or
-   NULL without one; the same graphs give the same text, whatever the limits were.  MG_OK whenever there is a verdict. */
-MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
-                                  mg_error *e) {
+/* EQUAL or UNDECIDED by the normal forms alone: no library, no floats, no draw.  At a symbolic index; where that cannot
+   be, element by element if that is little work.  *derivation, which may be NULL, becomes the text of the proof
+   (malloc), or NULL without one; the same graphs give the same text, whatever the limits were.  MG_OK whenever there is
+   a verdict. */
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit,
+                                  const volatile int *stop, mg_prove_report *r, char **derivation, mg_error *e) {
   mg_prove_config c = mg_prove_config_default();
   mg_prove_report local;
   mg_error unread;
@@ -9722,18 +10354,23 @@ MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double d
   for (uint32_t k = 0; k < a->n_in; k++) total += (double)mgi_trial_elements(a, a->in[k]);
   for (uint32_t k = 0; k < a->n_out; k++) total += (double)mgi_trial_elements(a, a->out[k]);
   for (int method = MG_PROVE_INDEXED; !proved && method <= MG_PROVE_ELEMENTS; method++) {
-    if (method == MG_PROVE_ELEMENTS && !strcmp(why[0], MGI_PV_NOT_SHOWN) && total > MGI_PV_FEW) break; /* there is a form, and it is another */
+    /* there is a form, and it is another */
+    if (method == MG_PROVE_ELEMENTS && !strcmp(why[0], MGI_PV_NOT_SHOWN) && total > MGI_PV_FEW) break;
     proved = mgi_prove_told(g, NULL, &c, deadline, method, r, derivation ? &story : NULL, why[method - 1], e);
   }
   r->seconds = mgi_seconds() - began;
-  if (proved && derivation && (story.bad || !story.text)) s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the derivation"), proved = 0;
+  if (proved && derivation && (story.bad || !story.text))
+    s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the derivation"), proved = 0;
   if (proved) {
     r->verdict = MG_EQUAL;
     snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever both are defined, by one normal form",
              r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element");
     if (derivation) *derivation = story.text, story.text = NULL;
-  } else if (!why[1][0]) snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s", why[0]);
-  else snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s; element by element %.80s", why[0], why[1]);
+  } else if (!why[1][0])
+    snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s", why[0]);
+  else
+    snprintf(r->reason, sizeof r->reason,
+             "not proved by normal forms: at a symbolic index %.80s; element by element %.80s", why[0], why[1]);
   free(story.text);
   return s;
 }
@@ -9746,7 +10383,8 @@ mg_prove_config mg_prove_config_default(void) {
 }
 
 /* mg_prove of the rests (PICKS in the header comment). */
-MGI_FN mg_status mgi_prove_picks(const mg_graph *a, const mg_graph *b, const mg_prove_config *c, mg_prove_report *r, mg_error *e) {
+MGI_FN mg_status mgi_prove_picks(const mg_graph *a, const mg_graph *b, const mg_prove_config *c, mg_prove_report *r,
+                                 mg_error *e) {
   mg_rest R;
   mg_error why;
   mgi_picks_difference d;
@@ -9763,11 +10401,14 @@ MGI_FN mg_status mgi_prove_picks(const mg_graph *a, const mg_graph *b, const mg_
   if (r->verdict == MG_NOT_EQUAL || shown) r->verdict = shown ? MG_NOT_EQUAL : MG_UNDECIDED, r->confirmed = shown;
   if (shown) {
     r->cx_seed = d.seed, r->cx_output = d.output, r->cx_element = d.element, r->cx_a = d.a, r->cx_b = d.b;
-    snprintf(r->reason, sizeof r->reason, "a float64 run with indices: output %d, element %lld is %.9g in the first, %.9g in the second", d.output, (long long)d.element, d.a, d.b);
+    snprintf(r->reason, sizeof r->reason,
+             "a float64 run with indices: output %d, element %lld is %.9g in the first, %.9g in the second", d.output,
+             (long long)d.element, d.a, d.b);
   } else if (s == MG_OK && differ && !apart) {
     mgi_picks_unshown(large, r->reason, sizeof r->reason);
   } else if (s == MG_OK && r->verdict == MG_EQUAL && R.g[0]) {
-    if (mgi_picks_open(&R, mgi_seconds() + c->time_limit_s, c->stop, r->reason, sizeof r->reason)) r->verdict = MG_UNDECIDED;
+    if (mgi_picks_open(&R, mgi_seconds() + c->time_limit_s, c->stop, r->reason, sizeof r->reason))
+      r->verdict = MG_UNDECIDED;
   }
   mg_rest_free(&R);
   return s;
@@ -9805,7 +10446,8 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   int proved = 0, tried = 0, total = 0, shown = 0;
   mgi_wide_result wide;
   memset(&wide, 0, sizeof wide);
-  for (int method = MG_PROVE_INDEXED; s == MG_OK && !r->confirmed && compared && !proved && method <= MG_PROVE_ELEMENTS; method++) {
+  for (int method = MG_PROVE_INDEXED; s == MG_OK && !r->confirmed && compared && !proved && method <= MG_PROVE_ELEMENTS;
+       method++) {
     if (c.method != MG_PROVE_AUTO && c.method != method) continue;
     tried = method;
     proved = mgi_prove_by(g, &Z, &c, began + c.time_limit_s, method, r, why[method - 1], e);
@@ -9822,11 +10464,13 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   if (r->confirmed) {
     mg_verify_report words;
     memset(&words, 0, sizeof words);
-    words.cx_seed = r->cx_seed, words.cx_output = r->cx_output, words.cx_element = r->cx_element, words.cx_a = r->cx_a, words.cx_b = r->cx_b;
+    words.cx_seed = r->cx_seed, words.cx_output = r->cx_output, words.cx_element = r->cx_element, words.cx_a = r->cx_a,
+    words.cx_b = r->cx_b;
     mgi_verify_counterexample(a, b, &words);
     memcpy(r->reason, words.reason, sizeof r->reason);
     r->verdict = MG_NOT_EQUAL;
-  } else if (!compared) snprintf(r->reason, sizeof r->reason, "no float64 input was found, within the limits, on which both are defined");
+  } else if (!compared)
+    snprintf(r->reason, sizeof r->reason, "no float64 input was found, within the limits, on which both are defined");
   else if (proved && wide.refuted && !wide.unconfirmed) {
     mgi_wide_words(&wide, c.seed, r->reason, sizeof r->reason);
     r->verdict = MG_NOT_EQUAL;
@@ -9839,14 +10483,17 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   else if (proved && !total && !wide.runs)
     snprintf(r->reason, sizeof r->reason,
              "too large for float64 runs, so it is not known that each element is defined somewhere");
-  else if (proved && a->n_symbols) snprintf(r->reason, sizeof r->reason, "proved where each symbol is at its most, and at no other size");
+  else if (proved && a->n_symbols)
+    snprintf(r->reason, sizeof r->reason, "proved where each symbol is at its most, and at no other size");
   else if (proved) {
     r->verdict = MG_EQUAL;
     snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever the first is defined, by %s%s%s",
              r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element",
              r->queries ? r->solver : "one normal form", *r->axioms ? " and the axioms named" : "",
              r->queries ? "" : " (nothing was left to ask the solver)");
-  } else if (why[0][0] && why[1][0]) snprintf(r->reason, sizeof r->reason, "not proved: at a symbolic index %.100s; element by element %.100s", why[0], why[1]);
+  } else if (why[0][0] && why[1][0])
+    snprintf(r->reason, sizeof r->reason, "not proved: at a symbolic index %.100s; element by element %.100s", why[0],
+             why[1]);
   else snprintf(r->reason, sizeof r->reason, "not proved: %.150s", why[tried == MG_PROVE_ELEMENTS]);
   return MG_OK;
 }
