@@ -253,6 +253,16 @@ static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
   (void)user;
   return mg_cuda_emittable(g, "sm_90a", why);
 }
+/* How many axes of g count chunks of several rows of a size computed of a symbol. */
+static int chunks_of_rows(const mg_graph *g) {
+  int chunks = 0;
+  for (uint32_t o = 1; o < g->n_ops; o++)
+    for (uint32_t x = 1; g->ops[o].sub && x < g->ops[o].sub->n_axes; x++) {
+      const mg_axis_info *a = &g->ops[o].sub->axes[x];
+      chunks += a->symbol > 1 && a->extent < g->symbol[a->symbol - 1].most;
+    }
+  return chunks;
+}
 /* Ranges are of n; each is shown for all of its sizes, and is what the program is at each. */
 static void ranges_are_whole(void **state) {
   const char *const programs[] = {both, PROGRAM("sym n in 1..200\n", "8*n"), PROGRAM("sym n in 3..200\n", "n + 1"), PROGRAM("sym n in 2..200\n", "n - 1")};
@@ -264,12 +274,13 @@ static void ranges_are_whole(void **state) {
     mg_family_result r;
     mg_error e;
     int64_t next = p->symbol[0].least;
-    int kernels = 0;
+    int kernels = 0, chunks = 0;
     char *cu;
     c.emittable = emittable;
     if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
     for (int i = 0; i < r.n; i++) {
       const mg_range *a = &r.range[i];
+      chunks += chunks_of_rows(a->graph);
       mg_graph *m[2];
       char name[16];
       assert_true(a->least[0] == next && a->graph->symbol[0].least == a->least[0] && a->graph->symbol[0].last == a->most[0]);
@@ -287,6 +298,14 @@ static void ranges_are_whole(void **state) {
       range[i] = a->graph;
     }
     assert_true(next == p->symbol[0].most + 1 && kernels > 0);
+    if (k >= 2) { /* sizes beside whole chunks of n: link 2 runs those beside whole chunks of n + 1 */
+      mg_check_report checks;
+      assert_true(chunks > 0);
+      if (mg_cuda_emit(range[r.n - 1], NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+      if (checked(cu, &checks, &e) != MG_OK) fail_msg("%s", e.msg);
+      assert_int_equal(checks.rows, 1);
+      mg_string_free(cu);
+    }
     if (r.n > 1 && mg_cuda_emit_ranges(range, r.n, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
     if (r.n > 1) mg_string_free(cu);
     mg_family_result_free(&r), mg_graph_free(p);
