@@ -27,5 +27,5 @@ if mkdir -p "$parsed" && [[ $CXX_REAL != *clang* && ! -f $parsed/mirage_cuda.cuh
   "$CXX_REAL" "${of_header[@]}" -I"$include" -x c++-header "$include/mirage_cuda.cuh" -o "$parsed/$$" 2>/dev/null &&
     mv "$parsed/$$" "$parsed/mirage_cuda.cuh.gch"
 fi
-"$CXX_REAL" -I"$parsed" "$@" || exit
+"$CXX_REAL" -I"$parsed" "$@" 2>/dev/null || "$CXX_REAL" "$@" || exit # a precompiled header has faults of its own
 cp "$object" "$kept.$$" && mv "$kept.$$" "$kept"
