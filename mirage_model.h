@@ -378,8 +378,9 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer);
    greatest together.
    What weights alone decide, at sizes that are numbers, is no part of a step: those operators are the list's first
    launches, each a piece, n_once of them, which a device runs once, when weights are loaded (mg_model_load).  What they
-   make, of the type that it has as written, and steps read, is kept.  Left with its reader is what kernels do by
-   addresses (reshape, transpose, slice, repeat), and what is larger than all that it is made of, but for products.
+   make, of the type that it has as written, and steps read, is kept; what is equal is made once for all that read it.
+   Left with its reader is what kernels do by addresses (reshape, transpose, slice, repeat), and what is larger than all
+   that it is made of, but for products.
    mg_model_step, the reference, runs all launches in every step: it never has what is of other weights.
    `fold`: where all readers of a normed value are products by a weight that nobody else reads, its gain goes into these
    weights, rms_norm(x, g) W = rms_norm(x) (diag(g) W), which is made once.  It is rounded once more then, as what it is
@@ -2425,10 +2426,14 @@ MGI_FN int mgi_call_equal(const mg_expr *a, const mg_expr *b) {
   }
   return !p && !q;
 }
+/* The same operator, of whatever operands. */
+MGI_FN int mgi_node_alike(const mg_piece_node *x, const mg_piece_node *y) {
+  return x->n_sizes == y->n_sizes && mgi_call_equal(x->op, y->op) &&
+         (!x->n_sizes || !memcmp(x->size, y->size, x->n_sizes * sizeof *x->size));
+}
 MGI_FN int mgi_node_equal(const mg_piece_node *a, const mg_piece_node *b) {
-  return a->n_operands == b->n_operands && a->n_sizes == b->n_sizes && mgi_call_equal(a->op, b->op) &&
-         (!a->n_operands || !memcmp(a->operand, b->operand, a->n_operands * sizeof *a->operand)) &&
-         (!a->n_sizes || !memcmp(a->size, b->size, a->n_sizes * sizeof *a->size));
+  return a->n_operands == b->n_operands && mgi_node_alike(a, b) &&
+         (!a->n_operands || !memcmp(a->operand, b->operand, a->n_operands * sizeof *a->operand));
 }
 /* Of what makes two pieces one (mgi_piece_equal). */
 MGI_FN uint64_t mgi_piece_hash(const mg_piece *p) {
@@ -3282,6 +3287,39 @@ MGI_FN void mgi_atoms_once(mgi_parting *P) {
       if (from) P->atom[from - 1].once = 1;
     }
 }
+/* 1 if atom b, behind a, makes of the same operands what a does. */
+MGI_FN int mgi_atom_again(const mgi_parting *P, const mgi_atom *a, const mgi_atom *b) {
+  return a->once && a->n_in == b->n_in &&
+         !memcmp(P->operand + a->in, P->operand + b->in, a->n_in * sizeof *P->operand) &&
+         mgi_node_alike(mgi_atom_node(P, a), mgi_atom_node(P, b)) &&
+         mgi_value_alike(&P->value[a->out], &P->value[b->out]);
+}
+/* What is made once is made for all that read it: an atom gives way to one before it that makes the same, unless its
+   value is an output, or is read by what is no operator.  The atoms left are in order, and have no edges yet. */
+MGI_FN int mgi_atoms_shared(mgi_parting *P) {
+  const uint32_t own = UINT32_MAX;
+  uint32_t n = 0, *instead = (uint32_t *)calloc(P->n_values, sizeof *instead); /* by value; 0: none yet */
+  if (!instead) return mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for a partition"), 0;
+  for (int k = 0; k < P->l->m->n_outputs; k++) instead[P->l->output[k]] = own;
+  for (uint32_t a = 0; a < P->n_atoms; a++)
+    for (uint32_t j = 0; P->atom[a].node == UINT32_MAX && j < P->atom[a].n_in; j++)
+      instead[P->operand[P->atom[a].in + j]] = own;
+  for (uint32_t a = 0; a < P->n_atoms; a++) {
+    mgi_atom x = P->atom[a];
+    for (uint32_t j = 0; j < x.n_in; j++) {
+      uint32_t *v = &P->operand[x.in + j];
+      if (instead[*v] && instead[*v] != own) *v = instead[*v];
+    }
+    uint32_t b = x.once && !instead[x.out] ? 0 : n;
+    while (b < n && !mgi_atom_again(P, &P->atom[b], &x)) b++;
+    if (b < n) instead[x.out] = P->atom[b].out;
+    else x.waits = 0, P->atom[n++] = x;
+  }
+  free(instead);
+  P->n_atoms = n, P->n_edges = 0;
+  memset(P->maker, 0, P->n_values * sizeof *P->maker);
+  return 1;
+}
 /* A heap of atoms, the least first. */
 MGI_FN void mgi_heap_put(uint32_t *heap, uint32_t *n, uint32_t a) {
   uint32_t k = (*n)++;
@@ -3641,8 +3679,11 @@ MGI_FN mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const 
   P->price = (double *)calloc(2 * MGI_PRICED, sizeof *P->price);
   if (!P->maker || !P->last || !P->order || !P->place || !P->first_edge || !P->known || !P->price)
     return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
-  if (!mgi_edges(P)) return e->status;
-  mgi_atoms_once(P);
+  for (int shared = 0; shared < 2; shared++) { /* of all atoms, and of those that are left */
+    if (!mgi_edges(P)) return e->status;
+    mgi_atoms_once(P);
+    if (!shared && !mgi_atoms_shared(P)) return e->status;
+  }
   if (!mgi_order_of(P)) return e->status;
   for (uint32_t k = 0; k < P->n_atoms; k++)
     for (uint32_t j = 0; j < P->atom[P->order[k]].n_in; j++) P->last[P->operand[P->atom[P->order[k]].in + j]] = k + 1;
@@ -3706,11 +3747,6 @@ typedef struct mgi_terms {
   mgi_term_node *term;
   uint32_t *operand, *slot, n, n_operands, slots;
 } mgi_terms;
-/* The same operator, of whatever operands. */
-MGI_FN int mgi_node_alike(const mg_piece_node *x, const mg_piece_node *y) {
-  return x->n_sizes == y->n_sizes && mgi_call_equal(x->op, y->op) &&
-         (!x->n_sizes || !memcmp(x->size, y->size, x->n_sizes * sizeof *x->size));
-}
 MGI_FN int mgi_terms_equal(const mgi_terms *T, const mgi_term_node *a, const mgi_term_node *b) {
   if (a->hash != b->hash || a->kind != b->kind || a->k != b->k || a->n != b->n || a->at != b->at) return 0;
   if (a->n && memcmp(T->operand + a->first, T->operand + b->first, a->n * sizeof *T->operand)) return 0;
