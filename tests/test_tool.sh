@@ -98,7 +98,7 @@ status 0 "model plan" "$m" model plan ../../tests/corpus/model/relax.mgm
 has '^storage 0: 8\*n bytes, at most 512$' "model plan: two storages of 2 n 4 bytes"
 [ "$(grep -c '^storage ' out)" = 2 ]; ok $? "model plan: and no third"
 status 0 "model plan with folds" "$m" model plan $models/tiny.mgm --fold
-has '^once, when weights are loaded: 20 launches, 81920 bytes kept, 82432 bytes of weights freed$' "model plan with folds: what is made once"
+has '^once, when weights are loaded: 14 launches, 81920 bytes kept, 82432 bytes of weights freed$' "model plan with folds: what is made once"
 status 0 "model verify with folds" "$m" model verify $models/tiny.mgm --fold --sym n=2 --sym p=3
 has '^fold 2, a gain into the matrix behind it: EQUAL, ' "model verify with folds: link 1 of each"
 has '^whole: EQUAL.* ranges and folds' "model verify with folds: they are in the sum"
