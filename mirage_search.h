@@ -348,9 +348,9 @@ void mg_search_result_free(mg_search_result *r);
 /* The full tier of mg_verify on the results, in their order, until `most` of them are EQUAL.  *r then holds these, with
    their reports; behind them, where cfg says allow_sampled, what was EQUAL_SAMPLED; all else is dropped and counted as
    rejected.  What cfg->settle finds unsafe is looked at last; if nothing before it is EQUAL, the program itself stands
-   before it.  Where nothing is left it holds the program itself, EQUAL by identity.  *undecided counts what was left
-   out for want of time or a bound, and why says so of the first.  cfg and v may be NULL; what mg_search was called
-   with. */
+   before it.  Where nothing is left it holds the program itself, EQUAL by identity; MG_NOT_FOUND where cfg says
+   batch_invariant and a library makes products of that.  *undecided counts what was left out for want of time or a
+   bound, and why says so of the first.  cfg and v may be NULL; what mg_search was called with. */
 mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most,
                             mg_search_result *r, int *undecided, char why[256], mg_error *e);
 /* mg_search, then mg_search_certify for one: MG_OK means that report says EQUAL, with a delta or by proof; where no
@@ -13085,6 +13085,8 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
   double end = c.time_limit_s > 0 ? mgi_se_seconds() + c.time_limit_s : 0;
   /* from `late` on time leaves it open, from `settled` on they are unsafe */
   int equal = 0, n = r->n, late = n, settled = n;
+  /* the program itself is a result */
+  const int itself = !(cfg && cfg->batch_invariant && mg_library_multiplies(program));
   c.tier = MG_TIER_FULL;
   *undecided = 0, why[0] = 0;
   for (int k = 0; k < n && equal < most && st == MG_OK; k++) {
@@ -13096,7 +13098,7 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
       settled -= said == 1, late--;
     }
     if (end > 0 && !equal) end += mgi_se_seconds() - asked; /* until there is one the limit is of the tests */
-    if (k == settled && !equal) { /* it takes the place of one of them */
+    if (k == settled && !equal && itself) { /* it takes the place of one of them */
       mg_graph *own = NULL;
       st = mg_resize(program, NULL, NULL, &own, e);
       if (st != MG_OK) break;
@@ -13145,6 +13147,9 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
     r->report[to] = sampled_report;
     r->n = to + 1;
   }
+  if (!r->n && !itself)
+    return mg_fail(e, MG_NOT_FOUND, "mg_search", "nothing without a library's products is certified%s%.190s",
+                   why[0] ? ": " : "", why);
   if (!r->n) {
     st = mg_resize(program, NULL, NULL, &r->graph[0], e);
     if (st == MG_OK) st = mg_verify(program, r->graph[0], &c, &r->report[0], e);
