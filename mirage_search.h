@@ -9899,6 +9899,7 @@ typedef struct mgi_se_parts {
   int64_t extent, others[2];   /* of these */
   int passes;                  /* kernels before the last one */
   int wide;                    /* 1: an output has rows */
+  int turned;                  /* 1: others[0] is along x, as only that goes so far, and parts are along y */
   /* by tensor: */
   uint32_t *same;              /* the first that is computed alike, in whose place it is */
   int *pass;                   /* the first kernel that can compute it, a reduction of all parts */
@@ -9956,9 +9957,12 @@ MGI_FN void mgi_se_parts_others(mgi_se_parts *X) {
     if (most[best] < 2) return;
     X->others[X->n_other] = most[best];
     X->other[X->n_other++] = best;
+    X->turned |= most[best] > MGI_SE_GRID;
     most[best] = 1;
   }
 }
+/* The grid's axis of parts, 0, or of others[of - 1]. */
+MGI_FN int mgi_se_parts_axis(const mgi_se_parts *X, int of) { return X->turned && of < 2 ? 1 - of : of; }
 /* 1 if p can be computed so; X is the caller's to free in any case. */
 MGI_FN int mgi_se_parts_of(mgi_se_search *S, const mg_graph *p, mgi_se_parts *X) {
   const size_t n = p->n_tensors;
@@ -10028,10 +10032,11 @@ MGI_FN mg_map mgi_se_parts_map(const mgi_se_parting *W, uint32_t t, int rows) {
   const mgi_se_parts *X = W->X;
   const int last = X->p->tensors[t].shape.rank - 1;
   mg_map map = mg_map_none();
-  if (rows) map = mg_map_set(map, mg_grid_axis(W->b, 0), last - X->row);
+  if (rows) map = mg_map_set(map, mg_grid_axis(W->b, mgi_se_parts_axis(X, 0)), last - X->row);
   for (int a = 0; a < X->n_other; a++) {
     const int d = X->other[a];
-    if (mgi_se_parts_extent(X->p, t, d) > 1) map = mg_map_set(map, mg_grid_axis(W->b, 1 + a), last - d);
+    if (mgi_se_parts_extent(X->p, t, d) == 1) continue;
+    map = mg_map_set(map, mg_grid_axis(W->b, mgi_se_parts_axis(X, 1 + a)), last - d);
   }
   return map;
 }
@@ -10058,11 +10063,12 @@ MGI_FN int mgi_se_parts_kernel(mgi_se_parting *W, int at, int64_t count) {
   const mgi_se_parts *X = W->X;
   const mg_graph *p = X->p;
   const int last = at == X->passes;
-  int64_t grid[3] = { last && !X->wide ? 1 : count, 1, 1 };
+  int64_t grid[3] = { 1, 1, 1 };
   mg_tensor out[MG_MAX_OUT];
   uint32_t made[MG_MAX_OUT];
   int n = 0;
-  for (int a = 0; a < X->n_other; a++) grid[1 + a] = X->others[a];
+  if (!last || X->wide) grid[mgi_se_parts_axis(X, 0)] = count;
+  for (int a = 0; a < X->n_other; a++) grid[mgi_se_parts_axis(X, 1 + a)] = X->others[a];
   W->b = mg_graph_begin(W->g, grid, 128);
   if (!W->b) return 0;
   memset(W->val, 0, p->n_tensors * sizeof *W->val);
