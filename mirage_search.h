@@ -298,7 +298,8 @@ typedef struct mg_search_config {
                                         nor ranked behind.  0: one is repaired by its plan where that makes it safe or
                                         leaves it open: f32 between kernels, wide products; else it is ranked behind all
                                         others, as one that `wary` names */
-  int batch_invariant;               /* 1: no library makes a product of a result (mg_library_multiplies), and
+  int batch_invariant;               /* 1: no library makes a product of a result (mg_library_multiplies), none is
+                                        repaired by a power of two that rows have together (NAME.store=split), and
                                         mg_search_family has one range along every symbol that nothing sums over: a
                                         row's bits depend on no size and on no other row */
   void *settle_user;
@@ -9153,7 +9154,8 @@ MGI_FN mg_graph *mgi_se_replanned(mgi_se_search *S, const mg_graph *g) {
   return NULL;
 }
 /* Has the plans of g keep what makes it unsafe in f16 by powers of two, or else in f32; leaves it as it is where
-   neither is enough.  What that costs, in microseconds. */
+   neither is enough.  What that costs, in microseconds.  A power is of a block's rows together: it is in the bits of
+   each. */
 MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   mg_safety_report r;
   mg_graph *with = NULL;
@@ -9161,7 +9163,7 @@ MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   if (S->cfg.unsafe || mgi_se_step(S, mg_safety_of(S->root->p, *g, NULL, &r, &why)) != MG_OK || r.verdict == MG_SAFE ||
       !r.tensor.id)
     return 0;
-  with = mgi_se_repaired(S, *g, MG_STORE_SPLIT, r);
+  if (!S->cfg.batch_invariant) with = mgi_se_repaired(S, *g, MG_STORE_SPLIT, r);
   if (!with) with = mgi_se_repaired(S, *g, MG_STORE_F32, r);
   if (!with) return 0;
   mg_graph *const planned = mgi_se_replanned(S, with);
