@@ -10959,12 +10959,14 @@ MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, con
   }
   return 1;
 }
-/* What the members' floats kept, each two with the same sums, whose rows are alike, against each other: r->rows.  The
-   files are removed. */
+/* What the members' floats kept, each two with the same sums, whose rows are alike, against each other: r->rows.  Not
+   of what is handed on by powers of two, which a block's rows have together: where these are of like sizes it is of the
+   same bits, and elsewhere it is not.  The files are removed. */
 MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
   unsigned char *kept[MGI_CHECK_SIZES];
   char path[540];
   int compared = 0, lost = 0, differ = 0;
+  for (uint32_t k = 1; k < J->ugraph->n_tensors; k++) lost |= mg_split(J->ugraph, mgi_cu_handle(k));
   for (int at = 0; at < J->n_sizes; at++) lost |= (kept[at] = mgi_check_kept(J, at)) == NULL;
   for (int at = 1; at < J->n_sizes && !lost; at++)
     for (int to = 0; to < at; to++) {
