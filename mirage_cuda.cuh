@@ -10882,7 +10882,7 @@ MGI_FN void mgi_check_say_sizes(const mg_graph *g, char *text, size_t size) {
 }
 
 /* One check: of ugraph and its reduction by text, in files of dir; full: at full size too. */
-enum { MGI_CHECK_AROUND = 8, MGI_CHECK_SIZES = 16 };
+enum { MGI_CHECK_AROUND = 9, MGI_CHECK_SIZES = 16 };
 typedef struct mgi_check_job {
   const mg_graph *ugraph;
   mg_reduced small;
@@ -10959,12 +10959,14 @@ MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, con
   }
   return 1;
 }
-/* What the members' floats kept, each two with the same sums, whose rows are alike, against each other: r->rows.  The
-   files are removed. */
+/* What the members' floats kept, each two with the same sums, whose rows are alike, against each other: r->rows.  Not
+   of what is handed on by powers of two, which a block's rows have together: where these are of like sizes it is of the
+   same bits, and elsewhere it is not.  The files are removed. */
 MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
   unsigned char *kept[MGI_CHECK_SIZES];
   char path[540];
   int compared = 0, lost = 0, differ = 0;
+  for (uint32_t k = 1; k < J->ugraph->n_tensors; k++) lost |= mg_split(J->ugraph, mgi_cu_handle(k));
   for (int at = 0; at < J->n_sizes; at++) lost |= (kept[at] = mgi_check_kept(J, at)) == NULL;
   for (int at = 1; at < J->n_sizes && !lost; at++)
     for (int to = 0; to < at; to++) {
@@ -10992,6 +10994,26 @@ MGI_FN int64_t mgi_check_around(const mg_graph *g, uint32_t k, int64_t most, int
   const int64_t rest = whole[1] + 2 * c[1] + (c[1] > 2 ? 2 : 1);
   const int bound = c[1] < 256 || whole[1] > most; /* is among them */
   return rest < most ? rest : bound ? most : whole[1];
+}
+/* One more of it, where chunks of it are between the least and the greatest: one element beyond whole chunks of as many
+   of these as may be, the least; else `last`. */
+MGI_FN int64_t mgi_check_between(const mg_graph *g, uint32_t k, int64_t most, int64_t last) {
+  const mg_symbol *is = &g->symbol[k];
+  int64_t c[2], to = last;
+  int best = 0;
+  mg_symbol_chunks(g, k + 1, c);
+  for (int64_t v = is->least; v <= most && v < is->least + 2 * c[1]; v++) {
+    int ends = 0;
+    for (uint32_t i = 1; i < g->n_ops; i++) {
+      const mg_graph *b = g->ops[i].sub;
+      for (uint32_t a = 1; b && a < b->n_axes; a++) {
+        const int64_t chunk = b->axes[a].symbol == k + 1 ? mg_ceil_div(is->most, b->axes[a].extent) : 0;
+        ends += chunk > c[0] && chunk < c[1] && v > chunk && v % chunk == 1;
+      }
+    }
+    if (ends > best) best = ends, to = v;
+  }
+  return to;
 }
 /* at[k], the least value from its least on with which size c is `want` or more, up to `most`: one beyond that where it
    never is. */
@@ -11052,7 +11074,7 @@ MGI_FN int mgi_check_reach(const mg_graph *g, uint32_t c, int64_t want, int belo
    not hang on are at their least and their most in turn. */
 MGI_FN int mgi_check_computed(mgi_check_job *J) {
   /* what matters first: the edges of the greatest chunk */
-  static const uint8_t order[MGI_CHECK_AROUND] = {0, 6, 4, 5, 7, 3, 1, 2};
+  static const uint8_t order[MGI_CHECK_AROUND] = {0, 6, 4, 5, 7, 8, 3, 1, 2};
   const mg_graph *g = J->ugraph;
   const int64_t *most = J->size[MGI_CHECK_SIZES];
   int64_t all[MG_MAX_SYMBOLS], has[MGI_CHECK_SIZES][MG_MAX_SYMBOLS];
@@ -11067,7 +11089,8 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
       for (uint32_t k = 0; k < g->n_symbols; k++) at[k] = rows % 2 ? most[k] : g->symbol[k].least;
       const int64_t last = mgi_check_around(g, c, all[c], whole);
       const int64_t want[MGI_CHECK_AROUND] = { g->symbol[c].least, whole[0] - 1, whole[0],     whole[0] + 1,
-                                               whole[1] - 1,       whole[1],     whole[1] + 1, last };
+                                               whole[1] - 1,       whole[1],     whole[1] + 1, last,
+                                               mgi_check_between(g, c, all[c], last) };
       for (int r = 0; r < rows; r++) again |= has[r][c] == want[order[j]];
       if (!own || again || !mgi_check_reach(g, c, want[order[j]], order[j] == 1 || order[j] == 4, most, at)) continue;
       for (int r = 0; r < rows; r++) again |= !memcmp(J->size[r], at, g->n_symbols * sizeof *at);
@@ -11083,7 +11106,9 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
       memcpy(has[to], sizes, sizeof sizes);
       rows++;
     }
-  return rows;
+  if (rows) return rows;
+  for (uint32_t k = 0; k < g->n_symbols; k++) J->size[0][k] = g->symbol[k].least; /* its symbols have one value each */
+  return 1;
 }
 /* 1 if the member at full size takes too much: its tensors cannot be held, or blocks of its whole operators are more
    work than is the range's part. */
@@ -11130,7 +11155,8 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
     const int64_t most = J->size[MGI_CHECK_SIZES][k] = mgi_check_greatest(J, k);
     int64_t whole[2];
     if (g->n_computed) continue;
-    const int64_t last = mgi_check_around(g, k, most, whole), further[2] = {last, last};
+    const int64_t last = mgi_check_around(g, k, most, whole);
+    const int64_t further[2] = {last, mgi_check_between(g, k, most, last)};
     n[k] = mg_symbol_sizes(g->symbol[k].least, most, whole, further, v[k]);
     rows = n[k] > rows ? n[k] : rows;
     if (!n[k]) v[k][n[k]++] = most;

@@ -298,7 +298,8 @@ typedef struct mg_search_config {
                                         nor ranked behind.  0: one is repaired by its plan where that makes it safe or
                                         leaves it open: f32 between kernels, wide products; else it is ranked behind all
                                         others, as one that `wary` names */
-  int batch_invariant;               /* 1: no library makes a product of a result (mg_library_multiplies), and
+  int batch_invariant;               /* 1: no library makes a product of a result (mg_library_multiplies), none is
+                                        repaired by a power of two that rows have together (NAME.store=split), and
                                         mg_search_family has one range along every symbol that nothing sums over: a
                                         row's bits depend on no size and on no other row */
   void *settle_user;
@@ -348,9 +349,9 @@ void mg_search_result_free(mg_search_result *r);
 /* The full tier of mg_verify on the results, in their order, until `most` of them are EQUAL.  *r then holds these, with
    their reports; behind them, where cfg says allow_sampled, what was EQUAL_SAMPLED; all else is dropped and counted as
    rejected.  What cfg->settle finds unsafe is looked at last; if nothing before it is EQUAL, the program itself stands
-   before it.  Where nothing is left it holds the program itself, EQUAL by identity.  *undecided counts what was left
-   out for want of time or a bound, and why says so of the first.  cfg and v may be NULL; what mg_search was called
-   with. */
+   before it.  Where nothing is left it holds the program itself, EQUAL by identity; MG_NOT_FOUND where cfg says
+   batch_invariant and a library makes products of that.  *undecided counts what was left out for want of time or a
+   bound, and why says so of the first.  cfg and v may be NULL; what mg_search was called with. */
 mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most,
                             mg_search_result *r, int *undecided, char why[256], mg_error *e);
 /* mg_search, then mg_search_certify for one: MG_OK means that report says EQUAL, with a delta or by proof; where no
@@ -9153,7 +9154,8 @@ MGI_FN mg_graph *mgi_se_replanned(mgi_se_search *S, const mg_graph *g) {
   return NULL;
 }
 /* Has the plans of g keep what makes it unsafe in f16 by powers of two, or else in f32; leaves it as it is where
-   neither is enough.  What that costs, in microseconds. */
+   neither is enough.  What that costs, in microseconds.  A power is of a block's rows together: it is in the bits of
+   each. */
 MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   mg_safety_report r;
   mg_graph *with = NULL;
@@ -9161,7 +9163,7 @@ MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   if (S->cfg.unsafe || mgi_se_step(S, mg_safety_of(S->root->p, *g, NULL, &r, &why)) != MG_OK || r.verdict == MG_SAFE ||
       !r.tensor.id)
     return 0;
-  with = mgi_se_repaired(S, *g, MG_STORE_SPLIT, r);
+  if (!S->cfg.batch_invariant) with = mgi_se_repaired(S, *g, MG_STORE_SPLIT, r);
   if (!with) with = mgi_se_repaired(S, *g, MG_STORE_F32, r);
   if (!with) return 0;
   mg_graph *const planned = mgi_se_replanned(S, with);
@@ -9899,6 +9901,7 @@ typedef struct mgi_se_parts {
   int64_t extent, others[2];   /* of these */
   int passes;                  /* kernels before the last one */
   int wide;                    /* 1: an output has rows */
+  int turned;                  /* 1: others[0] is along x, as only that goes so far, and parts are along y */
   /* by tensor: */
   uint32_t *same;              /* the first that is computed alike, in whose place it is */
   int *pass;                   /* the first kernel that can compute it, a reduction of all parts */
@@ -9956,9 +9959,12 @@ MGI_FN void mgi_se_parts_others(mgi_se_parts *X) {
     if (most[best] < 2) return;
     X->others[X->n_other] = most[best];
     X->other[X->n_other++] = best;
+    X->turned |= most[best] > MGI_SE_GRID;
     most[best] = 1;
   }
 }
+/* The grid's axis of parts, 0, or of others[of - 1]. */
+MGI_FN int mgi_se_parts_axis(const mgi_se_parts *X, int of) { return X->turned && of < 2 ? 1 - of : of; }
 /* 1 if p can be computed so; X is the caller's to free in any case. */
 MGI_FN int mgi_se_parts_of(mgi_se_search *S, const mg_graph *p, mgi_se_parts *X) {
   const size_t n = p->n_tensors;
@@ -10028,10 +10034,11 @@ MGI_FN mg_map mgi_se_parts_map(const mgi_se_parting *W, uint32_t t, int rows) {
   const mgi_se_parts *X = W->X;
   const int last = X->p->tensors[t].shape.rank - 1;
   mg_map map = mg_map_none();
-  if (rows) map = mg_map_set(map, mg_grid_axis(W->b, 0), last - X->row);
+  if (rows) map = mg_map_set(map, mg_grid_axis(W->b, mgi_se_parts_axis(X, 0)), last - X->row);
   for (int a = 0; a < X->n_other; a++) {
     const int d = X->other[a];
-    if (mgi_se_parts_extent(X->p, t, d) > 1) map = mg_map_set(map, mg_grid_axis(W->b, 1 + a), last - d);
+    if (mgi_se_parts_extent(X->p, t, d) == 1) continue;
+    map = mg_map_set(map, mg_grid_axis(W->b, mgi_se_parts_axis(X, 1 + a)), last - d);
   }
   return map;
 }
@@ -10058,11 +10065,12 @@ MGI_FN int mgi_se_parts_kernel(mgi_se_parting *W, int at, int64_t count) {
   const mgi_se_parts *X = W->X;
   const mg_graph *p = X->p;
   const int last = at == X->passes;
-  int64_t grid[3] = { last && !X->wide ? 1 : count, 1, 1 };
+  int64_t grid[3] = { 1, 1, 1 };
   mg_tensor out[MG_MAX_OUT];
   uint32_t made[MG_MAX_OUT];
   int n = 0;
-  for (int a = 0; a < X->n_other; a++) grid[1 + a] = X->others[a];
+  if (!last || X->wide) grid[mgi_se_parts_axis(X, 0)] = count;
+  for (int a = 0; a < X->n_other; a++) grid[mgi_se_parts_axis(X, 1 + a)] = X->others[a];
   W->b = mg_graph_begin(W->g, grid, 128);
   if (!W->b) return 0;
   memset(W->val, 0, p->n_tensors * sizeof *W->val);
@@ -13085,6 +13093,8 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
   double end = c.time_limit_s > 0 ? mgi_se_seconds() + c.time_limit_s : 0;
   /* from `late` on time leaves it open, from `settled` on they are unsafe */
   int equal = 0, n = r->n, late = n, settled = n;
+  /* the program itself is a result */
+  const int itself = !(cfg && cfg->batch_invariant && mg_library_multiplies(program));
   c.tier = MG_TIER_FULL;
   *undecided = 0, why[0] = 0;
   for (int k = 0; k < n && equal < most && st == MG_OK; k++) {
@@ -13096,7 +13106,7 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
       settled -= said == 1, late--;
     }
     if (end > 0 && !equal) end += mgi_se_seconds() - asked; /* until there is one the limit is of the tests */
-    if (k == settled && !equal) { /* it takes the place of one of them */
+    if (k == settled && !equal && itself) { /* it takes the place of one of them */
       mg_graph *own = NULL;
       st = mg_resize(program, NULL, NULL, &own, e);
       if (st != MG_OK) break;
@@ -13145,6 +13155,9 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
     r->report[to] = sampled_report;
     r->n = to + 1;
   }
+  if (!r->n && !itself)
+    return mg_fail(e, MG_NOT_FOUND, "mg_search", "nothing without a library's products is certified%s%.190s",
+                   why[0] ? ": " : "", why);
   if (!r->n) {
     st = mg_resize(program, NULL, NULL, &r->graph[0], e);
     if (st == MG_OK) st = mg_verify(program, r->graph[0], &c, &r->report[0], e);

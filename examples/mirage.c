@@ -1068,6 +1068,18 @@ static void put_symbols(joined *t, const mg_graph *g, const int64_t *least, cons
     put_text(t, k ? ", " : "", one);
   }
 }
+/* ", where no n changes a row's bits": of symbols that nothing sums over, asked for that; "" where there are none. */
+static void invariant_text(const mg_graph *g, char *text, size_t size) {
+  uint8_t contracted[MG_MAX_SYMBOLS];
+  mg_error ignored;
+  size_t n = 0;
+  text[0] = 0;
+  if (mg_contracted(g, contracted, &ignored) != MG_OK) return;
+  for (uint32_t k = 0; k < g->n_symbols && n < size; k++)
+    if (!contracted[k])
+      n += (size_t)snprintf(text + n, size - n, "%s%.60s", n ? " and no " : ", where no ", g->symbol[k].name);
+  if (n && n < size) snprintf(text + n, size - n, " changes a row's bits");
+}
 /* 1 if the file at `path` begins so, and has the program of that name. */
 static int is_result_of(const char *path, const char *name, const char *first) {
   struct stat at;
@@ -1120,11 +1132,12 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
     free(said.s), memset(&said, 0, sizeof said);
     put_symbols(&said, program, least, most);
     if (!k) {
-      char few[80] = "", cut[240];
+      char few[80] = "", cut[240], invariant[200] = "";
       cut_short(cut, sizeof cut, o, &r.cut, c, interrupted);
+      if (c->batch_invariant) invariant_text(program, invariant, sizeof invariant);
       if (r.n > MG_FEW_RANGES) snprintf(few, sizeof few, ", as %d would lose %.1f %%", MG_FEW_RANGES, 100 * r.few_lose);
       n += (size_t)snprintf(lines, sizeof lines, "# ranges: %d of %.300s%s, by %s on %s within %.1f %% of the best found at each size priced%s; ",
-                            r.n, said.s ? said.s : "", c->batch_invariant ? ", which a row's bits do not depend on" : "", r.timed ? "cold times" : "the model", c->machine->name, 100 * r.loss, few);
+                            r.n, said.s ? said.s : "", invariant, r.timed ? "cold times" : "the model", c->machine->name, 100 * r.loss, few);
       n += (size_t)snprintf(lines + n, sizeof lines - n, "%d sizes searched, %d families%s%s%.200s; %.1f s\n", r.searches, r.families, cut,
                             r.unmeasured[0] ? "; not timed: " : "", r.unmeasured, r.seconds);
     }

@@ -248,6 +248,31 @@ static void one_file_runs_at_every_size(void **state) {
   }
   for (int k = 0; k < FAMILIES; k++) mg_string_free(cu[k]);
 }
+/* Kernels of three chunks: each one's last block, of one row, too.  A range of one n is run at that. */
+static void sizes_are_of_all_chunks(void **state) {
+  static const char three[] =
+      "program f\nsym n in 1..100 of 119\ninput X : f16[n + 1, 64]\n"
+      "A = kernel grid=(x=ceil((n + 1)/8)) threads=128 {\n  x = load X {x->0}\n  a = sqr(x)\n  store a {x->0}\n}\n"
+      "B = kernel grid=(x=ceil((n + 1)/12)) threads=128 {\n  y = load A {x->0}\n  b = relu(y)\n  store b {x->0}\n}\n"
+      "C = kernel grid=(x=ceil((n + 1)/20)) threads=128 {\n  z = load B {x->0}\n  c = exp(z)\n  store c {x->0}\n}\n"
+      "output C\n";
+  mg_check_report r;
+  mg_error e;
+  char *cu;
+  (void)state;
+  mg_graph *g = parse(three), *one = parse(KERNEL("sym n in 3..3\n", "n + 1", "ceil((n + 1)/2)"));
+  if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (strncmp(r.sizes, "n = 1, 6, 7, 8, 12, 18, 19, 20, 61", 34)) fail_msg("%s", r.sizes);
+  char *wrong = replaced(cu, "mg_chunks(sym_1, 12)", "mg_chunks(sym_1 - 1, 12)");
+  const mg_status s = checked(wrong, &r, &e);
+  if (s != MG_NOT_FOUND) fail_msg("status %d: %s", (int)s, s == MG_OK ? r.sizes : e.msg);
+  mg_string_free(cu);
+  if (mg_cuda_emit(one, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_string_equal(r.sizes, "n = 3");
+  mg_string_free(cu), free(wrong), mg_graph_free(g), mg_graph_free(one);
+}
 
 static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
   (void)user;
@@ -423,7 +448,8 @@ int main(void) {
       cmocka_unit_test(prints_what_it_reads),         cmocka_unit_test(says_what_is_no_extent),
       cmocka_unit_test(members_follow),               cmocka_unit_test(families_of_other_bounds),
       cmocka_unit_test(verdicts_are_for_all_sizes),   cmocka_unit_test(what_crosses_sizes_is_refused),
-      cmocka_unit_test(one_file_runs_at_every_size),  cmocka_unit_test(ranges_are_whole),
+      cmocka_unit_test(one_file_runs_at_every_size),  cmocka_unit_test(sizes_are_of_all_chunks),
+      cmocka_unit_test(ranges_are_whole),
       cmocka_unit_test(a_launch_takes_its_bounds),    cmocka_unit_test(ranges_in_one_file),           cmocka_unit_test(ranges_of_two_symbols),
       cmocka_unit_test(a_file_of_two_symbols),
   };

@@ -1197,6 +1197,48 @@ static void one_range_where_bits_are_to_stay(void **state) {
     }
   assert_true(several > 0 && by_library > 0 && summed > 0); /* without it these were not so */
 }
+/* Nor does the program stand in for what is not certified, where a library makes its products. */
+static void a_library_stands_in_for_nothing(void **state) {
+  mg_graph *p = parse("program linear\ninput X : f16[16, 64]\ninput W : f16[64, 64]\nO = matmul(X, W)\noutput O\n");
+  (void)state;
+  for (int invariant = 0; invariant < 2; invariant++) {
+    mg_search_config c = mg_search_config_default();
+    mg_verify_config v = mg_verify_config_default();
+    mg_search_result r;
+    mg_error e;
+    char why[256];
+    int undecided = 0;
+    c.emittable = emittable, c.batch_invariant = invariant, c.time_limit_s = 10;
+    if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    v.time_limit_s = 1e-9;
+    const mg_status s = mg_search_certify(p, &c, &v, 1, &r, &undecided, why, &e);
+    if (invariant) assert_true(s == MG_NOT_FOUND && !r.n && undecided && strstr(e.msg, "not certified"));
+    else assert_true(s == MG_OK && r.n == 1 && mg_library_multiplies(r.graph[0]));
+    mg_search_result_free(&r);
+  }
+  mg_graph_free(p);
+}
+/* Nor is what a kernel hands on in two parts by a power of two, which a block's rows have together. */
+static void no_power_is_of_several_rows(void **state) {
+  mg_graph *p = parse("program low\ninput X : f16[512, 4096]\ninput A : f16[4096, 256]\ninput B : f16[256, 4096]\n"
+                      "O = matmul(X, matmul(A, B))\noutput O\n");
+  int split[2] = {0, 0};
+  (void)state;
+  for (int invariant = 0; invariant < 2; invariant++) {
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r;
+    mg_error e;
+    c.emittable = emittable, c.batch_invariant = invariant, c.time_limit_s = 10;
+    if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    for (int k = 0; k < r.n; k++)
+      for (uint32_t i = 1; i < r.graph[k]->n_ops; i++)
+        for (int j = 0; j < r.graph[k]->ops[i].n_out; j++)
+          split[invariant] += mg_split(r.graph[k], r.graph[k]->ops[i].out[j]);
+    mg_search_result_free(&r);
+  }
+  assert_true(split[0] > 0 && split[1] == 0);
+  mg_graph_free(p);
+}
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(a_launch_takes_its_bounds), cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
@@ -1214,6 +1256,7 @@ int main(void) {
                                      cmocka_unit_test(a_file_of_boxes_runs_at_every_size),
                                      cmocka_unit_test(maxima_are_of_one_range),
                                      cmocka_unit_test(ranges_of_two_symbols), cmocka_unit_test(one_range_where_bits_are_to_stay),
+                                     cmocka_unit_test(a_library_stands_in_for_nothing), cmocka_unit_test(no_power_is_of_several_rows),
                                      cmocka_unit_test(masks_follow_their_sizes), cmocka_unit_test(masks_of_families_are_verified),
                                      cmocka_unit_test(masks_of_families_are_emitted),
                                      cmocka_unit_test(self_attention_is_equal_at_values), cmocka_unit_test(chunks_of_all_axes_are_tested), cmocka_unit_test(chunks_of_two_dimensions), cmocka_unit_test(self_attention_is_emitted)};
