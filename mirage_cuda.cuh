@@ -11002,7 +11002,8 @@ MGI_FN int64_t mgi_check_between(const mg_graph *g, uint32_t k, int64_t most, in
   int64_t c[2], to = last;
   int best = 0;
   mg_symbol_chunks(g, k + 1, c);
-  for (int64_t v = is->least; v <= most && v < is->least + 2 * c[1]; v++) {
+  const int64_t few = c[1] < 1 << 15 ? 2 * c[1] : 1 << 16;
+  for (int64_t v = is->least; v <= most && v < is->least + few; v++) {
     int ends = 0;
     for (uint32_t i = 1; i < g->n_ops; i++) {
       const mg_graph *b = g->ops[i].sub;
