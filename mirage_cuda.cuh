@@ -8540,13 +8540,18 @@ MGI_FN int64_t mgi_family_elements(const mg_graph *g, const mgi_tensors *t) {
   for (uint32_t k = 0; k < g->n_in; k++) elements += t->in_n[k];
   return elements;
 }
+/* 1 if a kernel hands on a tensor in two parts by a power of two, which a block's rows have together: a row's bits hang
+   on the others'.  Where rows are of like sizes that is not seen. */
+MGI_FN int mgi_cu_splits(const mg_graph *g) {
+  for (uint32_t k = 1; k < g->n_tensors; k++)
+    if (mg_split(g, mgi_cu_handle(k))) return 1;
+  return 0;
+}
 /* 0: the family is not for this µGraph. */
 MGI_FN int mgi_family_is_for(const mg_graph *g, const mgi_tensors *t, int family) {
-  int split = 0;
   if (family == MGI_FAMILY_ABOVE) return mgi_family_elements(g, t) <= MGI_FAMILY_FEW;
   if (family != MGI_FAMILY_SPREAD && family != MGI_FAMILY_ACROSS) return 1;
-  for (uint32_t j = 1; j < g->n_tensors; j++) split |= mg_split(g, mgi_cu_handle(j));
-  return split;
+  return mgi_cu_splits(g);
 }
 /* Draws the family's inputs and evaluates them: twice or more where it is loud, till what a maximum is taken of is some
    200 at most, beyond what an exponential of f32 holds.  *power: 0, or as another such family has left it.  0: the
@@ -10959,14 +10964,12 @@ MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, con
   }
   return 1;
 }
-/* What the members' floats kept, each two with the same sums, whose rows are alike, against each other: r->rows.  Not
-   of what is handed on by powers of two, which a block's rows have together: where these are of like sizes it is of the
-   same bits, and elsewhere it is not.  The files are removed. */
+/* What the members' floats kept, each two with the same sums, whose rows are alike, against each other: r->rows; not if
+   mgi_cu_splits.  The files are removed. */
 MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
   unsigned char *kept[MGI_CHECK_SIZES];
   char path[540];
-  int compared = 0, lost = 0, differ = 0;
-  for (uint32_t k = 1; k < J->ugraph->n_tensors; k++) lost |= mg_split(J->ugraph, mgi_cu_handle(k));
+  int compared = 0, lost = mgi_cu_splits(J->ugraph), differ = 0;
   for (int at = 0; at < J->n_sizes; at++) lost |= (kept[at] = mgi_check_kept(J, at)) == NULL;
   for (int at = 1; at < J->n_sizes && !lost; at++)
     for (int to = 0; to < at; to++) {
@@ -13038,13 +13041,14 @@ MGI_FN mg_status mgi_run_rows(const mg_graph *g, const mg_graph *small, const mg
   return s;
 }
 /* A member of the family smaller than the one at `sym` in what is parallel, drawn by the seed, under that one's name;
-   NULL: there is none. */
+   NULL: there is none, or mgi_cu_splits. */
 MGI_FN mg_status mgi_run_smaller(const mg_graph *family, const int64_t *sym, const char *name, mg_run_report *r,
                                  mg_graph **small, mg_error *e) {
   uint64_t state = r->seed * 0xD1342543DE82EF95u;
   int smaller = 0;
   uint8_t contracted[MG_MAX_SYMBOLS];
   *small = NULL;
+  if (mgi_cu_splits(family)) return MG_OK;
   mg_status s = mg_contracted(family, contracted, e);
   for (uint32_t k = 0; k < family->n_symbols && s == MG_OK; k++) {
     const int64_t below = sym[k] - family->symbol[k].least;

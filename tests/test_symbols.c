@@ -1228,7 +1228,7 @@ static void no_power_is_of_several_rows(void **state) {
     mg_search_config c = mg_search_config_default();
     mg_search_result r;
     mg_error e;
-    c.emittable = emittable, c.batch_invariant = invariant, c.time_limit_s = 10;
+    c.emittable = emittable, c.batch_invariant = invariant, c.time_limit_s = 10 * SPARSER;
     if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
     for (int k = 0; k < r.n; k++)
       for (uint32_t i = 1; i < r.graph[k]->n_ops; i++)
