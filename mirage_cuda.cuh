@@ -1035,7 +1035,7 @@ MGI_EMU_OWN void mgi_emu_fault(int in_fiber, const char *fmt, ...) {
   if (in_fiber) MGI_EMU_JUMP(MGI_EMU_SELF(s->tid), MGI_EMU_MAIN);
 }
 /* Room for one more behind the n of a list; 0: there is no memory. */
-template <class T, class N>
+template<class T, class N>
 static __attribute__((unused, no_sanitize("thread"))) int mgi_emu_room(T **list, N n, N *room) {
   if (n < *room) return 1;
   const N wider = *room ? 2 * *room : 16;
@@ -1975,7 +1975,7 @@ MG_DEV void mg_leaves() {
   mgi_emu_yield();
 }
 MG_DEV void mg_sync(int line = __builtin_LINE()) { mg_sync(mgi_emu_called(line)); }
-template <int THREADS> MG_DEV void mg_sync_first(int line = __builtin_LINE()) {
+template<int THREADS> MG_DEV void mg_sync_first(int line = __builtin_LINE()) {
   mgi_emu_sync(THREADS, mgi_emu_called(line));
 }
 #define MG_SITE , int mg_called_from = __builtin_LINE() /* of a template in which threads meet, its last parameter */
@@ -2367,7 +2367,7 @@ MGI_EMU void mgi_emu_tensor_begins(const mgi_emu_tensor *c) {
   if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_tensor_land(s->n_tensor - 1);
 }
 /* Whether the box of m from element `at` on is one that can be brought to offset `off` of shared memory. */
-template <int RANK>
+template<int RANK>
 MGI_EMU void mgi_emu_tensor_may(size_t off, const mg_tensor_map &m, const int (&at)[RANK], const char *who) {
   mgi_emu_state *s = &mgi_emu;
   const size_t line = (size_t)(m.wide * m.bytes), bytes = line * (size_t)m.lines;
@@ -2385,7 +2385,7 @@ MGI_EMU void mgi_emu_tensor_may(size_t off, const mg_tensor_map &m, const int (&
   }
 }
 /* It is on its way there in block b, and counts in f of the same. */
-template <int RANK>
+template<int RANK>
 MGI_EMU_NOINLINE void mgi_emu_tensor_to(mgi_emu_part *b, size_t off, const mg_tensor_map &m, mgi_emu_phases *f,
                                         const int (&at)[RANK]) {
   const size_t bytes = (size_t)(m.wide * m.bytes) * (size_t)m.lines;
@@ -2408,7 +2408,7 @@ MGI_EMU_NOINLINE void mgi_emu_tensor_to(mgi_emu_part *b, size_t off, const mg_te
 }
 /* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of
    p. */
-template <int RANK>
+template<int RANK>
 MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   const size_t off = (size_t)((unsigned char *)to - mg_shared());
   mgi_emu_tensor_may(off, m, at, "mg_tensor_copy");
@@ -2418,7 +2418,7 @@ MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg
 }
 /* The same to that place in each of the first BLOCKS of the cluster, where they count in the barrier that lies as p
    does here. */
-template <int BLOCKS, int RANK>
+template<int BLOCKS, int RANK>
 MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy_all(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   mgi_emu_state *s = &mgi_emu;
   const size_t off = (size_t)((unsigned char *)to - mg_shared());
@@ -2483,7 +2483,7 @@ struct mg_num {
   constexpr mg_num(uint16_t p_, uint16_t q_) : p(p_), q(q_) {}
   mg_num(float x) { *this = mgi_emu_literal(x, 24); }
   mg_num(double x) { *this = mgi_emu_literal(x, 52); }
-  template <class I, class = typename std::enable_if<std::is_integral<I>::value>::type> mg_num(I x) {
+  template<class I, class = typename std::enable_if<std::is_integral<I>::value>::type> mg_num(I x) {
     *this = mgi_emu_literal((double)x, 52);
   }
 };
@@ -2731,7 +2731,7 @@ static_assert(sizeof(mg_num) == 4, "shared memory layouts must be those of the d
 template<class T> MG_DEV T mg_narrow(mg_num v) { return mgi_narrow<T>::of(v); }
 
 template<class T> MG_DEV uint32_t mg_pack2(T lo, T hi) { return (uint32_t)lo.bits | (uint32_t)hi.bits << 16; }
-template <class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) {
+template<class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) {
   return mg_pack2<T>(mg_narrow<T>(lo), mg_narrow<T>(hi));
 }
 template<class T> MG_DEV void mg_unpack2(uint32_t r, T &lo, T &hi) {
@@ -2890,7 +2890,7 @@ template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
 }
 /* `static`: what a template has else is one for all files of a process, with the functions of the first. */
 template<class T> static const mgi_emu_collective mgi_emu_at_mma = {"mg_mma_16816", mgi_emu_do_mma<T>};
-template <class T>
+template<class T>
 MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], int line = __builtin_LINE()) {
   mgi_emu_mma m = {c, a, b};
   mgi_emu_collect(&mgi_emu_at_mma<T>, &m, mgi_emu_within(line));
@@ -3148,12 +3148,12 @@ template<int BUT = 0, int TILES> MG_DEV void mg_group_wait(mg_num (&)[TILES][4],
   uint32_t but = BUT;
   mgi_emu_collect(&mgi_emu_at_group[3], &but, mgi_emu_called(line));
 }
-template <class T, int N, bool ALONG, int PANEL>
+template<class T, int N, bool ALONG, int PANEL>
 MG_DEV void mg_group_mma(mg_num (*c)[4], const uint32_t (&a)[4], const T *b, bool add, int line = __builtin_LINE()) {
   mgi_emu_issue x = {c, a, {0, 0}, {(const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>}};
   mgi_emu_collect(&mgi_emu_at_group[0], &x, mgi_emu_within(line));
 }
-template <class T, int N, bool ALONG, int PANEL, bool LEFT_ALONG>
+template<class T, int N, bool ALONG, int PANEL, bool LEFT_ALONG>
 MG_DEV void mg_group_mma_tiles(mg_num (*c)[4], const T *a, const T *b, bool add, int line = __builtin_LINE()) {
   mgi_emu_issue x = { c,
                       0,
@@ -3451,7 +3451,7 @@ MGI_EMU int mgi_emu_most(const mgi_emulator *job, int64_t shared) {
   if (s->holds && n > s->holds) n = s->holds;
   return n < 1 ? 1 : (int)n;
 }
-template <class F, class N>
+template<class F, class N>
 MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64_t gy, int64_t gz, int64_t cx, int64_t cy, int64_t cz,
                            int64_t threads, int64_t shared, cudaStream_t stream, F body, N note) {
   mgi_emu_state *s = &mgi_emu;
@@ -3695,7 +3695,7 @@ MGI_EMU_ATOMIC(atomicOr, was | by)
 MGI_EMU_ATOMIC(atomicXor, was ^ by)
 MGI_EMU_ATOMIC(atomicInc, was >= by ? 0 : was + 1)
 MGI_EMU_ATOMIC(atomicDec, was == 0 || was > by ? by : was - 1)
-template <class V, class W, class X>
+template<class V, class W, class X>
 MGI_EMU_PLAIN static inline typename std::enable_if<std::is_integral<V>::value, V>::type atomicCAS(V *p, W is, X then) {
   const V old = (V)is, by = (V)then;
   return mgi_emu_atomic(p, [old, by](V was) { return was == old ? by : was; });
@@ -3716,12 +3716,12 @@ template<class V> MG_DEV V mgi_emu_shuffle(unsigned mask, V v, int from, int lin
 template<class V> MG_DEV V __shfl_sync(unsigned mask, V v, int from, int width = 32, int line = __builtin_LINE()) {
   return mgi_emu_shuffle(mask, v, (mg_lane() & -width) | (from & (width - 1)), line);
 }
-template <class V>
+template<class V>
 MG_DEV V __shfl_up_sync(unsigned mask, V v, unsigned by, int width = 32, int line = __builtin_LINE()) {
   const int at = mg_lane() - (int)by;
   return mgi_emu_shuffle(mask, v, at < (mg_lane() & -width) ? mg_lane() : at, line);
 }
-template <class V>
+template<class V>
 MG_DEV V __shfl_down_sync(unsigned mask, V v, unsigned by, int width = 32, int line = __builtin_LINE()) {
   const int at = mg_lane() + (int)by;
   return mgi_emu_shuffle(mask, v, at > (mg_lane() | (width - 1)) ? mg_lane() : at, line);
@@ -3731,13 +3731,13 @@ template<class V> MG_DEV V __shfl_xor_sync(unsigned mask, V v, int by, int width
   return mgi_emu_shuffle(mask, v, at > (mg_lane() | (width - 1)) ? mg_lane() : at, line);
 }
 /* Of integers: values have no order over fields. */
-template <class A, class B,
+template<class A, class B,
           class = typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value>::type>
 constexpr typename std::common_type<A, B>::type min(A a, B b) {
   typedef typename std::common_type<A, B>::type C;
   return (C)b < (C)a ? (C)b : (C)a;
 }
-template <class A, class B,
+template<class A, class B,
           class = typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value>::type>
 constexpr typename std::common_type<A, B>::type max(A a, B b) {
   typedef typename std::common_type<A, B>::type C;
@@ -3924,7 +3924,7 @@ template<> struct mgi_narrow<mg_bf16> {
     return r;
   }
 };
-template <> struct mgi_narrow<mg_f32> {
+template<> struct mgi_narrow<mg_f32> {
   static MG_DEV mg_f32 of(mg_num v) {
     mg_f32 r = { __float_as_uint(v) };
     return r;
@@ -3973,10 +3973,10 @@ MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 MG_DEV void mg_sync() { __syncthreads(); }
 /* All threads of a warpgroup keep no more registers than so many, or wait for as many of what others of the block gave
    up.  The launch deals out all that MG_KERNEL leaves a thread. */
-template <int REGISTERS> MG_DEV void mg_gives_registers() {
+template<int REGISTERS> MG_DEV void mg_gives_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
-template <int REGISTERS> MG_DEV void mg_takes_registers() {
+template<int REGISTERS> MG_DEV void mg_takes_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 /* the thread comes to no further barrier of its block, and ends: mg_sync waits for it until then */
@@ -4031,7 +4031,7 @@ MG_DEV uint32_t mg_ticket(uint32_t *count) {
 MG_DEV void mg_grid_next() { asm volatile("griddepcontrol.launch_dependents;"); }
 MG_DEV void mg_grid_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 #else
-template <int ARCH = __CUDA_ARCH__> MG_DEV void mg_grid_wait() {
+template<int ARCH = __CUDA_ARCH__> MG_DEV void mg_grid_wait() {
   static_assert(ARCH >= 900, "a kernel that was emitted for sm_90: mirage emit --arch writes it for another");
 }
 #endif
@@ -4134,7 +4134,7 @@ template<int RANK> MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, 
 }
 /* The same to that place in each of the first BLOCKS of the cluster, where they count in the barrier that lies as p
    does here. */
-template <int BLOCKS, int RANK>
+template<int BLOCKS, int RANK>
 MG_DEV void mg_tensor_copy_all(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   static_assert(RANK >= 2 && RANK <= 5 && BLOCKS <= 16, "a tensor of 2 to 5 dimensions, a cluster of up to 16 blocks");
   const uint32_t s = mgi_shared_address(to), b = mgi_shared_address(p);
@@ -4200,7 +4200,7 @@ template<class T> struct mgi_mma;
   };
 MG_TENSOR_SHAPES(MGI_S)
 #undef MGI_S
-template <class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   mgi_mma<T>::go(c, a, b);
 }
 MG_DEV uint32_t mg_shfl_word(uint32_t v, int from) { return __shfl_sync(0xFFFFFFFFu, v, from); }
@@ -4304,17 +4304,17 @@ template<int PANEL> MG_DEV uint64_t mgi_group_operand(const void *p) {
   return (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | (uint64_t)(PANEL / 16) << 16 |
          (mgi_shared_address(p) & 0x3FFFF) >> 4;
 }
-template <class T, int N, bool ALONG, int PANEL>
+template<class T, int N, bool ALONG, int PANEL>
 MG_DEV void mg_group_mma(float (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
   mgi_group_mma<T, N>::template go<ALONG>(c, a, mgi_group_operand<PANEL>(b), add);
 }
-template <class T, int N, bool ALONG, int PANEL, bool LEFT_ALONG>
+template<class T, int N, bool ALONG, int PANEL, bool LEFT_ALONG>
 MG_DEV void mg_group_mma_tiles(float (*c)[4], const T *a, const T *b, bool add) {
   /* 64 rows are one panel */
   mgi_group_mma<T, N>::template tiles<LEFT_ALONG, ALONG>(c, mgi_group_operand<0>(a), mgi_group_operand<PANEL>(b), add);
 }
 #else
-template <int ARCH = __CUDA_ARCH__> MG_DEV void mg_group_fence() {
+template<int ARCH = __CUDA_ARCH__> MG_DEV void mg_group_fence() {
   static_assert(ARCH < 0, "products of a warpgroup are for sm_90a: nvcc -gencode arch=compute_90a,code=sm_90a");
 }
 #endif
@@ -4607,7 +4607,7 @@ template<class T, int W> struct mg_row_run {
     }
   }
 };
-template <class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLED_ = PITCH_ == 0, bool TURNED_ = false>
+template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLED_ = PITCH_ == 0, bool TURNED_ = false>
 struct mg_tile {
   typedef TYPE T;
   enum { ROWS = ROWS_, COLS = COLS_, PITCH = PITCH_, LINES = TRANS_ ? COLS_ : ROWS_, ACROSS = TRANS_ ? ROWS_ : COLS_ };
@@ -4675,7 +4675,7 @@ struct mg_tile {
 /* The same memory, rows and columns exchanged. */
 template<class TILE> using mg_turned_tile =
     mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS, TILE::SWIZZLED, TILE::TURNED>;
-template <class TILE> MG_DEV mg_turned_tile<TILE> mg_transposed(const TILE &t) {
+template<class TILE> MG_DEV mg_turned_tile<TILE> mg_transposed(const TILE &t) {
   return mg_turned_tile<TILE>((unsigned char *)t.p);
 }
 
@@ -4759,7 +4759,7 @@ MG_DEV int mg_bid_other(int, int most, int others, int wave) { return mg_turn_ot
    rest becomes zero.  VEC: by cp.async in 16-byte pieces, which needs inner_stride 1 and 16-byte aligned rows; the
    caller commits and waits.  Else element by element, visible after the next barrier.  THREADS: the block's; 32: every
    warp fills a tile of its own; with OWN: as many threads as that do. */
-template <class TILE, int OUTER, int INNER, bool VEC, int THREADS, bool OWN = false>
+template<class TILE, int OUTER, int INNER, bool VEC, int THREADS, bool OWN = false>
 MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t outer_stride, int64_t inner_stride,
                          int outer, int inner) {
   typedef typename TILE::T T;
@@ -4788,11 +4788,8 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
         if (UNITS % THREADS == 0 || u < UNITS) {
           const int o = u / ROW, i = u % ROW * E;
           const int left = outer == OUTER && inner == INNER ? E
-                           : o < outer                      ? inner - i
-                                                            : 0,
-                    n = left < 0   ? 0
-                        : left > E ? E
-                                   : left;
+                           : o < outer ? inner - i : 0,
+                    n = left < 0 ? 0 : left > E ? E : left;
           mg_cp_async16<INNER * (int)sizeof(T)>(to.p + TILE::offset(o, i), n ? from + o * outer_stride + i : from,
                                                n * (int)sizeof(T));
         }
@@ -4839,7 +4836,7 @@ template<int STAGES, int BYTES, int WARPS, int BLOCKS = 1> struct mg_ring {
 };
 /* Has a tile copied, of whose lines BOX come at a time.  `at`: its first element, the contiguous dimension first.
    Called by one thread, behind expect(). */
-template <class TILE, int BOX, int RANK>
+template<class TILE, int BOX, int RANK>
 MG_DEV void mg_copy_tile(const TILE &to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   constexpr int WIDE = TILE::ACROSS < 64 || TILE::LINES == 1 ? TILE::ACROSS : 64;
   static_assert(sizeof(typename TILE::T) == 2 &&
@@ -4857,7 +4854,7 @@ MG_DEV void mg_copy_tile(const TILE &to, const mg_tensor_map &m, mg_phase *p, co
     }
 }
 /* The same of a tile that BLOCKS blocks, a cluster, all read: each has a part of its boxes copied to all of them. */
-template <class TILE, int BOX, int BLOCKS, int RANK>
+template<class TILE, int BOX, int BLOCKS, int RANK>
 MG_DEV void mg_copy_tile_part(const TILE &to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   constexpr int WIDE = TILE::ACROSS < 64 || TILE::LINES == 1 ? TILE::ACROSS : 64, DOWN = TILE::LINES / BOX,
                 PART = TILE::ACROSS / WIDE * DOWN / BLOCKS;
@@ -5051,25 +5048,25 @@ template<class R, class ROW> struct mg_right_scaled {
     one<ALL>(b[1], k, n + 8);
   }
 };
-template <class L, class ROW> MG_DEV mg_left_scaled<L, ROW> mg_left_times(const L &left, const ROW &row) {
+template<class L, class ROW> MG_DEV mg_left_scaled<L, ROW> mg_left_times(const L &left, const ROW &row) {
   return mg_left_scaled<L, ROW>{ left, row };
 }
-template <class R, class ROW> MG_DEV mg_right_scaled<R, ROW> mg_right_times(const R &right, const ROW &row) {
+template<class R, class ROW> MG_DEV mg_right_scaled<R, ROW> mg_right_times(const R &right, const ROW &row) {
   return mg_right_scaled<R, ROW>{ right, row };
 }
 template<class TILE> MG_DEV mg_left_tile<TILE> mg_left(const TILE &t) { return mg_left_tile<TILE>{t}; }
 template<class TILE> MG_DEV mg_right_tile<TILE> mg_right(const TILE &t) { return mg_right_tile<TILE>{t}; }
-template <class T, int ROWS, bool FULL, class F>
+template<class T, int ROWS, bool FULL, class F>
 MG_DEV mg_left_value<T, ROWS, FULL, F> mg_left_of(int end, const F &f) {
   return mg_left_value<T, ROWS, FULL, F>{ f, end };
 }
-template <class T, int COLS, bool FULL, class F>
+template<class T, int COLS, bool FULL, class F>
 MG_DEV mg_right_value<T, COLS, FULL, F> mg_right_of(int end, const F &f) {
   return mg_right_value<T, COLS, FULL, F>{ f, end };
 }
 
 /* acc += a b over 16 of the contraction, from k. */
-template <class T, class ACC, class R>
+template<class T, class ACC, class R>
 MG_DEV void mgi_contract_step(ACC &acc, const uint32_t (&a)[ACC::MT][4], const R &right, int col0, int k) {
   MG_UNROLL
   for (int n = 0; n + 1 < ACC::NT; n += 2) {
@@ -5090,7 +5087,7 @@ MG_DEV void mgi_contract_step(ACC &acc, const uint32_t (&a)[ACC::MT][4], const R
 }
 /* acc += p right: the fragments of the product p are, as they are, those of a left operand.  Its columns beyond the
    valid ones are zero.  Where the warps have parts of p, they get parts of acc. */
-template <class T, class P, class ACC, class R>
+template<class T, class P, class ACC, class R>
 MG_DEV void mg_contract_chain(ACC &acc, const P &p, const R &right MG_SITE) {
   MG_FROM;
   static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT &&
@@ -5113,7 +5110,7 @@ MG_DEV void mg_contract_chain(ACC &acc, const P &p, const R &right MG_SITE) {
   }
 }
 /* acc += left right over K (rounded up to 16; both operands are zero there). */
-template <class T, int K, class ACC, class L, class R>
+template<class T, int K, class ACC, class L, class R>
 MG_DEV void mg_contract(ACC &acc, const L &left, const R &right MG_SITE) {
   MG_FROM;
   constexpr int STEPS = (K + 15) / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;
@@ -5145,7 +5142,7 @@ template<class T, bool ALL, class L> MG_DEV void mgi_wide_left(const L &left, mg
   MG_UNROLL
   for (int x = 0; x < 4; x++) mgi_halves<T>(w[x], a[0][x], a[1][x]);
 }
-template <class T, bool ALL, class L, class ROW>
+template<class T, bool ALL, class L, class ROW>
 MG_DEV void mgi_wide_left(const mg_left_scaled<L, ROW> &left, mg_num (&a)[2][4], int row, int k) {
   const int at = k + mg_lane() % 4 * 2;
   mg_num s[2][2];
@@ -5155,7 +5152,7 @@ MG_DEV void mgi_wide_left(const mg_left_scaled<L, ROW> &left, mg_num (&a)[2][4],
   MG_UNROLL
   for (int x = 0; x < 8; x++) a[x >> 2][x & 3] = a[x >> 2][x & 3] * s[x >> 2][x >> 1 & 1];
 }
-template <class T, bool ALL, int ROWS, bool FULL, class F>
+template<class T, bool ALL, int ROWS, bool FULL, class F>
 MG_DEV void mgi_wide_left(const mg_left_value<T, ROWS, FULL, F> &left, mg_num (&a)[2][4], int row, int k) {
   MG_UNROLL
   for (int x = 0; x < 4; x++) {
@@ -5173,7 +5170,7 @@ template<class T, bool ALL, class R> MG_DEV void mgi_wide_right(const R &right, 
   mgi_halves<T>(w[0], b[0][0], b[1][0]);
   mgi_halves<T>(w[1], b[0][1], b[1][1]);
 }
-template <class T, bool ALL, class R, class ROW>
+template<class T, bool ALL, class R, class ROW>
 MG_DEV void mgi_wide_right(const mg_right_scaled<R, ROW> &right, mg_num (&b)[2][2], int k, int n) {
   const int at = k + mg_lane() % 4 * 2;
   mg_num even, odd;
@@ -5184,7 +5181,7 @@ MG_DEV void mgi_wide_right(const mg_right_scaled<R, ROW> &right, mg_num (&b)[2][
     b[0][x] = b[0][x] * even, b[1][x] = b[1][x] * odd;
   }
 }
-template <class T, bool ALL, int COLS, bool FULL, class F>
+template<class T, bool ALL, int COLS, bool FULL, class F>
 MG_DEV void mgi_wide_right(const mg_right_value<T, COLS, FULL, F> &right, mg_num (&b)[2][2], int k, int n) {
   int c = n + mg_lane() / 4;
   if (!ALL && c > COLS - 1) c = COLS - 1;
@@ -5194,7 +5191,7 @@ MG_DEV void mgi_wide_right(const mg_right_value<T, COLS, FULL, F> &right, mg_num
     b[x & 1][x >> 1] = FULL || kk < right.end ? right.f(kk, c, 0) : mg_zero();
   }
 }
-template <class T, class ACC, class R>
+template<class T, class ACC, class R>
 MG_DEV void mgi_wide_step(ACC &acc, const mg_num (&a)[ACC::MT][2][4], const R &right, int col0, int k) {
   MG_UNROLL
   for (int n = 0; n < ACC::NT; n++) {
@@ -5205,7 +5202,7 @@ MG_DEV void mgi_wide_step(ACC &acc, const mg_num (&a)[ACC::MT][2][4], const R &r
   }
 }
 /* As mg_contract, mg_contract_own and mg_contract_chain. */
-template <class T, int K, class ACC, class L, class R>
+template<class T, int K, class ACC, class L, class R>
 MG_DEV void mg_contract_wide(ACC &acc, const L &left, const R &right MG_SITE) {
   MG_FROM;
   constexpr int STEPS = (K + 15) / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;
@@ -5221,7 +5218,7 @@ MG_DEV void mg_contract_wide(ACC &acc, const L &left, const R &right MG_SITE) {
     }
   }
 }
-template <class T, int K, class ACC, class L, class R>
+template<class T, int K, class ACC, class L, class R>
 MG_DEV void mg_contract_wide_own(ACC &acc, const L &left, const R &right MG_SITE) {
   MG_FROM;
   static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8,
@@ -5234,7 +5231,7 @@ MG_DEV void mg_contract_wide_own(ACC &acc, const L &left, const R &right MG_SITE
     mgi_wide_step<T>(acc, a, right, 0, s * 16);
   }
 }
-template <class T, class P, class ACC, class R>
+template<class T, class P, class ACC, class R>
 MG_DEV void mg_contract_wide_chain(ACC &acc, const P &p, const R &right MG_SITE) {
   MG_FROM;
   static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT &&
@@ -5298,7 +5295,7 @@ template<bool TURNED> struct mg_steady {
   }
   template<class ACC> MG_DEV void settle(ACC &acc) const { times(acc, -k[0] - kg, -k[1] - kg); }
 };
-template <class T, int K, class ACC, class L, class ROW, class R>
+template<class T, int K, class ACC, class L, class ROW, class R>
 MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<false> &steady, const mg_left_scaled<L, ROW> &left,
                                    const R &right MG_SITE) {
   MG_FROM;
@@ -5324,7 +5321,7 @@ MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<false> &steady, const mg_
     mgi_contract_step<T>(acc, a[j], right, 0, j * 16);
   }
 }
-template <class T, int K, class ACC, class L, class R>
+template<class T, int K, class ACC, class L, class R>
 MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right MG_SITE);
 /* A right operand in registers. */
 template<int STEPS> struct mgi_right_held {
@@ -5338,7 +5335,7 @@ template<int STEPS> struct mgi_right_held {
     one<ALL>(to[1], k, n);
   }
 };
-template <class T, int K, class ACC, class L, class R, class ROW>
+template<class T, int K, class ACC, class L, class R, class ROW>
 MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<true> &steady, const L &left,
                                    const mg_right_scaled<R, ROW> &right MG_SITE) {
   MG_FROM;
@@ -5375,7 +5372,7 @@ constexpr MG_DEV int mgi_group_width(int left) {
   return left >= 256 ? 256 : left >= 128 ? 128 : left >= 64 ? 64 : left >= 32 ? 32 : 16;
 }
 /* Columns from J of acc += a right over 16 * STEPS of the contraction, from k0; the first step writes acc if CLEAR. */
-template <class T, int STEPS, bool CLEAR, int J, class ACC, class TILE>
+template<class T, int STEPS, bool CLEAR, int J, class ACC, class TILE>
 MG_DEV void mgi_group_columns(ACC &acc, const uint32_t (&a)[STEPS][4], const TILE &right, int k0) {
   if constexpr (J < ACC::NT) {
     constexpr int N = mgi_group_width((ACC::NT - J) * 8);
@@ -5387,7 +5384,7 @@ MG_DEV void mgi_group_columns(ACC &acc, const uint32_t (&a)[STEPS][4], const TIL
     mgi_group_columns<T, STEPS, CLEAR, J + N / 8>(acc, a, right, k0);
   }
 }
-template <class T, int STEPS, bool CLEAR, class ACC, class TILE>
+template<class T, int STEPS, bool CLEAR, class ACC, class TILE>
 MG_DEV void mgi_group_begin(ACC &acc, const uint32_t (&a)[STEPS][4], const TILE &right, int k0) {
   static_assert(ACC::GROUP && ACC::ALL_COLS && (ACC::NT * 8 % 64 == 0 || ACC::NT == 2 || ACC::NT == 4),
                 "16, 32 or a multiple of 64 columns a warpgroup");
@@ -5397,7 +5394,7 @@ MG_DEV void mgi_group_begin(ACC &acc, const uint32_t (&a)[STEPS][4], const TILE 
 }
 /* acc = left right (CLEAR) or acc += left right by warpgroups over K, a multiple of 16; `right` is a swizzled tile.  It
    is done after mg_group_wait(acc.c), until which nobody touches acc. */
-template <class T, int K, bool CLEAR, class ACC, class L, class TILE>
+template<class T, int K, bool CLEAR, class ACC, class L, class TILE>
 MG_DEV void mg_group_begin(ACC &acc, const L &left, const mg_right_tile<TILE> &right) {
   static_assert(K % 16 == 0 && ACC::WK == 1, "whole steps of 16, all of them in every warpgroup");
   uint32_t a[K / 16][4];
@@ -5407,7 +5404,7 @@ MG_DEV void mg_group_begin(ACC &acc, const L &left, const mg_right_tile<TILE> &r
 }
 /* acc += left right, both swizzled tiles: nobody touches acc or the tiles until a mg_group_wait of all groups up to
    this one. */
-template <class T, int K, int J, class ACC, class LEFT, class RIGHT>
+template<class T, int K, int J, class ACC, class LEFT, class RIGHT>
 MG_DEV void mgi_group_columns_of(ACC &acc, const LEFT &left, const RIGHT &right) {
   if constexpr (J < ACC::NT) {
     constexpr int N = mgi_group_width((ACC::NT - J) * 8);
@@ -5419,7 +5416,7 @@ MG_DEV void mgi_group_columns_of(ACC &acc, const LEFT &left, const RIGHT &right)
     mgi_group_columns_of<T, K, J + N / 8>(acc, left, right);
   }
 }
-template <class T, int K, class ACC, class LEFT, class RIGHT>
+template<class T, int K, class ACC, class LEFT, class RIGHT>
 MG_DEV void mg_group_add(ACC &acc, const mg_left_tile<LEFT> &left, const mg_right_tile<RIGHT> &right) {
   static_assert(K % 16 == 0 && ACC::WK == 1 && ACC::GROUP && ACC::ALL_COLS,
                 "whole steps of 16, all of them in every warpgroup");
@@ -5429,13 +5426,13 @@ MG_DEV void mg_group_add(ACC &acc, const mg_left_tile<LEFT> &left, const mg_righ
   mg_group_commit();
 }
 /* As mg_group_begin, done. */
-template <class T, int K, bool CLEAR, class ACC, class L, class TILE>
+template<class T, int K, bool CLEAR, class ACC, class L, class TILE>
 MG_DEV void mg_group_contract(ACC &acc, const L &left, const mg_right_tile<TILE> &right) {
   mg_group_begin<T, K, CLEAR>(acc, left, right);
   mg_group_wait(acc.c);
 }
 /* The same by both halves of a split operand. */
-template <class T, int K, bool CLEAR, class ACC, class L, class TILE>
+template<class T, int K, bool CLEAR, class ACC, class L, class TILE>
 MG_DEV void mg_group_contract_both(ACC &acc, const L &left, const mg_right_tile<TILE> &high,
                                    const mg_right_tile<TILE> &low) {
   static_assert(K % 16 == 0 && ACC::WK == 1, "whole steps of 16, all of them in every warpgroup");
@@ -5473,7 +5470,7 @@ MG_DEV void mg_group_chain(ACC &acc, const P &p, const mg_right_tile<TILE> &righ
   mg_group_wait(acc.c);
 }
 /* The same where K is the warp's own part of the contraction. */
-template <class T, int K, class ACC, class L, class R>
+template<class T, int K, class ACC, class L, class R>
 MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right MG_SITE_AGAIN) {
   MG_FROM;
   static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8,
@@ -5600,7 +5597,7 @@ MG_DEV bool mgi_squares_here() { return mg_lane() % 4 == mg_lane() / 8; }
 MG_DEV mg_num mgi_squares_at(const mg_num (&c)[4], int h) { return mg_lane() / 4 % 2 ? c[h * 2 + 1] : c[h * 2]; }
 /* out(r, 0) = f(sum over c of t(r, c)^2), for t of 16-bit elements that is zero to whole steps of 16 columns.  OWN:
    every warpgroup has neighbouring rows, as many as the others. */
-template <int ROWS, int COLS, int WARPS, bool OWN = false, class TILE, class OUT, class F = mg_same>
+template<int ROWS, int COLS, int WARPS, bool OWN = false, class TILE, class OUT, class F = mg_same>
 MG_DEV void mg_row_squares(const TILE &t, const OUT &out, const F &f = F() MG_SITE) {
   MG_FROM;
   enum { GROUPS = (ROWS + 15) / 16, MINE = OWN ? GROUPS * 4 / WARPS : GROUPS };
@@ -5973,7 +5970,7 @@ template<bool LOG, class TILE, class SINK> struct mg_shift_back {
     to.template put<W>(r, c, back, n);
   }
 };
-template <bool LOG, class TILE, class SINK>
+template<bool LOG, class TILE, class SINK>
 MG_DEV mg_shift_back<LOG, TILE, SINK> mg_undone(const SINK &to, const TILE &m) {
   return mg_shift_back<LOG, TILE, SINK>{ to, m };
 }
@@ -6060,7 +6057,7 @@ template<class ACC, class F, class S> MG_DEV void mg_each_fragment(int rows, int
 }
 /* W neighbours at a time: f(r, c, n) reads what n of them, from (r, c) on, are made of; what it gives, of (r, c, j),
    makes one. */
-template <int ROWS, int COLS, int THREADS, int W, class F, class S>
+template<int ROWS, int COLS, int THREADS, int W, class F, class S>
 MG_DEV void mg_each_run(int rows, int cols, const F &f, const S &sink) {
   constexpr int ROW = (COLS + W - 1) / W, UNITS = ROWS * ROW;
   MG_UNROLL_BY(UNITS <= 4 * THREADS ? 4 : 1)
@@ -6076,7 +6073,7 @@ MG_DEV void mg_each_run(int rows, int cols, const F &f, const S &sink) {
     }
   }
 }
-template <int ROWS, int COLS, int THREADS, class F, class S>
+template<int ROWS, int COLS, int THREADS, class F, class S>
 MG_DEV void mg_each_unit(int rows, int cols, const F &f, const S &sink) {
   mg_each_run<ROWS, COLS, THREADS, COLS < 4 ? 1 : 4>(rows, cols, [&](int, int, int) {
     return [&](int r, int c, int) { return f(r, c, 0); };
@@ -6133,7 +6130,7 @@ template<class T, int ALIGN> struct mg_to_global {
       if (j < n) mg_stg(at + j * col, mg_narrow<T>(v[j]));
   }
 };
-template <class T, int ALIGN> struct mgi_by_words<mg_to_global<T, ALIGN>> {
+template<class T, int ALIGN> struct mgi_by_words<mg_to_global<T, ALIGN>> {
   static constexpr bool IS = ALIGN >= 8 && sizeof(T) == 2;
 };
 /* To a tile, at an offset: in place of what is there, added to it, or the larger of the two. */
@@ -6173,10 +6170,10 @@ template<class OP, class TILE> struct mg_join_tile {
       if (j < n) t.put(r0 + r, c0 + c + j, OP::join(t.at(r0 + r, c0 + c + j), v[j]));
   }
 };
-template <class TILE> MG_DEV mg_to_tile<TILE> mg_into(const TILE &t, int r0, int c0) {
+template<class TILE> MG_DEV mg_to_tile<TILE> mg_into(const TILE &t, int r0, int c0) {
   return mg_to_tile<TILE>{ t, r0, c0 };
 }
-template <class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE &t, int r0 = 0, int c0 = 0) {
+template<class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE &t, int r0 = 0, int c0 = 0) {
   return mg_join_tile<OP, TILE>{ t, r0, c0 };
 }
 
@@ -6268,7 +6265,7 @@ struct mg_powers {
 };
 /* Takes the elements of a tile down to the largest power; the thread is the `me`-th of LANES; at(r, c): whose element
    (r, c) is, which is the same for eight neighbours. */
-template <int LANES, class TILE, class AT>
+template<int LANES, class TILE, class AT>
 MG_DEV void mg_one_power(const TILE &t, const mg_powers &by, int me, const AT &at) {
   typedef typename TILE::T T;
   static_assert(sizeof(T) == 2, "eight elements are 16 bytes");
@@ -6397,7 +6394,7 @@ template<class OP, class O> struct mg_merge_owned {
     return v;
   }
 };
-template <class O, int THREADS, class F, class S>
+template<class O, int THREADS, class F, class S>
 MG_DEV void mg_each_owned(int rows, int cols, const F &f, const S &sink) {
   const int first = mg_cluster_rank() * O::PER;
   for (int k = mg_tid(); k < O::PER; k += THREADS) {
@@ -6450,7 +6447,7 @@ template<class PARTS, class TILE> struct mg_merge_weighted {
     return v;
   }
 };
-template <int ROWS, int THREADS, class PARTS, class TILE>
+template<int ROWS, int THREADS, class PARTS, class TILE>
 MG_DEV void mg_merge_weights(const PARTS &shifts, const TILE &weights) {
   for (int r = mg_tid(); r < ROWS; r += THREADS) {
     mg_num top = shifts.part(0, r, 0);
@@ -6461,7 +6458,7 @@ MG_DEV void mg_merge_weights(const PARTS &shifts, const TILE &weights) {
 /* The same between kernels: of every row the shifts of its Z parts, neighbours in global memory, as the kernel before
    left them; the weights bring all parts to the largest.  A part's row of -inf weighs nothing beside others, and
    changes nothing alone. */
-template <int THREADS, class TILE>
+template<int THREADS, class TILE>
 MG_DEV void mg_shift_weights(const TILE &weights, const mg_f32 *from, int rows MG_SITE) {
   MG_FROM;
   /* G lanes a row */
@@ -6515,7 +6512,7 @@ template<class F> MG_DEV void mg_each_element(int64_t n, int64_t blocks, const F
   for (int64_t e = (int64_t)mg_bid(0) * 256 + mg_tid(); e < n; e += blocks * 256) f(e);
 }
 /* One warp an element: out(e, OP over k < extent of f(e, k)). */
-template <class OP, class F, class O>
+template<class OP, class F, class O>
 MG_DEV void mg_each_reduction(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
   for (int64_t e = (int64_t)mg_bid(0) * 8 + mg_warp(); e < n; e += blocks * 8) {
     mg_num v = OP::identity();
@@ -6568,7 +6565,7 @@ MG_DEV mg_key mg_key_block(mg_key key MG_SITE) {
 }
 /* The larger of (top, at) and f(e, k), f(e, k + 256) .., A of them, all under way at once: nothing branches here, as
    behind a branch a load would wait for the one before it.  WHOLE: all of them are there. */
-template <int A, int WHOLE, class F>
+template<int A, int WHOLE, class F>
 MG_DEV void mg_argmax_step(const F &f, int64_t e, int64_t k, int64_t extent, mg_num &top, uint32_t &at) {
   mg_num v[A];
   MG_UNROLL
@@ -6592,7 +6589,7 @@ template<class F> MG_DEV mg_key mg_argmax_key(const F &f, int64_t e, int64_t fro
   return at == 0xFFFFFFFFu ? mg_no_key() : mg_key_of(top, at);
 }
 /* One block of 256 threads an element: out(e, the first k < extent where f(e, k) is largest). */
-template <class F, class O>
+template<class F, class O>
 MG_DEV void mg_each_argmax(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
   for (int64_t e = mg_bid(0); e < n; e += blocks) {
     const mg_key key = mg_key_block(mg_argmax_key(f, e, 0, extent));
@@ -6631,7 +6628,7 @@ MG_DEV int64_t mg_index(const mg_i32 *p, int64_t n) {
   return at;
 }
 /* One warp a row: out(e, k, exp(f(e, k) - m)), m being the largest f(e, k) of k < extent. */
-template <class F, class O>
+template<class F, class O>
 MG_DEV void mg_each_shifted_exp(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
   for (int64_t e = (int64_t)mg_bid(0) * 8 + mg_warp(); e < n; e += blocks * 8) {
     mg_num m = mg_neg_inf();
@@ -6660,7 +6657,7 @@ static inline void *mgi_driver_function(const char *name) {
 }
 #endif
 /* early: it may begin before the kernel before has ended. */
-template <class K, class... ARGS>
+template<class K, class... ARGS>
 static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz,
                              int threads, size_t shared, cudaStream_t stream, ARGS... args) {
   cudaError_t rc = cudaSuccess;
@@ -6760,7 +6757,7 @@ struct mgi_kernel { /* one of its kernels, looked up at its first launch */
     if (rc == CUDA_SUCCESS) g.set(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1); /* refused before sm_90 */
   }
 };
-template <class... ARGS>
+template<class... ARGS>
 static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz,
                              int threads, size_t shared, cudaStream_t stream, const ARGS &...args) {
   void *at[] = {(void *)&args...};

@@ -781,9 +781,12 @@ static int wanted(const char *name) { return name[0] != 0; }
 /* ---------------------------------------------------------------------------------------------------- planting */
 typedef struct site { size_t from, to; int id, kind; const char *find, *wrong_pattern; char wrong[512]; int cls; int pattern, line; char group[9][120]; } site;
 
+static char *templates; /* of mirage_cuda.cuh, with its plants */
 static int word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-/* Matches `find` at text + at; the range that its brackets enclose, and what its `~` stand for. */
+/* Matches `find` at text + at; the range that its brackets enclose, and what its `~` stand for.  How the templates' lines
+   are broken makes no difference: a space stands for any there, and inside braces there may be more. */
 static int matches(const char *text, size_t at, const char *find, site *s) {
+  const int loose = text == templates;
   int n = 0;
   size_t k = at;
   s->from = at;
@@ -801,8 +804,12 @@ static int matches(const char *text, size_t at, const char *find, site *s) {
       while (text[k] && text[k] != '\n') k++;
     } else {
       if (*f == '\\') f++;
-      if (text[k] != *f) return 0;
+      const int inside = loose && *f != ' ' && k > at && (text[k - 1] == '{' || *f == '}');
+      while (inside && (text[k] == ' ' || text[k] == '\n')) k++;
+      const int run = loose && *f == ' ' && f > find && f[-1] != ' ' && f[1] != ' ' && (text[k] == ' ' || text[k] == '\n');
+      if (text[k] != *f && !run) return 0;
       k++;
+      while (run && (text[k] == ' ' || text[k] == '\n')) k++;
     }
   }
   if (!s->to) s->to = k;
@@ -870,7 +877,6 @@ static const char switch_[] = /* before the first template */
 static char dir[64], hits_path[100], compiler[100];
 static unsigned char hits[4096];
 static site found[TEMPLATES], in_file[MOST];
-static char *templates; /* the text that `found` stands in */
 static int n_in_file;
 /* What all processes count. */
 static struct counts { int reached[TEMPLATES], caught[TEMPLATES], matched[PATTERNS], file_planted[PATTERNS], file_caught[PATTERNS], file_harmless[PATTERNS], missed, of_class[CLASSES], seen[CLASSES]; } *count;
@@ -907,7 +913,6 @@ static void plant_templates(void) {
     size_t at = anchor ? (size_t)(anchor - text) : 0, end = at;
     const char *close = anchor ? strstr(anchor, "\n}") : NULL; /* a function or a struct ends at the margin */
     if (close) end = (size_t)(close - text);
-    if (anchor && strstr(p->anchor, "mg_by_")) end = at + strcspn(anchor, "\n"); /* but for these, on one line */
     for (; at < end && !ok; at++) {
       found[k].kind = p->kind;
       ok = matches(text, at, p->find, &found[k]) && nth-- == 0;
