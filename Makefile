@@ -17,12 +17,16 @@ CFLAGS ?= -O2
 STD := -std=c11 $(WARN) -I'$(CURDIR)'
 LIBS := -lm -lpthread -ldl
 CJSON := $(shell $(CC) -E -include cjson/cJSON.h -x c /dev/null >/dev/null 2>&1 && echo -DMIRAGE_CJSON -lcjson)
-# gcc leaves out what a test does not call: a third of the time that its compilation takes.
+# gcc leaves out what a program does not call: a third of the time that its compilation takes.
 WHOLE := $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror -fwhole-program -x c - -o /dev/null 2>/dev/null && echo -fwhole-program)
 SAN := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 HEADERS := mirage.h mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh mirage_model.h
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/%.c,%,$(wildcard tests/fuzz_*.c))
+# With the sanitizers alone: it takes no longer there than its compilation.
+ONCE := $(addprefix test_,classes columns core domains maxima pairs sizes weights)
+# Without them, but in test-sanitize and soak: what searches for long, and what mostly waits for compilers.
+LATER := $(addprefix test_,host long model_search numerics operators plant plant_device programs rare reach safety search symbols)
 THREADED := build/tsan/test_resume build/tsan/test_search
 FUZZ_S ?= 60
 FUZZ_N ?= 20000
@@ -44,6 +48,8 @@ build/test_plant_device build/san/test_plant_device: tests/test_plant.c
 build/candidates build/price: build/%: tests/bench/%.c $(HEADERS) | build
 	$(CC) $(STD) $(CFLAGS) $< -o $@ $(LIBS)
 
+build/rmsnorm build/user_op build/model: build/%: examples/%.c $(HEADERS) | build
+	$(CC) $(STD) $(CFLAGS) $(WHOLE) $< -o $@ $(LIBS)
 build/%: examples/%.c $(HEADERS) | build
 	$(CC) $(STD) $(CFLAGS) $< -o $@ $(LIBS)
 
@@ -52,8 +58,9 @@ OWN := $(addprefix test_,adversary check classes columns core domains emit maxim
 # Those that call the headers' public functions alone see them as another file's, as a program of several files does.
 LINKED := $(addprefix test_,computed cuts host long norms numerics operators picks programs rare reach safety symbols tiling use)
 # All others call private functions too, and see their text, but link what all share, compiled once: there no private function is static.
+# They spend their time in what they link: they are not optimised themselves.
 SHARED := $(filter-out $(OWN) $(LINKED),$(TESTS)) $(FUZZERS)
-SEEN := -isystem '$(CURDIR)' -O1 -fno-inline -Wl,-z,muldefs '-DMGI_FN=extern __inline__ __attribute__((gnu_inline))'
+SEEN := -isystem '$(CURDIR)' -O0 -Wl,-z,muldefs '-DMGI_FN=extern __inline__ __attribute__((gnu_inline))'
 IMPLEMENTATION = printf '\#define MIRAGE_IMPLEMENTATION\n\#include "mirage_search.h"\n\#include "mirage_cuda.cuh"\n\#include "mirage_model.h"\n' | \
   $(CC) $(STD) -DMGI_FN= $(1) -x c -c - -o $@
 
@@ -97,10 +104,11 @@ demo:
 test:
 	@tests/deps.sh
 	@$(MAKE) --no-print-directory test-build
-	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_peers.sh tests/test_compile.sh tests/test_tool.sh tests/test_examples.sh $(THREADED) \
-	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
+	@tests/run.sh $(PLAIN) tests/test_docs.sh tests/test_peers.sh tests/test_compile.sh tests/test_tool.sh tests/test_examples.sh $(THREADED) $(GUARDED)
 
-test-build: $(THREADED) build/mirage build/san/mirage build/rmsnorm build/user_op build/model $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
+PLAIN := $(patsubst %,build/%,$(filter-out $(ONCE),$(TESTS)))
+GUARDED := $(patsubst %,build/san/%,$(filter-out $(LATER),$(TESTS)) $(FUZZERS))
+test-build: $(THREADED) build/mirage build/san/mirage build/rmsnorm build/user_op build/model $(PLAIN) $(GUARDED)
 
 # The tests and the fuzzers' corpora under the address and undefined-behaviour sanitizers.
 test-sanitize: $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
@@ -144,9 +152,9 @@ fuzz:
 	  for f in $(FUZZERS); do build/san/$$f $(FUZZ_N) $(SEED) || exit 1; done; \
 	fi
 
-soak: build/mirage $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
+soak: build/mirage $(TESTS:%=build/%) $(FUZZERS:%=build/san/%) $(LATER:%=build/san/%)
 	@[ -z "$(SOAK_LINK2)" ] || tests/link2.sh
-	@SOAK_S=$(SOAK_S) tests/soak.sh $(TESTS:%=build/%) tests/test_examples.sh $(FUZZERS:%=build/san/%)
+	@SOAK_S=$(SOAK_S) tests/soak.sh $(TESTS:%=build/%) tests/test_examples.sh $(FUZZERS:%=build/san/%) $(LATER:%=build/san/%)
 
 install: build/mirage
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/include/mirage' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'

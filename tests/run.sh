@@ -26,14 +26,15 @@ needs_no_clock() {
   [[ $1 = build/test_* || $name = fuzz_* || $clockless = *" ${name#test_} "* ]]
 }
 one() { # TEST: runs it, says how it went, and leaves in its .sum how many tests passed and failed
-  local t=$1 log p f rc start run report
+  local t=$1 log p f rc start run report cpu TIMEFORMAT=%0U
   log=build/log/$(echo "$t" | tr / _).log
   start=$(date +%s)
   case $t in
     */test_plant | */test_host | */test_plant_device) run=("$t" "$PLANT_SEED") ;;
     *) run=("$t") ;;
   esac
-  ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1} timeout "${TEST_TIMEOUT:-3600}" "${run[@]}" >"$log" 2>&1 </dev/null
+  export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}
+  cpu=$({ time timeout "${TEST_TIMEOUT:-3600}" "${run[@]}" >"$log" 2>&1 </dev/null; } 2>&1)
   rc=$?
   p=$(sed -n -e 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | paste -sd+ | sed 's/^$/0/')
   f=$(sed -n -e 's/^ *\([0-9]*\) FAILED TEST(S).*/\1/p' "$log" | paste -sd+ | sed 's/^$/0/')
@@ -47,7 +48,7 @@ one() { # TEST: runs it, says how it went, and leaves in its .sum how many tests
     grep '^skipped' "$log" | sed 's/^/   /'
   )
   if [ $((p + f)) = 0 ] || { [ $rc != 0 ] && [ $f = 0 ]; }; then f=1; fi
-  printf '%s\n' "$report" "   $p passed, $f failed, $(($(date +%s) - start)) s"
+  printf '%s\n' "$report" "   $p passed, $f failed, $(($(date +%s) - start)) s, $cpu s of processor time"
   echo "$p $f" >"${log%.log}.sum"
 }
 

@@ -51,7 +51,7 @@ for n in $sms; do # of these numbers the smaller ones, and powers of two, stand 
 done
 ok $([ -z "$d" ]; echo $?) "no number of multiprocessors but in mirage_plan.h" "$d"
 
-build/test_core --ops >"$dir/ops"
+build/san/test_core --ops >"$dir/ops"
 sed -n '/^## Operators/,/^## Adding/p' README.md | grep '^|' >"$dir/readme-ops"
 d=$(diff "$dir/ops" "$dir/readme-ops"); ok $? "README: the operator list is the table's" "$d"
 
