@@ -23,10 +23,11 @@ SAN := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-
 HEADERS := mirage.h mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh mirage_model.h
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/%.c,%,$(wildcard tests/fuzz_*.c))
-# With the sanitizers alone: it takes no longer there than its compilation.
-ONCE := $(addprefix test_,classes columns core domains maxima pairs sizes weights)
-# Without them, but in test-sanitize and soak: what searches for long, and what mostly waits for compilers.
-LATER := $(addprefix test_,host long model_search numerics operators plant plant_device programs rare reach safety search symbols)
+# With the sanitizers alone: what takes no longer there than its compilation, or waits for compilers, which no sanitizer sees.
+ONCE := $(addprefix test_,check classes columns core device domains maxima pairs run sizes weights)
+# Without them, but in test-sanitize and soak: what searches for long, or leaves much out under them.
+LATER := $(addprefix test_,compose cuts edges emit host long model_search numerics operators pieces plant plant_device programs rare \
+  reach resume safety search symbols)
 THREADED := build/tsan/test_resume build/tsan/test_search
 FUZZ_S ?= 60
 FUZZ_N ?= 20000

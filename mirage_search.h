@@ -14000,6 +14000,8 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   for (int k = 0; k < R->points && s == MG_OK; k++) s = mgi_range_vary(R, k, e);
   out->families = R->n;
   const char *const invariant = c.batch_invariant ? " that make a row's bits depend on none of them" : "";
+  int late = 0;
+  for (int k = 0; k < R->points; k++) late |= R->point[k].stats.late;
   mg_error why;
   const double asked = mgi_se_seconds();
   if (c.measure && R->n > 1 && s == MG_OK) {
@@ -14025,7 +14027,8 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
     out->few_lose = n > MG_FEW_RANGES ? mgi_range_few_lose(R, dropped, loss) : 0;
     again = 0, out->loss = 0;
     if (n > MG_MAX_RANGES)
-      s = mg_fail(e, MG_NOT_FOUND, "mg_search_family", "no kernels are for all sizes%s", invariant);
+      s = mg_fail(e, MG_NOT_FOUND, "mg_search_family", "no kernels are for all sizes%s%s", invariant,
+                  late ? ", of those found before the time limit" : "");
     for (int k = 0; k < n && !again && s == MG_OK; k++) {
       mg_range *r = &out->range[k];
       const int f = box[k].family;

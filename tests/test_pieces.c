@@ -183,7 +183,7 @@ static void mutants(void **s) {
   (void)s;
   state = seed;
   const char *many = getenv("SOAK_PIECES");
-  const long each = (many ? atol(many) : 2500) / SPARSER;
+  const long each = (many ? atol(many) : 1000) / SPARSER;
   long compared = 0, accepted = 0, wrong = 0;
   for (size_t k = 0; k < 3; k++) {
     mg_graph *a = side(pairs[k].a);
@@ -274,7 +274,7 @@ static void other_names(void **s) {
 }
 
 /* Families of a symbol are taken apart as their members are: a piece has no symbol, and what is shown of it is for all extents. */
-#define ROWS "sym n in 1..384\ninput X : f16[n, 2048]\ninput A : f16[2048, 4096]\ninput B : f16[2048, 4096]\ninput C : f16[4096, 2048]\n"
+#define ROWS "sym n in 1..384\ninput X : f16[n, 512]\ninput A : f16[512, 1024]\ninput B : f16[512, 1024]\ninput C : f16[1024, 512]\n"
 static void families(void **s) {
   (void)s;
   static const char *const first[] = {"T", "hidden"};
@@ -284,7 +284,7 @@ static void families(void **s) {
     char text[2048], end[256], *certificate = NULL;
     const int wrong = k / 2;
     snprintf(end, sizeof end, last[wrong], first[k % 2]);
-    snprintf(text, sizeof text, ROWS "%s = kernel grid=(x=128, y=ceil(n/128)) {\nfor i=8 {\nx = load X {y->0, i->1}\n"
+    snprintf(text, sizeof text, ROWS "%s = kernel grid=(x=32, y=ceil(n/128)) {\nfor i=8 {\nx = load X {y->0, i->1}\n"
              "p = matmul(x, load A {x->1, i->0})\nq = matmul(x, load B {x->1, i->0})\n}\n"
              "store mul(silu(accum(p) {i->+}), accum(q) {i->+}) {x->1, y->0}\n}\n%s", first[k % 2], end);
     mg_graph *b = side(text);
@@ -368,7 +368,7 @@ static void folds(void **s) {
   (void)s;
   int folded[2] = {0, 0}, dropped = 0, split = 0;
   state = seed;
-  enum { N = 1500 / SPARSER };
+  enum { N = 750 / SPARSER };
   for (int n = 0; n < N; n++) {
     static const int64_t extents[] = {1, 2, 3, 4, 6, 8};
     const int moves = 1 + (int)below(3);

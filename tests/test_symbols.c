@@ -1218,6 +1218,21 @@ static void a_library_stands_in_for_nothing(void **state) {
   }
   mg_graph_free(p);
 }
+/* Where no kernel makes them, it is said, and whether more time might. */
+static void none_is_found_for_a_reason(void **state) {
+  mg_graph *p = parse("program linear\nsym n in 1..16\ninput X : f16[n, 64]\ninput W : f16[64, 64]\n"
+                      "O = matmul(X, W)\noutput O\n");
+  (void)state;
+  for (int cut = 0; cut < 2; cut++) {
+    mg_search_config c = mg_search_config_default();
+    mg_family_result r;
+    mg_error e;
+    c.emittable = refuses_kernels, c.batch_invariant = 1, c.time_limit_s = cut ? 1e-6 : 0;
+    assert_int_equal(mg_search_family(p, &c, NULL, &r, &e), MG_NOT_FOUND);
+    if (!strstr(e.msg, "depend on none of them") || !strstr(e.msg, "time limit") != !cut) fail_msg("%s", e.msg);
+  }
+  mg_graph_free(p);
+}
 /* Nor is what a kernel hands on in two parts by a power of two, which a block's rows have together. */
 static void no_power_is_of_several_rows(void **state) {
   mg_graph *p = parse("program low\ninput X : f16[512, 4096]\ninput A : f16[4096, 256]\ninput B : f16[256, 4096]\n"
@@ -1256,7 +1271,7 @@ int main(void) {
                                      cmocka_unit_test(a_file_of_boxes_runs_at_every_size),
                                      cmocka_unit_test(maxima_are_of_one_range),
                                      cmocka_unit_test(ranges_of_two_symbols), cmocka_unit_test(one_range_where_bits_are_to_stay),
-                                     cmocka_unit_test(a_library_stands_in_for_nothing), cmocka_unit_test(no_power_is_of_several_rows),
+                                     cmocka_unit_test(a_library_stands_in_for_nothing), cmocka_unit_test(none_is_found_for_a_reason), cmocka_unit_test(no_power_is_of_several_rows),
                                      cmocka_unit_test(masks_follow_their_sizes), cmocka_unit_test(masks_of_families_are_verified),
                                      cmocka_unit_test(masks_of_families_are_emitted),
                                      cmocka_unit_test(self_attention_is_equal_at_values), cmocka_unit_test(chunks_of_all_axes_are_tested), cmocka_unit_test(chunks_of_two_dimensions), cmocka_unit_test(self_attention_is_emitted)};
