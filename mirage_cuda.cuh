@@ -6870,8 +6870,10 @@ static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void
    The library proposes algorithms for a form of product: its sizes, strides, types, alignments, device.  Launches
    take the first of them, until one comes that is not captured in a graph: it runs all of them into its result, whose
    operands must stand elsewhere, waits for its stream, and keeps the fastest for the process.  So the first launch of
-   a form waits, and two processes may keep two algorithms, whose results differ in their last bits.  Sizes that come
-   with the launch are not timed.  No lock is held while anything waits.  The workspace is part of ours. */
+   a form waits, and two processes may keep two algorithms, whose results differ in their last bits.  Of sizes that come
+   with the launch, rows alone are timed, once for all between two steps of mgi_blas_like, two steps an octave; an
+   algorithm that has nothing for some of them gives way to the library's first.  No lock is held while anything waits.
+   The workspace is part of ours. */
 #ifdef MG_CUBLAS
 #ifndef __CUDACC_RTC__
 struct mg_blas_operand { const void *p; int64_t row, col, batch; }; /* strides in elements; row or col is 1 */
@@ -6884,7 +6886,7 @@ struct mg_blas_product {
   void *out;
   const void *added, *bias; /* NULL: none */
   int taken;                /* operators that this call makes beside the product */
-  int timed;                /* 1: the library's algorithms may be timed */
+  int sized;                /* what comes with the launch: 0 nothing, 1 m alone, 2 more: algorithms are not timed */
 };
 #endif
 #ifdef __CUDACC_RTC__
@@ -6933,8 +6935,8 @@ MGI_EMU int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t stream
   if (!*rc && p.added) *rc = mgi_emu_host_range(what, p.added, (size_t)(results * bytes), 0);
   if (!*rc && p.bias) *rc = mgi_emu_host_range(what, p.bias, (size_t)(p.n * bytes), 0);
   if (!*rc) *rc = mgi_emu_host_range(what, p.out, (size_t)(results * bytes), 1);
-  mgi_emu_note("a product of %lld x %lld over %lld, %lld times, timed %d;", (long long)p.m, (long long)p.n,
-               (long long)p.k, (long long)p.batches, p.timed);
+  mgi_emu_note("a product of %lld x %lld over %lld, %lld times, sized %d;", (long long)p.m, (long long)p.n,
+               (long long)p.k, (long long)p.batches, p.sized);
   mgi_emu_note_arguments(p.a, p.b, p.out);
   if (p.added) mgi_emu_note_arguments(p.added);
   mgi_emu_note(" and");
@@ -7141,9 +7143,15 @@ static inline mgi_blas_algorithm mgi_blas_fastest(const mgi_blas *l, const mgi_b
 /* Whether a call may be timed now: it is not captured, and may run more than once. */
 static inline int mgi_blas_may_time(const mgi_blas *l, const mg_blas_product &p, cudaStream_t stream) {
   int capturing = 1;
-  if (!p.timed || !l->capturing || !l->event || !l->event_free || !l->record || !l->wait || !l->elapsed) return 0;
+  if (p.sized > 1 || !l->capturing || !l->event || !l->event_free || !l->record || !l->wait || !l->elapsed) return 0;
   if (p.out == p.a.p || p.out == p.b.p || p.out == p.added || p.out == p.bias) return 0;
   return !l->capturing(stream, &capturing) && !capturing;
+}
+/* What an algorithm is timed for, where m rows come with the launch. */
+static inline int64_t mgi_blas_like(int64_t m) {
+  int64_t step = 16;
+  while (step < m && step + step / 2 < m) step *= 2;
+  return step < m ? step + step / 2 : step;
 }
 /* The device, of which there is a handle; -1: the library cannot be had for it.  Under the lock. */
 static inline int mgi_blas_device(mgi_blas *l) {
@@ -7175,7 +7183,7 @@ static inline int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t 
   static mgi_blas l;
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   mgi_blas_call call;
-  mgi_blas_algorithm best = {};
+  mgi_blas_algorithm best = {}, first = {};
   int mine = 0; /* this call times */
   *rc = 0;
   pthread_mutex_lock(&lock);
@@ -7185,23 +7193,27 @@ static inline int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t 
   const mgi_blas_key key = mgi_blas_key_of(p, device);
   int has = !mgi_blas_call_of(&l, &key, p, &call);
   pthread_mutex_lock(&lock);
-  mgi_blas_form *f = has ? mgi_blas_form_of(&l, &key, &call) : 0;
-  has = f && f->state != mgi_blas_form::NONE;
+  mgi_blas_form *f = has ? mgi_blas_form_of(&l, &key, &call) : 0, *timed = f;
+  mgi_blas_key like = key;
+  like.m = mgi_blas_like(key.m);
+  if (f && p.sized == 1) timed = mgi_blas_form_of(&l, &like, &call);
+  has = f && timed && f->state != mgi_blas_form::NONE && timed->state != mgi_blas_form::NONE;
   if (has) {
-    best = f->best;
-    mine = f->state == mgi_blas_form::PROPOSED && mgi_blas_may_time(&l, p, stream);
-    if (mine) f->state = mgi_blas_form::IN_TIMING;
+    first = f->best, best = timed->state == mgi_blas_form::CHOSEN ? timed->best : first;
+    mine = timed->state == mgi_blas_form::PROPOSED && mgi_blas_may_time(&l, p, stream);
+    if (mine) timed->state = mgi_blas_form::IN_TIMING;
   }
   pthread_mutex_unlock(&lock);
   if (mine) {
     best = mgi_blas_fastest(&l, &key, &call, p, best, space, stream);
     pthread_mutex_lock(&lock);
-    f->best = best, f->state = mgi_blas_form::CHOSEN;
+    timed->best = best, timed->state = mgi_blas_form::CHOSEN;
     pthread_mutex_unlock(&lock);
   }
   const int left_out = has && mgi_left_out();
   for (int i = 0; i < p.taken && has; i++) (void)mgi_left_out(); /* the runner counts what the templates would launch */
   if (has && !left_out) *rc = mgi_blas_launch(&l, &key, &call, p, &best, space, stream);
+  if (*rc == MGI_BLAS_NOT_SUPPORTED && timed != f) *rc = mgi_blas_launch(&l, &key, &call, p, &first, space, stream);
   mgi_blas_call_end(&l, &call);
   if (*rc == MGI_BLAS_NOT_SUPPORTED) *rc = has = 0;
   if (*rc) *rc += 10000; /* its codes are not CUDA's */
@@ -19106,6 +19118,19 @@ MGI_FN int mgi_cu_is_taken(const mgi_cu_emit *em, uint32_t op) {
   const uint32_t product = mg_library_taker(em->g, op);
   return product && mgi_cu_blas_takes(em, product).taken;
 }
+/* What of a product comes with the launch: 0 nothing, 1 its rows and no stride, 2 more. */
+MGI_FN int mgi_cu_blas_sized(const mgi_cu_emit *em, uint32_t op) {
+  const mg_op_node *o = &em->g->ops[op];
+  const uint32_t t[3] = {o->out[0].id, o->in[0].id, o->in[1].id};
+  int rows = 0, others = 0;
+  for (int k = 0; k < 3; k++) {
+    const mg_shape *s = &em->g->tensors[t[k]].shape;
+    for (int d = 0; d < s->rank; d++) *(k < 2 && d == s->rank - 2 ? &rows : &others) |= mgi_cu_is_symbol(em, t[k], d);
+    if (k < 2 && s->rank > 2 && rows) others = 1; /* batches lie further apart */
+  }
+  if (rows && !mgi_cu_stride_is_one(em, t[1], em->g->tensors[t[1]].shape.rank - 1)) others = 1;
+  return others ? 2 : rows;
+}
 /* The call of cuBLAS before a matmul's own kernel and those of what it takes, which become its else.  `batch`: the
    output's last leading dimension that has more than one element, or -1. */
 MGI_FN void mgi_cu_library_blas(mgi_cu_emit *em, uint32_t op, const mg_library_product *takes, int batch) {
@@ -19139,7 +19164,7 @@ MGI_FN void mgi_cu_library_blas(mgi_cu_emit *em, uint32_t op, const mg_library_p
   for (int k = 2; k < 5; k++)
     mgi_cu_str_put(l, ", %s", handed[k] ? mgi_cu_pointer_text(em, handed[k], text, sizeof text) : "0");
   mgi_cu_str_put(l, ", %d, %d}, space + %s_CUBLAS, stream, &rc)) {\n    if (rc) return rc;\n  } else {\n", takes->taken,
-                 !g->n_symbols, g->name);
+                 mgi_cu_blas_sized(em, op), g->name);
   if (!em->blas) {
     mgi_cu_str_put(
         &em->spaces,
