@@ -336,24 +336,31 @@ static void test_leading_dimensions(void **state) {
 static void test_library_takes(void **state) {
   (void)state;
   static const struct { const char *text, *end; } forms[] = {
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "out[0], (const mg_f16 *)in[2], 0, 1, 1}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "out[0], (const mg_f16 *)in[2], 0, 1, 0}"},
       {"program t\ninput A : bf16[2, 20, 24]\ninput B : bf16[24, 72] @ [1, 0]\ninput V : bf16[72]\nY = add(matmul(A, B), V)\noutput Y\n",
-       "out[0], 0, (const mg_bf16 *)in[2], 1, 1}"},
+       "out[0], 0, (const mg_bf16 *)in[2], 1, 0}"},
       {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72]\ninput V : f16[1, 72]\nY = add(add(matmul(A, B), R), V)\noutput Y\n",
-       "out[0], (const mg_f16 *)in[2], (const mg_f16 *)in[3], 2, 1}"},
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\nY = relu(matmul(A, B))\noutput Y\n", "AT_t1), 0, 0, 0, 1}"}, /* of a NaN a NaN */
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 24]\ninput V : f16[24]\nS = add(A, V)\nY = add(matmul(A, B), S)\noutput Y\n", "AT_t1), 0, 0, 0, 1}"}, /* f32 between, as sums may overflow */
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 24]\nC = matmul(A, B)\nS = exp(A)\nY = add(C, S)\noutput Y\n", "AT_C), 0, 0, 0, 1}"}, /* made behind the product */
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72] @ [1, 0]\nY = add(R, matmul(A, B))\noutput Y\n", "AT_t1), 0, 0, 0, 1}"}, /* by columns */
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput V : f16[20, 1]\nY = add(matmul(A, B), V)\noutput Y\n", "AT_t1), 0, 0, 0, 1}"}, /* a column */
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\nC = matmul(A, B)\nY = add(C, C)\noutput Y\n", "AT_C), 0, 0, 0, 1}"},
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72]\nC = matmul(A, B)\nY = add(C, R)\noutput C\noutput Y\n", "out[0], 0, 0, 0, 1}"},
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput V : f16[72]\nY = add(relu(matmul(A, B)), V)\noutput Y\n", "AT_t1), 0, 0, 0, 1}"},
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput Z : f16[8]\ninput R : f16[20, 72]\nC = matmul(A, B)\nE = exp(Z)\nY = add(C, R)\noutput Y\noutput E\n", "AT_C), 0, 0, 0, 1}"}, /* another between: launches keep their order */
-      {"program t\ninput A : f16[20, 24] @ [1, 0]\ninput B : f16[3, 24, 72] @ [1, 0, 2]\ninput R : f16[3, 20, 72]\nY = add(matmul(A, B), R)\noutput Y\n", "out[0], (const mg_f16 *)in[2], 0, 1, 1}"},
-      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[2, 20, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "AT_t1), 0, 0, 0, 1}"}, /* to more than its shape */
-      {"program t\nsym n in 1..40\ninput A : f16[n, 24]\ninput B : f16[24, 72]\ninput R : f16[n, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "out[0], (const mg_f16 *)in[2], 0, 1, 0}"},
-      {"program t\nsym n in 1..40\ninput A : f16[n, 24]\ninput B : f16[24, 72]\ninput R : f16[1, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "out[0], 0, (const mg_f16 *)in[2], 1, 0}"}};
+       "out[0], (const mg_f16 *)in[2], (const mg_f16 *)in[3], 2, 0}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\nY = relu(matmul(A, B))\noutput Y\n", "AT_t1), 0, 0, 0, 0}"}, /* of a NaN a NaN */
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 24]\ninput V : f16[24]\nS = add(A, V)\nY = add(matmul(A, B), S)\noutput Y\n", "AT_t1), 0, 0, 0, 0}"}, /* f32 between, as sums may overflow */
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 24]\nC = matmul(A, B)\nS = exp(A)\nY = add(C, S)\noutput Y\n", "AT_C), 0, 0, 0, 0}"}, /* made behind the product */
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72] @ [1, 0]\nY = add(R, matmul(A, B))\noutput Y\n", "AT_t1), 0, 0, 0, 0}"}, /* by columns */
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput V : f16[20, 1]\nY = add(matmul(A, B), V)\noutput Y\n", "AT_t1), 0, 0, 0, 0}"}, /* a column */
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\nC = matmul(A, B)\nY = add(C, C)\noutput Y\n", "AT_C), 0, 0, 0, 0}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[20, 72]\nC = matmul(A, B)\nY = add(C, R)\noutput C\noutput Y\n", "out[0], 0, 0, 0, 0}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput V : f16[72]\nY = add(relu(matmul(A, B)), V)\noutput Y\n", "AT_t1), 0, 0, 0, 0}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput Z : f16[8]\ninput R : f16[20, 72]\nC = matmul(A, B)\nE = exp(Z)\nY = add(C, R)\noutput Y\noutput E\n", "AT_C), 0, 0, 0, 0}"}, /* another between: launches keep their order */
+      {"program t\ninput A : f16[20, 24] @ [1, 0]\ninput B : f16[3, 24, 72] @ [1, 0, 2]\ninput R : f16[3, 20, 72]\nY = add(matmul(A, B), R)\noutput Y\n", "out[0], (const mg_f16 *)in[2], 0, 1, 0}"},
+      {"program t\ninput A : f16[20, 24]\ninput B : f16[24, 72]\ninput R : f16[2, 20, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "AT_t1), 0, 0, 0, 0}"}, /* to more than its shape */
+      {"program t\nsym n in 1..40\ninput A : f16[n, 24]\ninput B : f16[24, 72]\ninput R : f16[n, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "out[0], (const mg_f16 *)in[2], 0, 1, 1}"},
+      {"program t\nsym n in 1..40\ninput A : f16[n, 24]\ninput B : f16[24, 72]\ninput R : f16[1, 72]\nY = add(R, matmul(A, B))\noutput Y\n", "out[0], 0, (const mg_f16 *)in[2], 1, 1}"},
+      /* strides, what is contracted, columns and batches that come with the launch */
+      {"program t\nsym n in 1..40\ninput A : f16[n, 24] @ [1, 0]\ninput B : f16[24, 72]\nY = matmul(A, B)\noutput Y\n", "out[0], 0, 0, 0, 2}"},
+      {"program t\nsym n in 1..40\ninput A : f16[20, n]\ninput B : f16[n, 72]\nY = matmul(A, B)\noutput Y\n", "out[0], 0, 0, 0, 2}"},
+      {"program t\nsym n in 1..40\ninput A : f16[20, 24]\ninput B : f16[24, n]\nY = matmul(A, B)\noutput Y\n", "out[0], 0, 0, 0, 2}"},
+      {"program t\nsym n in 1..40\ninput A : f16[3, n, 24]\ninput B : f16[24, 72]\nY = matmul(A, B)\noutput Y\n", "out[0], 0, 0, 0, 2}"},
+      {"program t\nsym n in 1..40\ninput A : f16[n, 8, 24]\ninput B : f16[n, 24, 72]\nY = matmul(A, B)\noutput Y\n", "out[0], 0, 0, 0, 2}"},
+      {"program t\nsym n in 1..40\ninput A : f16[1, n, 24]\ninput B : f16[24, 72]\nY = matmul(A, B)\noutput Y\n", "out[0], 0, 0, 0, 2}"}};
   for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++) {
     mg_graph *g = parse(forms[k].text);
     char *cu = emit(g, NULL), *call = strstr(cu, "if (mg_cublas("), *flat = call ? strndup(call, strcspn(call, ";")) : NULL, *to = flat;
