@@ -7195,7 +7195,7 @@ static inline int mg_cublas(const mg_blas_product &p, void *space, cudaStream_t 
   pthread_mutex_lock(&lock);
   mgi_blas_form *f = has ? mgi_blas_form_of(&l, &key, &call) : 0, *timed = f;
   mgi_blas_key like = key;
-  like.m = mgi_blas_like(key.m);
+  like.m = -mgi_blas_like(key.m); /* no product's own form */
   if (f && p.sized == 1) timed = mgi_blas_form_of(&l, &like, &call);
   has = f && timed && f->state != mgi_blas_form::NONE && timed->state != mgi_blas_form::NONE;
   if (has) {
