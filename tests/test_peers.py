@@ -219,6 +219,11 @@ try:
     ok(False, "an operator of no kind is refused")
 except kinds.Unknown:
     ok(True, "an operator of no kind is refused")
+texts = {n: open(paths[n]).read() for n in KINDS}
+turned = {n: kinds.turned_text(t) for n, t in texts.items()}
+orders = lambda p: [(n, p.nodes[n].shape, p.nodes[n].attrs["order"]) for n in p.inputs()]
+wrong = [n for n in KINDS if orders(kinds.parse(turned[n] or texts[n])) != orders(kinds.turned(kinds.parse(texts[n])))]
+ok(not wrong and sum(t is not None for t in turned.values()) > 10, "the text of weights stored as [N, K] is that program's", wrong)
 paired = [n for n in paths if n.startswith("gemm_chain") and [s.kind for s in kinds.cut(kinds.parse(open(paths[n]).read()), pair=True)] != ["pair"]]
 ok(not paired, "a chain is also one kernel", paired)
 def has_other_order(n):

@@ -10,7 +10,8 @@ Ours are the shared objects DIR/PROGRAM.*.so that objects.py makes; the fastest 
              bias, relu and residual by its epilogues
   torch      eager, attention by each backend of scaled_dot_product_attention; torch.compile of what is not one fused kernel
              that is tuned, and around attention
-each where it applies, chains in both orders of association, weights of library and torch stored as [K, N] and as [N, K].
+each where it applies, chains in both orders of association, weights of library and torch, and of ours where objects.py was
+told --turned, stored as [K, N] and as [N, K].
 Every output of each is checked against float64 before it is timed.  --tune times every configuration of fused.py's grids
 over cold sets and writes the best five of a stage to tuned.json; without it these five are timed again.
 
@@ -62,21 +63,9 @@ def quick(fn, sets):
     return min(times)
 
 
-def weights(p):
-    """Inputs that are matrices on the right of a product."""
-    return {v.args[1] for v in p.nodes.values() if v.op == "matmul" and p.nodes[v.args[1]].op == "input" and len(p.nodes[v.args[1]].shape) == 2}
-
-
-def turned(p):
-    """The program with its weights stored as [N, K]."""
-    w = weights(p)
-    nodes = {n: kinds.Node(v.op, v.args, {"order": (1, 0)} if n in w else v.attrs, v.shape, v.type) for n, v in p.nodes.items()}
-    return kinds.Program(p.name, nodes, p.outputs)
-
-
 def drawn(p):
     """Random inputs, in their order in memory."""
-    w, out = weights(p), []
+    w, out = kinds.weights(p), []
     for n in p.inputs():
         v = p.nodes[n]
         order = v.attrs["order"]
@@ -159,7 +148,7 @@ def ways(p):
 def library_ways(p):
     """{name: (program, stages, the program whose inputs' layout it takes)} of products by cuBLASLt."""
     out = {}
-    for layout, q in (("", p), (", weights [N, K]", turned(p) if weights(p) else None)):
+    for layout, q in (("", p), (", weights [N, K]", kinds.turned(p) if kinds.weights(p) else None)):
         for order, r in (("", q), (" A(BD)", q and kinds.reassociated(q))):
             if not r:
                 continue
@@ -391,10 +380,11 @@ def measured(path, args, tuned, say):
     for so in sorted(glob.glob(os.path.join(args.ours, name + ".*.so"))) if args.ours and not args.build else []:
         fn = Ours(so, p)
         label = "ours " + os.path.basename(so)[len(name) + 1:-3]
-        if m.right(label, fn, p) is not None:
-            ours[label] = (quick(fn, m.sets(p)[0]), fn)
-    for label, (_, fn) in sorted(ours.items(), key=lambda t: t[1][0])[:2]:
-        m.add(label, fn, p)
+        q = kinds.turned(p) if label.startswith("ours t") else p
+        if m.right(label, fn, q) is not None:
+            ours[label] = (quick(fn, m.sets(q)[0]), fn, q)
+    for label, (_, fn, q) in sorted(ours.items(), key=lambda t: t[1][0])[:2]:
+        m.add(label, fn, q)
     say({"at": name, "ours": time.time() - begun})
     if "triton" in modes:
         for way, (q, stages) in ways(p).items():
@@ -458,7 +448,7 @@ def torch_functions(p, modes):
     out, stages = {}, kinds.cut(p) or []
     single = len(stages) == 1 and stages[0].kind != "rows"  # one fused kernel: torch.compile makes several of it
     backends = (("flash", SDPBackend.FLASH_ATTENTION), ("cudnn", SDPBackend.CUDNN_ATTENTION), ("efficient", SDPBackend.EFFICIENT_ATTENTION))
-    for layout, q in (("", p), (", weights [N, K]", turned(p) if weights(p) else None)):
+    for layout, q in (("", p), (", weights [N, K]", kinds.turned(p) if kinds.weights(p) else None)):
         if q and "eager" in modes:
             out["eager" + layout] = by_nodes(q), q
             other = kinds.reassociated(q)

@@ -118,6 +118,32 @@ def parse(text):
     return Program(name and name.group(1), nodes, outputs)
 
 
+def weights(p):
+    """Inputs that are matrices on the right of a product."""
+    return {v.args[1] for v in p.nodes.values()
+            if v.op == "matmul" and p.nodes[v.args[1]].op == "input" and len(p.nodes[v.args[1]].shape) == 2}
+
+
+def turned(p):
+    """The program with its weights stored as [N, K]."""
+    w = weights(p)
+    nodes = {n: Node(v.op, v.args, {"order": (1, 0)} if n in w else v.attrs, v.shape, v.type)
+             for n, v in p.nodes.items()}
+    return Program(p.name, nodes, p.outputs)
+
+
+def turned_text(text):
+    """The text of `turned`; None where it would be the same, or an operator is unknown."""
+    try:
+        p = parse(text)
+    except Unknown:
+        return None
+    stored = [n for n in weights(p) if p.nodes[n].attrs["order"] == (0, 1)]
+    for n in stored:
+        text = re.sub(r"(?m)^(\s*input\s+%s\s*:\s*\w+\s*\[[\d, ]+\])(\s*@\s*\[0, 1\])?" % n, r"\1 @ [1, 0]", text)
+    return text if stored else None
+
+
 def reassociated(p, most=4):
     """The program with every (A B) D, whose middle nothing else sees, as A (B D), where that takes at most `most` times the
     operations; None where there is none."""
