@@ -710,11 +710,11 @@ static void late_plans_are_emitted(void **state) {
 #undef WIDE
 #undef LATE
 }
-/* A row of 8 KB in registers: 512 threads of a block where there are few rows, 256 where a multiprocessor works off many, of
+/* A row of 8 KB in registers: 512 threads of a block where a multiprocessor has one, 256 where it works off several, of
    which as many blocks are held at once as registers allow: two rows of a block cost more of these. */
 static void many_rows_take_fewer_threads(void **state) {
   (void)state;
-  static const struct { int rows, of; int warps; } cases[] = {{132, 1, 16}, {512, 1, 16}, {528, 1, 8}, {4096, 1, 8}, {4096, 2, 8}, {4096, 8, 16}};
+  static const struct { int rows, of; int warps; } cases[] = {{128, 1, 16}, {132, 1, 16}, {133, 1, 8}, {4096, 1, 8}, {4096, 2, 8}, {4096, 8, 16}};
   double resident[6];
   for (int k = 0; k < 6; k++) {
     char text[600];
