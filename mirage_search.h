@@ -292,7 +292,8 @@ typedef struct mg_search_config {
                                         and of others as many */
   int (*wary)(void *user, const mg_graph *g); /* may be NULL; with `user`; 1: whatever its time, measured or predicted, g is ranked
                                         behind those that are 0: one that overflows where these do not, say; and a form
-                                        with its rows' maxima taken off exponentials is tried beside it.  By the
+                                        with its rows' maxima taken off exponentials is tried beside it;
+                                        mg_search_family has none that it names, unless it names the program.  By the
                                         caller's thread */
   int unsafe;                        /* 1: results that are not as safe as written (>>safety-api) are neither repaired
                                         nor ranked behind.  0: one is repaired by its plan where that makes it safe or
@@ -385,6 +386,8 @@ typedef struct mg_range {
   double predicted_us[2];
   double timed_us[2];                /* times what was measured of it at the next size timed by what the model says
                                         there; 0: it was not */
+  int safety;                        /* an mg_safety, of >>safety-api, at sizes safe_at; 0 there: it is the program */
+  int64_t safe_at[MG_MAX_SYMBOLS];
 } mg_range;
 typedef struct mg_family_result {
   int n;
@@ -13236,6 +13239,7 @@ typedef struct mgi_ranges {
   int64_t least[MG_MAX_SYMBOLS];     /* the program's: a size may be none below */
   uint8_t contracted[MG_MAX_SYMBOLS];
   int contracts;                     /* any symbol is */
+  int open;                          /* `wary` names the program itself */
   int whole[2];                      /* by axis: one range along it, batch_invariant */
   int n_size[2], n, points;
   int64_t *size[2];
@@ -13493,14 +13497,15 @@ MGI_FN mg_status mgi_range_add(mgi_ranges *R, mgi_range_family *f, mg_error *e) 
   else R->family[R->n++] = *f;
   return there || f->us ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory for the prices");
 }
-/* 1 unless g, for `program`, both at one size, is not as safe as written: by bounds, and with `runs` by the hook where
-   these leave it open. */
-MGI_FN int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g, int runs) {
+/* 1 unless g, for `program`, both at one size, is not as safe as written: by bounds, whose verdict is *said, and where
+   these leave it open by the hook; said NULL: without it. */
+MGI_FN int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g, int *said) {
   mg_safety_report r;
   mg_error e;
-  if (cfg->unsafe || mg_safety_of(program, g, NULL, &r, &e) != MG_OK) return 1;
-  return r.verdict == MG_SAFE ||
-         (r.verdict == MG_SAFETY_OPEN && !(runs && cfg->settle && mgi_se_settle(program, cfg, g) == 1));
+  if (mg_safety_of(program, g, NULL, &r, &e) != MG_OK) r.verdict = MG_SAFETY_OPEN;
+  if (said) *said = r.verdict;
+  if (cfg->unsafe || r.verdict != MG_SAFETY_OPEN) return cfg->unsafe || r.verdict == MG_SAFE;
+  return !(said && cfg->settle && mgi_se_settle(program, cfg, g) == 1);
 }
 /* ---- hooks of a search at sizes of what is contracted.  A µGraph of one size may be emitted where its family is not:
    blocks that are merged are a number.  So the search asks for the family, and goes on to what has one. */
@@ -13527,13 +13532,18 @@ MGI_FN int mgi_range_wary(void *user, const mg_graph *g) {
   const mg_search_config *c = ((const mgi_range_hooks *)user)->R->cfg;
   return c->wary(c->user, g);
 }
+/* 1 if `wary` names g, a family, and not the program itself: nothing ranks behind what a range runs. */
+MGI_FN int mgi_range_open(const mgi_ranges *R, const mg_graph *g) {
+  return R->cfg->wary && !R->cfg->unsafe && !R->open && R->cfg->wary(R->cfg->user, g);
+}
 /* Adds the family of g, found at point `point`, which has sizes n, or made there of family `like`; *took is 0 where g
-   has none, has the chunks of `like`, or, with `sure`, `wary` names it. */
+   has none, has the chunks of `like`, or is open; or, with `sure`, `wary` names it. */
 MGI_FN mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t *n, int point, int sure, int like,
                                 int *took, mg_error *e) {
   mgi_range_family f;
   const mg_search_config *c = R->cfg;
-  *took = mgi_range_family_of(R->program, g, n, &f) && !(sure && c->wary && c->wary(c->user, f.graph));
+  *took = mgi_range_family_of(R->program, g, n, &f) && !mgi_range_open(R, f.graph) &&
+          !(sure && c->wary && c->wary(c->user, f.graph));
   if (*took && like >= 0)
     *took = f.most[0] || f.most[1] || memcmp(f.chunk, R->family[like].chunk, sizeof f.chunk) ||
             memcmp(f.shift, R->family[like].shift, sizeof f.shift);
@@ -13563,7 +13573,7 @@ MGI_FN mg_status mgi_range_search(mgi_ranges *R, int point, double seconds, mg_f
   if (s == MG_OK) s = mg_search(p, &c, &r, e);
   for (int k = 0, kept = 0; s == MG_OK && k < r.n && kept < MGI_RANGE_KEPT; k++) {
     int took;
-    if (mg_is_program(r.graph[k]) || !mgi_range_safe(p, R->cfg, r.graph[k], 0)) continue;
+    if (mg_is_program(r.graph[k]) || !mgi_range_safe(p, R->cfg, r.graph[k], NULL)) continue;
     s = mgi_range_take(R, r.graph[k], n, point, kept > 0, -1, &took, e);
     kept += took;
   }
@@ -13889,7 +13899,8 @@ MGI_FN mg_status mgi_range_make(mgi_ranges *R, int f, const mg_verify_config *v,
   *shown = made->graph && !memcmp(made->least, r->least, sizeof r->least) &&
            !memcmp(made->most, r->most, sizeof r->most);
   if (*shown) {
-    r->graph = made->graph, r->report = made->report, made->graph = NULL;
+    r->graph = made->graph, r->report = made->report, r->safety = made->safety, made->graph = NULL;
+    memcpy(r->safe_at, made->safe_at, sizeof r->safe_at);
     return MG_OK;
   }
   r->graph = mgi_range_within(&R->family[f], r->least, r->most);
@@ -13903,12 +13914,13 @@ MGI_FN mg_status mgi_range_make(mgi_ranges *R, int f, const mg_verify_config *v,
   }
   mg_status s = mg_within_of(R->program, r->graph, &p, e);
   if (s == MG_OK) s = mg_verify(p, r->graph, v, &r->report, e);
-  *shown = s == MG_OK && r->report.verdict == MG_EQUAL;
+  *shown = s == MG_OK && r->report.verdict == MG_EQUAL && (R->family[f].own || !mgi_range_open(R, r->graph));
   /* as safe as written, where it was found; of what is contracted at the most that is summed */
   if (*shown && !R->family[f].own) {
     const mg_graph *found = R->family[f].graph;
     mg_graph *at[2] = {NULL, NULL};
-    int64_t most[MG_MAX_SYMBOLS];
+    int64_t *most = r->safe_at;
+    r->safety = MG_SAFETY_OPEN;
     for (uint32_t k = 0; k < found->n_symbols; k++) {
       const mg_symbol *is = &r->graph->symbol[k];
       most[k] = R->contracts ? is->last : found->symbol[k].most;
@@ -13917,7 +13929,7 @@ MGI_FN mg_status mgi_range_make(mgi_ranges *R, int f, const mg_verify_config *v,
     }
     if (mg_at(R->contracts ? p : R->program, most, &at[0], &why) == MG_OK &&
         mg_at(R->contracts ? r->graph : found, most, &at[1], &why) == MG_OK)
-      *shown = mgi_range_safe(at[0], R->cfg, at[1], 1);
+      *shown = mgi_range_safe(at[0], R->cfg, at[1], &r->safety);
     mg_graph_free(at[0]), mg_graph_free(at[1]);
   }
   if (!*shown) mg_graph_free(r->graph), r->graph = NULL;
@@ -14000,6 +14012,7 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   if (!R) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");
   const double began = mgi_se_seconds(), end = c.time_limit_s > 0 ? began + c.time_limit_s : 0;
   R->program = program, R->cfg = &c, R->machine = c.machine ? c.machine : mg_machine_at(0);
+  R->open = c.wary && c.wary(c.user, program);
   mg_status s = mgi_ranges_open(R, e);
   if (s == MG_OK) s = mgi_range_search_all(R, end, out, e);
   for (int k = 0; k < R->points && s == MG_OK; k++) s = mgi_range_vary(R, k, e);

@@ -961,20 +961,33 @@ static mg_status numerics_line(char *lines, size_t size, const options *o, doubl
   snprintf(lines + n, size - n, "# numerics: %s%s; %.1f s\n", line, program ? "" : "; the yardstick is its own kernel level: no program is given", r.seconds);
   return s;
 }
-/* What runs said of results, by their plans too.  Past `until` (0: never) there are none, before it one has half of what is left. */
-typedef struct runs { const options *o; const char *arch; double seconds, until; int n; const mg_graph *g[100]; mg_status status[100]; int late[100]; char line[100][700]; } runs;
+/* What runs said of results, by their texts, as memory is used again; of more than there is room for the last one.  Past `until`
+   (0: never) there are none, before it one has half of what is left. */
+typedef struct runs { const options *o; const char *arch; double seconds, until; int n; uint64_t key[100]; mg_status status[100]; int late[100]; char line[100][700]; } runs;
+static uint64_t runs_key(const mg_graph *program, const mg_graph *g) {
+  uint64_t key = 14695981039346656037u;
+  for (int k = 0; k < 2; k++) {
+    mg_error e;
+    char *text = NULL;
+    if (mg_print(k ? g : program, &text, &e) != MG_OK) continue;
+    for (const char *c = text; *c; c++) key = (key ^ (unsigned char)*c) * 1099511628211u;
+    mg_string_free(text);
+  }
+  return key;
+}
 static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, int *at) {
   mg_emit_config c;
   mg_error e;
   char *cu = NULL;
+  const uint64_t key = runs_key(program, g);
   int k = 0;
-  while (k < R->n && R->g[k] != g) k++;
-  if (k == 100) return NULL;
+  while (k < R->n && R->key[k] != key) k++;
+  if (k == 100) k = R->n = 99;
   const double left = R->until > 0 ? (R->until - now()) / 2 : 0;
   if (k == R->n && R->until > 0 && left < 1) {
     snprintf(R->line[k], sizeof R->line[k], "# numerics: not judged: the time limit came first\n");
     R->status[k] = MG_UNSUPPORTED, R->late[k] = 1;
-    R->g[R->n++] = g;
+    R->key[R->n++] = key;
   } else if (k == R->n) {
     memset(&c, 0, sizeof c);
     c.arch = R->arch;
@@ -985,7 +998,7 @@ static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, 
     else snprintf(R->line[k], sizeof R->line[k], "# numerics: undecided: %.250s\n", e.msg);
     R->late[k] = R->status[k] != MG_OK && R->status[k] != MG_NOT_FOUND && left > 0 && now() - began >= left;
     mg_string_free(cu);
-    R->g[R->n++] = g;
+    R->key[R->n++] = key;
   }
   if (at) *at = k;
   return R->line[k];
@@ -1037,7 +1050,8 @@ static void note_lines(char *lines, size_t size, runs *R, int best, const mg_gra
   mg_safety_report r;
   mg_error e;
   const char *ran = NULL; /* runs say whether the program's own exponential is any better than one that nothing bounds */
-  for (int k = 0; k < R->n; k++) if (R->g[k] == g) ran = R->line[k];
+  const uint64_t key = runs_key(program, g);
+  for (int k = 0; k < R->n; k++) if (R->key[k] == key) ran = R->line[k];
   if (best && (R->o->numerics || open)) ran = runs_of(R, program, g, NULL);
   if (ran) n += (size_t)snprintf(lines + n, size - n, "%s", ran);
   else if (mg_safety_of(program, g, open ? name : NULL, &r, &e) == MG_OK)
@@ -1152,7 +1166,12 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
     }
     if (range->timed_us[0] > 0) n += (size_t)snprintf(lines + n, sizeof lines - n, "; timed: %.2f us, %.2f us", range->timed_us[0], range->timed_us[1]);
     if (mg_library_multiplies(range->graph)) n += (size_t)snprintf(lines + n, sizeof lines - n, "; a row's bits may differ from size to size, by cuBLAS");
-    n += (size_t)snprintf(lines + n, sizeof lines - n, "\n");
+    n += (size_t)snprintf(lines + n, sizeof lines - n, "\n# numerics: ");
+    free(said.s), memset(&said, 0, sizeof said);
+    put_symbols(&said, program, range->safe_at, range->safe_at);
+    if (!range->safe_at[0]) n += (size_t)snprintf(lines + n, sizeof lines - n, "the program as it is written\n");
+    else n += (size_t)snprintf(lines + n, sizeof lines - n, "%s at %.200s%s\n", mg_safety_name((mg_safety)range->safety), said.s ? said.s : "",
+                               range->safety == MG_SAFETY_OPEN ? " by bounds, runs do not object" : "");
     mg_graph *p = NULL;
     if (s == MG_OK) s = mg_within_of(program, range->graph, &p, &e);
     if (s == MG_OK) verdict_lines(lines + n, sizeof lines - n, &range->report, p, range->graph);
