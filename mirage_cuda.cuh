@@ -11971,6 +11971,18 @@ MGI_FN void mgi_safe_keep(const mg_graph *p, const mg_classes *pc, const mg_grap
         }
     }
   }
+  /* what is one class of the program, and several of the µGraph, which need not read every input */
+  const uint32_t dims = p->n_in * MG_MAX_RANK;
+  for (uint32_t i = 0; i < dims; i++)
+    for (uint32_t j = 0; j < i; j++) {
+      const uint32_t k[2] = {i / MG_MAX_RANK, j / MG_MAX_RANK}, d[2] = {i % MG_MAX_RANK, j % MG_MAX_RANK};
+      int32_t is[2], mine[2];
+      for (int q = 0; q < 2; q++)
+        is[q] = pc->of[p->in[k[q]].id * MG_MAX_RANK + d[q]], mine[q] = c->of[g->in[k[q]].id * MG_MAX_RANK + d[q]];
+      if (is[0] < 0 || is[0] != is[1] || mine[0] == mine[1]) continue;
+      for (int q = 0; q < 2; q++)
+        if (mine[q] >= 0) keep[mine[q]] = 2;
+    }
 }
 
 /* Both graphs at those sizes. */

@@ -401,6 +401,18 @@ static void the_emitted_norm(void **state) {
   assert_true(r.binding >= MG_FAMILIES_LEAST);
 }
 
+/* What a kernel does not read has the program's sizes, whatever the kernel cuts. */
+static void an_input_that_is_not_read(void **state) {
+  static mg_numerics_report r;
+  (void)state;
+#define ONE_KEY "program one\ninput Q : f16[4, 2, 64]\ninput K : f16[4, 1, 64]\ninput V : f16[4, 1, 64]\n"
+  static const char program[] = ONE_KEY "O = matmul(softmax(matmul(Q, transpose(K, [0, 2, 1])), dim=2), V)\noutput O\n";
+#define ONE_KERNEL(of) ONE_KEY "O = kernel grid=(x=4) threads=32 {\nv = load V {x->0}\no = concat(v, " of ", dim=1)\nstore o {x->0}\n}\noutput O\n"
+  assert_int_equal(emulated(program, ONE_KERNEL("v"), &r), MG_OK);
+  assert_true(r.binding >= MG_FAMILIES_LEAST);
+  assert_int_equal(emulated(program, ONE_KERNEL("add(v, v)"), &r), MG_NOT_FOUND);
+}
+
 /* The dimension of each exponential that stands for a softmax's. */
 static void softmaxes(void **state) {
   (void)state;
@@ -482,7 +494,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(what_does_not_bind),
     cmocka_unit_test(families_are_functions),
     cmocka_unit_test(every_program_has_families_that_bind),
-    cmocka_unit_test(the_emitted_norm),
+    cmocka_unit_test(the_emitted_norm), cmocka_unit_test(an_input_that_is_not_read),
     cmocka_unit_test(the_emitted_variance),
     cmocka_unit_test(softmaxes),
     cmocka_unit_test(programs_themselves),
