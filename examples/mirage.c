@@ -33,6 +33,7 @@ static const char usage[] =
     "usage: mirage print FILE                       parse, check, lower, print\n"
     "       mirage dot FILE                         Graphviz of all levels\n"
     "       mirage search FILE [-o DIR]             best µGraph to stdout; DIR gets 00.mg, 01.mg .. by rank, 00.cert\n"
+    "                                               (of a program with a symbol 00.mg and, by range, 00.1.cert ..)\n"
     "              [--arch sm_90a] [--machine H200|FILE]   an H200 without it; FILE: a machine as calibrate writes it\n"
     "              [--threads N] [--max-kernel-ops N]   2; any: the best for each number of up to 5 kernels\n"
     "              [--max-block-ops N]              11, of tilings 40: loads, stores and unary elementwise operators not counted\n"
@@ -423,6 +424,15 @@ static mg_status parse_sized(const options *o, const char *text, size_t n, mg_gr
   if (s == MG_OK) range[(*ranges)++] = member;
   return s;
 }
+/* g becomes its member at the sizes that --sym gives, if there are any and it has symbols. */
+static mg_status at_given(const options *o, mg_graph **g, mg_error *e) {
+  int64_t value[MG_MAX_SYMBOLS] = {0};
+  mg_graph *member = NULL;
+  if (!o->n_syms || !(*g)->n_symbols) return MG_OK;
+  const mg_status s = member_given(o, g, 1, value, &member, e);
+  if (s == MG_OK) mg_graph_free(*g), *g = member;
+  return s;
+}
 static int print_or_dot(const options *o, mg_status (*f)(const mg_graph *, char **, mg_error *)) {
   mg_error e;
   mg_graph *range[MG_MAX_RANGES];
@@ -596,6 +606,7 @@ static int verify_pair(const options *o, const mg_graph *g, int k, const mg_veri
   const char *reason;
   mg_graph *program = NULL;
   mg_status s = mg_parse_file(o->file[0], NULL, &program, &e);
+  if (s == MG_OK) s = at_given(o, &program, &e);
   if (s == MG_OK) s = within_bounds_of(g, &program, &e);
   memset(&r, 0, sizeof r);
   if (s == MG_OK) s = mg_verify(program, g, c, &r, &e);
@@ -635,6 +646,7 @@ static int do_verify(const options *o) {
   memset(&r, 0, sizeof r);
   if (o->time_limit > 0) c.time_limit_s = o->time_limit;
   if (o->n_files != 2) {
+    if (o->n_syms) return fault(MG_BAD_INPUT, "verify", "--sym belongs to two files: a certificate is of the sizes that it names");
     int code = 0;
     size_t n;
     char *text = read_all(o->file[0], &n, &code);
@@ -667,6 +679,16 @@ static int do_verify(const options *o) {
   c.full_size = o->full;
   mg_status s = mg_parse_file(o->file[0], NULL, &whole, &e);
   if (s == MG_OK) s = mg_parse_all(source, size, o->file[1], NULL, MG_MAX_RANGES, range, &ranges, &e);
+  if (s == MG_OK && o->n_syms && !whole->n_symbols && !range[0]->n_symbols)
+    s = mg_fail(&e, MG_BAD_INPUT, "verify", "--sym: neither file has a symbol");
+  if (s == MG_OK) s = at_given(o, &whole, &e);
+  if (s == MG_OK && o->n_syms && range[0]->n_symbols) {
+    int64_t value[MG_MAX_SYMBOLS] = {0};
+    mg_graph *member = NULL;
+    s = member_given(o, range, ranges, value, &member, &e);
+    while (s == MG_OK && ranges > 0) mg_graph_free(range[--ranges]);
+    if (s == MG_OK) range[ranges++] = member;
+  }
   int families = s == MG_OK && whole->n_symbols > 0;
   for (int k = 0; k < ranges; k++) families &= range[k]->n_symbols == whole->n_symbols;
   if (families) s = covered(whole, range, ranges, &e);
@@ -2772,7 +2794,7 @@ int main(int argc, char **argv) {
       {"print", 1, 1, 0, "sym", do_print},
       {"dot", 1, 1, 0, "sym", do_dot},
       {"search", 1, 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe batch-invariant sym", do_search},
-      {"verify", 1, 3, 0, "delta seed certificate threads time-limit prove no-prove allow-sampled full", do_verify},
+      {"verify", 1, 3, 0, "delta seed certificate threads time-limit prove no-prove allow-sampled full sym", do_verify},
       {"emit", 1, 1, 0, "o arch machine sym", do_emit},
       {"explain", 1, 1, 1, "arch machine json no-measure sym svg program", do_explain},
       {"check", 1, 1, 1, "seed arch machine time-limit numerics program full sym", do_check},
