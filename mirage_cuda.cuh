@@ -11211,7 +11211,8 @@ MGI_FN void mgi_check_sizes_text(const mgi_check_job *J, char *text, size_t size
     for (int j = 0; j < J->n_sizes && at < size && !J->apart; j++)
       at += (size_t)snprintf(text + at, size - at, "%s%lld", j ? ", " : "", (long long)J->size[j][k]);
     if (at < size && J->full)
-      at += (size_t)snprintf(text + at, size - at, ", blocks of %lld", (long long)J->size[MGI_CHECK_SIZES][k]);
+      at += (size_t)snprintf(text + at, size - at, "%s blocks of %lld%s", J->apart ? ":" : ",",
+                             (long long)J->size[MGI_CHECK_SIZES][k], J->apart ? " alone" : "");
   }
   if (J->full && J->unheld[0] && at < size) snprintf(text + at, size - at, " (at the most %s)", J->unheld);
 }
