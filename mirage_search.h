@@ -13532,18 +13532,18 @@ MGI_FN int mgi_range_wary(void *user, const mg_graph *g) {
   const mg_search_config *c = ((const mgi_range_hooks *)user)->R->cfg;
   return c->wary(c->user, g);
 }
-/* 1 if `wary` names g, a family, and not the program itself: nothing ranks behind what a range runs. */
-MGI_FN int mgi_range_open(const mgi_ranges *R, const mg_graph *g) {
-  return R->cfg->wary && !R->cfg->unsafe && !R->open && R->cfg->wary(R->cfg->user, g);
+/* 1 if `wary` names g, a family, and, without `sure`, not the program itself: nothing ranks behind what a range
+   runs. */
+MGI_FN int mgi_range_open(const mgi_ranges *R, const mg_graph *g, int sure) {
+  const mg_search_config *c = R->cfg;
+  return c->wary && (sure || !(c->unsafe || R->open)) && c->wary(c->user, g);
 }
 /* Adds the family of g, found at point `point`, which has sizes n, or made there of family `like`; *took is 0 where g
    has none, has the chunks of `like`, or is open; or, with `sure`, `wary` names it. */
 MGI_FN mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t *n, int point, int sure, int like,
                                 int *took, mg_error *e) {
   mgi_range_family f;
-  const mg_search_config *c = R->cfg;
-  *took = mgi_range_family_of(R->program, g, n, &f) && !mgi_range_open(R, f.graph) &&
-          !(sure && c->wary && c->wary(c->user, f.graph));
+  *took = mgi_range_family_of(R->program, g, n, &f) && !mgi_range_open(R, f.graph, sure);
   if (*took && like >= 0)
     *took = f.most[0] || f.most[1] || memcmp(f.chunk, R->family[like].chunk, sizeof f.chunk) ||
             memcmp(f.shift, R->family[like].shift, sizeof f.shift);
@@ -13914,7 +13914,7 @@ MGI_FN mg_status mgi_range_make(mgi_ranges *R, int f, const mg_verify_config *v,
   }
   mg_status s = mg_within_of(R->program, r->graph, &p, e);
   if (s == MG_OK) s = mg_verify(p, r->graph, v, &r->report, e);
-  *shown = s == MG_OK && r->report.verdict == MG_EQUAL && (R->family[f].own || !mgi_range_open(R, r->graph));
+  *shown = s == MG_OK && r->report.verdict == MG_EQUAL && (R->family[f].own || !mgi_range_open(R, r->graph, 0));
   /* as safe as written, where it was found; of what is contracted at the most that is summed */
   if (*shown && !R->family[f].own) {
     const mg_graph *found = R->family[f].graph;

@@ -1193,7 +1193,7 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
     put_symbols(&said, program, range->safe_at, range->safe_at);
     if (!range->safe_at[0]) n += (size_t)snprintf(lines + n, sizeof lines - n, "the program as it is written\n");
     else n += (size_t)snprintf(lines + n, sizeof lines - n, "%s at %.200s%s\n", mg_safety_name((mg_safety)range->safety), said.s ? said.s : "",
-                               range->safety == MG_SAFETY_OPEN ? " by bounds, runs do not object" : "");
+                               range->safety == MG_SAFETY_OPEN ? " by bounds; no run refutes it" : "");
     mg_graph *p = NULL;
     if (s == MG_OK) s = mg_within_of(program, range->graph, &p, &e);
     if (s == MG_OK) verdict_lines(lines + n, sizeof lines - n, &range->report, p, range->graph);
