@@ -413,25 +413,20 @@ static mg_status member_given(const options *o, mg_graph *const *range, int rang
   if (s == MG_OK) s = mg_range_at(of, ranges, value, &k, e);
   return s == MG_OK ? mg_at(of[k], value, member, e) : s;
 }
-/* What a .mg file holds: a program, or the ranges of a symbol; with --sym its one member at these sizes. */
-static mg_status parse_sized(const options *o, const char *text, size_t n, mg_graph *range[MG_MAX_RANGES], int *ranges, mg_error *e) {
+/* A program, or its ranges, become with --sym their one member at these sizes; they stay as they are if there is none. */
+static mg_status at_given(const options *o, mg_graph **range, int *ranges, mg_error *e) {
   int64_t value[MG_MAX_SYMBOLS] = {0};
   mg_graph *member = NULL;
-  mg_status s = mg_parse_all(text, n, o->file[0], NULL, MG_MAX_RANGES, range, ranges, e);
-  if (s != MG_OK || !o->n_syms) return s;
-  s = member_given(o, range, *ranges, value, &member, e);
-  while (*ranges) mg_graph_free(range[--*ranges]);
+  if (!o->n_syms) return MG_OK;
+  const mg_status s = member_given(o, range, *ranges, value, &member, e);
+  while (s == MG_OK && *ranges) mg_graph_free(range[--*ranges]);
   if (s == MG_OK) range[(*ranges)++] = member;
   return s;
 }
-/* g becomes its member at the sizes that --sym gives, if there are any and it has symbols. */
-static mg_status at_given(const options *o, mg_graph **g, mg_error *e) {
-  int64_t value[MG_MAX_SYMBOLS] = {0};
-  mg_graph *member = NULL;
-  if (!o->n_syms || !(*g)->n_symbols) return MG_OK;
-  const mg_status s = member_given(o, g, 1, value, &member, e);
-  if (s == MG_OK) mg_graph_free(*g), *g = member;
-  return s;
+/* What a .mg file holds: a program, or the ranges of a symbol; with --sym its one member at these sizes. */
+static mg_status parse_sized(const options *o, const char *text, size_t n, mg_graph *range[MG_MAX_RANGES], int *ranges, mg_error *e) {
+  const mg_status s = mg_parse_all(text, n, o->file[0], NULL, MG_MAX_RANGES, range, ranges, e);
+  return s == MG_OK ? at_given(o, range, ranges, e) : s;
 }
 static int print_or_dot(const options *o, mg_status (*f)(const mg_graph *, char **, mg_error *)) {
   mg_error e;
@@ -606,7 +601,8 @@ static int verify_pair(const options *o, const mg_graph *g, int k, const mg_veri
   const char *reason;
   mg_graph *program = NULL;
   mg_status s = mg_parse_file(o->file[0], NULL, &program, &e);
-  if (s == MG_OK) s = at_given(o, &program, &e);
+  int one = 1;
+  if (s == MG_OK && program->n_symbols) s = at_given(o, &program, &one, &e);
   if (s == MG_OK) s = within_bounds_of(g, &program, &e);
   memset(&r, 0, sizeof r);
   if (s == MG_OK) s = mg_verify(program, g, c, &r, &e);
@@ -679,16 +675,11 @@ static int do_verify(const options *o) {
   c.full_size = o->full;
   mg_status s = mg_parse_file(o->file[0], NULL, &whole, &e);
   if (s == MG_OK) s = mg_parse_all(source, size, o->file[1], NULL, MG_MAX_RANGES, range, &ranges, &e);
-  if (s == MG_OK && o->n_syms && !whole->n_symbols && !range[0]->n_symbols)
-    s = mg_fail(&e, MG_BAD_INPUT, "verify", "--sym: neither file has a symbol");
-  if (s == MG_OK) s = at_given(o, &whole, &e);
-  if (s == MG_OK && o->n_syms && range[0]->n_symbols) {
-    int64_t value[MG_MAX_SYMBOLS] = {0};
-    mg_graph *member = NULL;
-    s = member_given(o, range, ranges, value, &member, &e);
-    while (s == MG_OK && ranges > 0) mg_graph_free(range[--ranges]);
-    if (s == MG_OK) range[ranges++] = member;
-  }
+  /* a file without symbols is taken as it is, unless --sym speaks of neither */
+  int one = 1;
+  const int sized = s == MG_OK && range[0]->n_symbols > 0;
+  if (s == MG_OK && (whole->n_symbols || !sized)) s = at_given(o, &whole, &one, &e);
+  if (s == MG_OK && sized) s = at_given(o, range, &ranges, &e);
   int families = s == MG_OK && whole->n_symbols > 0;
   for (int k = 0; k < ranges; k++) families &= range[k]->n_symbols == whole->n_symbols;
   if (families) s = covered(whole, range, ranges, &e);
@@ -997,13 +988,18 @@ static uint64_t runs_key(const mg_graph *program, const mg_graph *g) {
   }
   return key;
 }
+/* Where that has what is said of it; R->n: nothing is. */
+static int runs_at(const runs *R, uint64_t key) {
+  int k = 0;
+  while (k < R->n && R->key[k] != key) k++;
+  return k;
+}
 static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, int *at) {
   mg_emit_config c;
   mg_error e;
   char *cu = NULL;
   const uint64_t key = runs_key(program, g);
-  int k = 0;
-  while (k < R->n && R->key[k] != key) k++;
+  int k = runs_at(R, key);
   if (k == 100) k = R->n = 99;
   const double left = R->until > 0 ? (R->until - now()) / 2 : 0;
   if (k == R->n && R->until > 0 && left < 1) {
@@ -1028,7 +1024,8 @@ static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, 
 static int on_settle(void *user, const mg_graph *program, const mg_graph *g) {
   const runs *R = (const runs *)user;
   int k;
-  if (interrupted || !runs_of((runs *)user, program, g, &k)) return 0;
+  if (interrupted) return 0;
+  runs_of((runs *)user, program, g, &k);
   return R->status[k] == MG_NOT_FOUND ? 1 : R->late[k] ? 2 : 0;
 }
 /* The operator of g from which on value t is f32, one operand being of 16 bits: t's own or one before it; else 0. */
@@ -1072,8 +1069,8 @@ static void note_lines(char *lines, size_t size, runs *R, int best, const mg_gra
   mg_safety_report r;
   mg_error e;
   const char *ran = NULL; /* runs say whether the program's own exponential is any better than one that nothing bounds */
-  const uint64_t key = runs_key(program, g);
-  for (int k = 0; k < R->n; k++) if (R->key[k] == key) ran = R->line[k];
+  const int known = runs_at(R, runs_key(program, g));
+  if (known < R->n) ran = R->line[known];
   if (best && (R->o->numerics || open)) ran = runs_of(R, program, g, NULL);
   if (ran) n += (size_t)snprintf(lines + n, size - n, "%s", ran);
   else if (mg_safety_of(program, g, open ? name : NULL, &r, &e) == MG_OK)
@@ -1277,13 +1274,9 @@ static int do_search(const options *o) {
   vc.user = &started_all;
   if (isatty(2)) c.progress = on_progress, vc.progress = on_test;
   mg_status s = mg_parse_file(o->file[0], NULL, &program, &e);
-  if (s == MG_OK && o->n_syms) { /* at one size, as any program */
-    mg_graph *whole = program;
-    int64_t value[MG_MAX_SYMBOLS];
-    s = member_given(o, &whole, 1, value, &program, &e);
-    mg_graph_free(whole);
-  }
-  if (s != MG_OK) return report(s, &e);
+  int one = 1;
+  if (s == MG_OK) s = at_given(o, &program, &one, &e); /* at one size, as any program */
+  if (s != MG_OK) { mg_graph_free(program); return report(s, &e); }
   if (!mg_is_program(program)) { mg_graph_free(program); return fault(MG_BAD_INPUT, o->file[0], "expected a program without kernels, found a µGraph"); }
   const int family = program->n_symbols > 0;
   if (o->out && (code = make_directory(o->out)) != 0) { mg_graph_free(program); return code; }
