@@ -7451,11 +7451,13 @@ MGI_FN mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
             "dimension %d of '%s' is %s, a computed size, and the program is not parallel in it: what is summed over has a symbol of its own",
             d, name, g->symbol[is - 1].name);
       if (s != MG_OK) break;
+      const uint8_t at = S.p.lost[k][d];
       if (is && c < 0 && g->symbol[is - 1].most > 1)
         s = mg_fail(e, MG_UNSUPPORTED, "sym",
-                    "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: "
+                    "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: at %s "
                     "%s is joined or taken apart, is picked from by an index, or meets another size",
-                    d, name, g->symbol[is - 1].name, g->symbol[is - 1].name);
+                    d, name, g->symbol[is - 1].name, at && at < MG_OP_TABLE_END ? mgi_rows[at].name : "an output",
+                    g->symbol[is - 1].name);
       else if (c >= 0 && S.of[c] != is)
         s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name,
                     g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);

@@ -2085,6 +2085,7 @@ static const mgi_ti_move mgi_ti_moves[] = {
   { "left of a factor",   "mul(div(x,l),y)",    "div(mul(x,y),l)",    MG_OP_MUL,    0, 0 },
   { "right of a factor",  "mul(x,div(y,l))",    "div(mul(x,y),l)",    MG_OP_MUL,    1, 0 },
   { "under a scale",      "scale(div(x,l))",    "div(scale(x),l)",    MG_OP_SCALE,  0, 0 },
+  { "under a cast",       "to_f16(div(x,l))",   "div(to_f16(x),l)",   MG_OP_TO_F16, 0, 0 },
 };
 
 /* Whether op i needs a sum that some loop makes, products aside. */
@@ -13206,6 +13207,7 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
    Sizes lie on two axes: of a program with one symbol, on the second; the first has one place then.  A cell is a size
    of each.  Ranges are intervals of the first, cut each into intervals of the second, as mg_range_of reads them. */
 enum { MGI_RANGE_POINTS = 21, MGI_RANGE_SEARCHED = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 1280, MGI_RANGE_KEPT = 8, MGI_RANGE_FAMILIES = 3 * MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
+enum { MGI_RANGE_SHARES = 3 }; /* of the time that is left, a size has one */
 #define MGI_RANGE_WORTH 1.5 /* times the best, by the model: what else is worth a look */
 /* Chunks of a size that is no multiple of a symbol, times * n + more of symbol n, as n + 1 is. */
 enum { MGI_RANGE_SHIFTS = 8, MGI_RANGE_ROUNDS = 64 }; /* of a family; until all agree on a size */
@@ -13940,20 +13942,40 @@ void mg_family_result_free(mg_family_result *r) {
   for (int k = 0; k < r->n; k++) mg_graph_free(r->range[k].graph);
   memset(r, 0, sizeof *r);
 }
-/* Searches at all points that are to be: each has its share of the time that is left; then, of what others left over,
-   those that theirs cut short. */
+/* The points that are searched, the last first, then always the one farthest from those before it: where time ends,
+   sizes all over were searched, not the small ones alone. */
+MGI_FN int mgi_range_order(const mgi_ranges *R, int order[MGI_RANGE_POINTS]) {
+  int n = 0, away[MGI_RANGE_POINTS];
+  for (int k = 0; k < R->points; k++) away[k] = R->point[k].searched ? 4 * MGI_RANGE_SIZES : -1;
+  for (;;) {
+    int next = R->points - 1;
+    for (int k = R->points - 1; k >= 0; k--) if (away[k] > away[next]) next = k;
+    if (away[next] < 0) return n;
+    order[n++] = next;
+    for (int k = 0; k < R->points; k++) {
+      const int *a = R->point[k].at, *b = R->point[next].at, far = abs(a[0] - b[0]) + abs(a[1] - b[1]);
+      if (far < away[k]) away[k] = far;
+    }
+    away[next] = -1;
+  }
+}
+/* Searches at all points that are to be: each may take half of the time that is left, as what is found there serves
+   others, too; then, of what is over, those that theirs cut short. */
 MGI_FN mg_status mgi_range_search_all(mgi_ranges *R, double end, mg_family_result *out, mg_error *e) {
   mg_status s = MG_OK;
+  int order[MGI_RANGE_POINTS];
+  const int n = mgi_range_order(R, order);
   for (int again = 0; again < 2; again++) {
     int waiting = 0;
-    for (int k = 0; k < R->points; k++) waiting += again ? R->point[k].stats.late : R->point[k].searched;
-    for (int k = 0; k < R->points && s == MG_OK; k++) {
-      mgi_range_point *q = &R->point[k];
-      if (again ? !q->stats.late : !q->searched) continue;
-      const double left = end > 0 ? (end - mgi_se_seconds()) / waiting : 0;
+    for (int k = 0; k < n; k++) waiting += !again || R->point[order[k]].stats.late;
+    for (int k = 0; k < n && s == MG_OK; k++) {
+      mgi_range_point *q = &R->point[order[k]];
+      if (again && !q->stats.late) continue;
+      const int share = waiting < MGI_RANGE_SHARES ? waiting : MGI_RANGE_SHARES;
+      const double left = end > 0 ? (end - mgi_se_seconds()) / share : 0;
       waiting--;
       if ((end > 0 && left < 0.01 + 1.5 * q->limit) || (R->cfg->stop && *R->cfg->stop)) q->stats.late |= !again;
-      else s = mgi_range_search(R, k, left, out, e);
+      else s = mgi_range_search(R, order[k], left, out, e);
     }
   }
   out->complete = 1;
