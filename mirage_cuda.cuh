@@ -16098,9 +16098,11 @@ MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
       K->shift_declared = 0;
       mgi_cu_shift_declare(K);
     }
-    const mg_rational by = mgi_cu_bare(K, o->in[0].id);
-    mgi_cu_mask_open(K, o->in[0].id);
-    mgi_cu_lambda(K, &f, o->in[0].id, 1, 1);
+    const mg_op_node *power = mg_is_cast(o->code, NULL) ? mgi_cu_producer(K, o->in[0].id) : o;
+    const uint32_t argument = power->in[0].id;
+    const mg_rational by = mgi_cu_bare(K, argument);
+    mgi_cu_mask_open(K, argument);
+    mgi_cu_lambda(K, &f, argument, 1, 1);
     if (K->bare[0])
       mgi_cu_line(K, "shift_%s.raise(%s, %s, %s, mg_const(%lld, %lld));", name, acc, cv, mgi_cu_str_text(&f),
                   (long long)by.num, (long long)by.den);

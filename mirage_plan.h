@@ -592,6 +592,8 @@ int mg_moves_how(const mg_op_node *o, const mg_shape *from, const mg_shape *to);
 int mg_flat_brings(const mg_flat_op *o);              /* 1 if it is a load that brings something from device memory */
 int mg_op_moves(int code);                            /* 1 if the operator only moves elements */
 int mg_flat_only_reader(const mg_flat *k, int i);     /* the one that reads value i, -1: none, several, or one twice */
+int mg_flat_power(const mg_flat *k, int i);           /* the exponential that value i is, itself or cast to 16 bits, which
+                                                         alone reads it; -1: it is none */
 /* `placed` (NULL: none) says which values have a place of their own, and are not computed where they are read.
    1 if value i is computed, element by element, by a dear operator or of a dear value, or so of value x alone in x's
    loop.  Of a dear vector i that many elements of something larger take, so that it is made once: 1, or 2 as the
@@ -2104,6 +2106,11 @@ int mg_flat_only_reader(const mg_flat *k, int i) {
     }
   return by;
 }
+int mg_flat_power(const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i];
+  const int cast = mg_is_cast(o->code, NULL) && o->narrow, at = cast ? o->in[0] : i;
+  return k->op[at].code == MG_OP_EXP && (!cast || mg_flat_only_reader(k, at) == i) ? at : -1;
+}
 /* The accumulator that product i adds up in, having no other reader; -1: there is none. */
 MGI_FN int mgi_added_up(const mg_flat *k, int i) {
   const int by = mg_flat_only_reader(k, i);
@@ -2216,9 +2223,9 @@ MGI_FN int mgi_settles(const mg_flat *k, const mg_kernel_plan *p, const mg_chain
   }
   if (!products || total > 200) return -1;
   const int s = mg_flat_product_of(k, c, t, t);
-  if (s < 0 || (s != t && !mg_flat_ends_in(k, s, t, k->op[t].code == MG_OP_EXP))) return -1;
+  if (s < 0 || (s != t && !mg_flat_ends_in(k, s, t, mg_flat_power(k, t) >= 0))) return -1;
   if (s == t || !others) return s;
-  *lends = others == beside && !c->lent && !v->inloop && v->code == MG_OP_EXP;
+  *lends = others == beside && !c->lent && !v->inloop && mg_flat_power(k, t) >= 0;
   return *lends ? s : -1;
 }
 
@@ -2351,7 +2358,7 @@ MGI_FN void mgi_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m, int o
   int settled = 0, looped = 0, straight = 0, ok = 1;
   memset(m, 0, sizeof *m);
   for (int i = 0; i < k->n; i++)
-    if (c->over[i] && k->op[i].code == MG_OP_EXP) {
+    if (c->over[i] && mg_flat_power(k, i) >= 0) {
       m->of = (int16_t)(i + 1);
       settled++;
     }
@@ -2412,7 +2419,7 @@ int mg_flat_unshifted(const mg_flat *k) {
   for (int i = 0; i < k->n; i++) raw |= mgi_takes_raw(k, i);
   if (!raw || !mgi_divides(k)) return 0;
   for (int i = 0; i < k->n; i++) {
-    if (k->op[i].code != MG_OP_EXP) continue;
+    if (mg_flat_power(k, i) < 0) continue;
     mgi_chains_of_one(k, i, &c);
     mgi_maxima(k, &c, &m, 1);
     if (m.of && mgi_may_stay(k, &m)) return 0;
@@ -4675,14 +4682,14 @@ void mg_sends_in(const mg_graph *g, const mg_graph *b, const mg_machine *m, cons
     mgi_leaves(g, b, s, k, x);
     return;
   }
-  for (int i = 0; i < k->n; i++) ok &= !c->over[i] || k->op[i].code != MG_OP_EXP;
+  for (int i = 0; i < k->n; i++) ok &= !c->over[i] || mg_flat_power(k, i) < 0;
   x->takes = ok && mgi_takes_sent(g, b, m, s, k, axes, x);
 }
 /* The chains of a kernel under some plan, that of its first exponential which has a maximum. */
 MGI_FN void mgi_chains_of_any(const mg_flat *k, mg_chains *c) {
   mg_maxima m;
   for (int i = 0; i < k->n; i++) {
-    if (k->op[i].code != MG_OP_EXP) continue;
+    if (mg_flat_power(k, i) < 0) continue;
     mgi_chains_of_one(k, i, c);
     mg_flat_maxima(k, c, &m);
     if (m.of) return;

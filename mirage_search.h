@@ -2086,6 +2086,7 @@ static const mgi_ti_move mgi_ti_moves[] = {
   { "right of a factor",  "mul(x,div(y,l))",    "div(mul(x,y),l)",    MG_OP_MUL,    1, 0 },
   { "under a scale",      "scale(div(x,l))",    "div(scale(x),l)",    MG_OP_SCALE,  0, 0 },
   { "under a cast",       "to_f16(div(x,l))",   "div(to_f16(x),l)",   MG_OP_TO_F16, 0, 0 },
+  { "under a cast",       "to_bf16(div(x,l))",  "div(to_bf16(x),l)",  MG_OP_TO_BF16, 0, 0 },
 };
 
 /* Whether op i needs a sum that some loop makes, products aside. */
@@ -2130,9 +2131,15 @@ MGI_FN int mgi_ti_move_once(mgi_ti_program *p) {
       if (q->code != MG_OP_DIV || !mgi_ti_has_sum(p, q->in[1]) || !mgi_ti_same_dims(q, x)) continue;
       if (m->without && l->rank >= m->without && l->dim[l->rank - m->without] != 1) continue;
       if (!m->without && (!mgi_ti_same_dims(o, q) || !mgi_ti_feeds_matmul(p, i))) continue;
+      const int cast = mg_is_cast(o->code, NULL);
+      if (cast && x->code != MG_OP_EXP) continue; /* it may be too large for 16 bits; an exponential has a running maximum */
       mgi_ti_op *n = &p->op[p->n];
       *n = *o, n->name = NULL;
       n->in[m->side] = q->in[0];
+      /* all that reads x reads it cast (mg_flat_power) */
+      for (int k = 0, from = q->in[0]; k < p->n && cast; k++)
+        for (int j = 0; j < p->op[k].n_in && p->op[k].code != MG_OP_LOAD; j++)
+          if (p->op[k].in[j] == from) p->op[k].in[j] = p->n;
       memset(&o->attr, 0, sizeof o->attr);
       o->in[1] = q->in[1], o->in[0] = p->n++;
       o->code = MG_OP_DIV, o->n_in = 2, o->red = 0;
@@ -2832,6 +2839,11 @@ MGI_FN int mgi_ti_shared_loop(const mg_tilings *t, const mgi_ti_place *P, const 
   return l;
 }
 
+/* What output k of the program is stored from: of its type, which a quotient that was moved behind a cast has not. */
+MGI_FN mg_tensor mgi_ti_stored(mg_graph *b, mg_tensor a, const mg_graph *program, int k) {
+  const mg_dtype type = mg_tensor_of(program, program->out[k])->dtype;
+  return mg_tensor_of(b, a)->dtype == type ? a : mg_cast(b, a, type);
+}
 /* The candidate, with the outermost loop's tiles in so many parts that different blocks sum up; MG_UNSUPPORTED: they
    cannot. */
 MGI_FN mg_status mgi_ti_graph(const mg_tilings *t, int which, const int64_t *tile, int64_t parts, mg_graph **out,
@@ -2898,7 +2910,7 @@ MGI_FN mg_status mgi_ti_graph(const mg_tilings *t, int which, const int64_t *til
       for (int q = 0; q < n_stored; q++) taken += p->out[stored[q]] == m->op;
       while (p->out[k] != m->op || taken-- > 0) k++;
       stored[n_stored++] = k;
-      mg_store(b, a[0], mgi_ti_map(b, map, o, x->bound, axis));
+      mg_store(b, mgi_ti_stored(b, a[0], p->g, k), mgi_ti_map(b, map, o, x->bound, axis));
     }
     else if (m->code == MG_OP_ACCUM) {
       map = mgi_ti_map(b, map, o, m->join, axis);

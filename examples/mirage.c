@@ -936,10 +936,15 @@ static const char *open_exponential(const mg_graph *g, const char *cu, const cha
     int left = 4000;
     a.g = g, a.t = n->in[0], a.left = &left;
     if (bound(a, 1) <= LARGEST_LOGIT) continue;
-    const char *name = mg_tensor_of(g, n->out[0])->name;
-    snprintf(raise, sizeof raise, "shift_%.64s.raise(", name);
-    const char *at = cu ? strstr(cu, raise) : NULL;
-    if (!at || (end && at > end)) return name;
+    int raised = 0;
+    for (uint32_t q = k; q < g->n_ops && cu; q++) { /* it is called as what settles: the exponential, or a cast of it */
+      const mg_op_node *of = &g->ops[q];
+      if (q != k && !(mg_is_cast(of->code, NULL) && of->in[0].id == n->out[0].id)) continue;
+      snprintf(raise, sizeof raise, "shift_%.64s.raise(", mg_tensor_of(g, of->out[0])->name);
+      const char *at = strstr(cu, raise);
+      raised |= at && !(end && at > end);
+    }
+    if (!raised) return mg_tensor_of(g, n->out[0])->name;
   }
   return NULL;
 }

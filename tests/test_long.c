@@ -264,6 +264,60 @@ static void certified(const mg_graph *p, const mg_graph *g) {
   mg_string_free(text);
 }
 
+/* Of a softmax in f32 whose quotients are cast, as under a mask of f32, one kernel has a running maximum under the cast: the weights that the
+   product takes are of 16 bits, and none overflows. */
+static void a_cast_behind_a_softmax(void **state) {
+  (void)state;
+  static const char *const masked[] = { "to_f16(softmax(add(scale(matmul(Q, K), 1/8), M), dim=2))",
+                                        "to_f16(softmax(add(to_f32(scale(matmul(Q, K), 1/8)), M), dim=2))" };
+  for (int k = 0; k < 2; k++) {
+    char text[600];
+    hook h = { MG_OP_NONE, 0, 0, 0, 1 };
+    double us = 0;
+    snprintf(text, sizeof text, "program cast\ninput Q : f16[4, 16, 64]\ninput K : f16[4, 64, 512] @ [0, 2, 1]\ninput V : f16[4, 512, 64]\n"
+                                "input M : f32[16, 512]\nO = matmul(%s, V)\noutput O\n", masked[k]);
+    mg_graph *p = parse(text), *g = search(text, &h, 1, 6, &us);
+    printf("a cast behind a softmax: %.2f us\n", us);
+    assert_true(mg_kernels(g) == 1 && fused(g) == 1 && us < 6);
+    const mg_graph *b = g->ops[1].sub;
+    int power = 0, cast = 0;
+    for (uint32_t i = 1; i < b->n_ops; i++)
+      if (b->ops[i].code == MG_OP_EXP) power = (int)b->ops[i].out[0].id;
+      else if (b->ops[i].code == MG_OP_TO_F16 && (int)b->ops[i].in[0].id == power) cast++;
+    assert_true(power && cast == 1); /* of f32, and cast alone reads it */
+    certified(p, g);
+    same_when_emulated(g);
+    mg_graph_free(g), mg_graph_free(p);
+  }
+}
+
+/* A symbol's layer: where time is short, sizes all over were searched, and every range is fused. */
+static void a_layer_of_a_symbol(void **state) {
+  (void)state;
+  static const char text[] =
+      "program layers\nsym n in 1..64\ninput X : f16[n, 256]\ninput G : f16[256]\ninput Wq : f16[256, 256]\ninput K : f16[4, 64, 128] @ [0, 2, 1]\n"
+      "input V : f16[4, 128, 64]\ninput Wo : f16[256, 256]\ninput H : f16[256]\ninput W1 : f16[256, 1024]\ninput W3 : f16[256, 1024]\n"
+      "input W2 : f16[1024, 256]\nN = rms_norm(X, G, eps=1e-6)\nQ = transpose(reshape(matmul(N, Wq), [n, 4, 64]), [1, 0, 2])\n"
+      "P = softmax(scale(matmul(Q, K), 1/8), dim=2)\nA = transpose(matmul(P, V), [1, 0, 2])\nY = add(X, matmul(reshape(A, [n, 256]), Wo))\n"
+      "M = rms_norm(Y, H, eps=1e-6)\nZ = add(Y, matmul(mul(silu(matmul(M, W1)), matmul(M, W3)), W2))\noutput Z\n";
+  double us = 0;
+  mg_graph *p = parse(text);
+  for (double limit = 10; limit < 100 && !(us > 0 && us < 18); limit *= 2) { /* longer where the machine is busy */
+    hook h = { MG_OP_NONE, 0, 0, 0, 1 };
+    mg_search_config c = mg_search_config_default();
+    mg_family_result r;
+    mg_error e;
+    c.time_limit_s = limit, c.emittable = emittable, c.wary = wary, c.user = &h;
+    if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    us = 0;
+    for (int k = 0; k < r.n; k++) us = fmax(us, r.range[k].predicted_us[1]);
+    printf("layer of n rows: %g s, %d ranges, at most %.2f us, %d sizes searched\n", limit, r.n, us, r.searches);
+    mg_family_result_free(&r);
+  }
+  assert_true(us > 0 && us < 18); /* with what the sizes of least rows alone give: 31 and more */
+  mg_graph_free(p);
+}
+
 /* Of a softmax of rows of -inf but for their last element, which is 1 there, as the program has it: whole parts of them are. */
 static void parts_may_be_hidden(const mg_graph *g) {
   const mg_shape *s = &mg_tensor_of(g, g->in[0])->shape;
@@ -466,7 +520,8 @@ static void no_time_is_none(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096),
+  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096), cmocka_unit_test(a_cast_behind_a_softmax),
+                                      cmocka_unit_test(a_layer_of_a_symbol),
                                       cmocka_unit_test(an_encoder_with_biases), cmocka_unit_test(as_many_inputs_as_may_be),
                                       cmocka_unit_test(turned_keys_are_no_kernel), cmocka_unit_test(a_half_with_turned_queries), cmocka_unit_test(two_mlps), cmocka_unit_test(rows_that_fill_a_block),
                                       cmocka_unit_test(rows_in_parts), cmocka_unit_test(heads_sliced_and_turned), cmocka_unit_test(heads_of_groups_repeated), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts), cmocka_unit_test(no_time_is_none) };
