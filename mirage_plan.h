@@ -3431,11 +3431,11 @@ MGI_FN int mgi_warps_of_elements(const mg_flat *k, const mg_machine *m) {
     joins |= o->code == MG_OP_SUM || o->code == MG_OP_MAX;
   }
   while (warps < 16 && warps * 32 * 32 <= most) warps *= 2; /* 16 bytes a thread */
-  /* Of rows in registers, half the threads each where a multiprocessor works off several blocks, many of those with
-     several rows: they hide each other's barriers.  Norms of rows of 8 KB, H200, cold: 256 rows 2.70 us (512 threads:
-     2.74), 512 rows 3.52 (4.25), 1024 rows 5.19 (6.19). */
-  const int several = most <= (int64_t)64 * 16 * warps ? 1 : 4; /* 64 bytes a thread, of half of them */
-  if (warps > 4 && k->blocks > several * m->sms && mg_flat_strip(k, warps * 16)) warps /= 2;
+  /* Of rows in registers, half the threads each, of long ones where a multiprocessor works off many blocks: they wait
+     less at a barrier, and hide each other's.  H200, cold: logarithms of sums of 128 rows of 8 KB 2.61 us (512 threads:
+     2.80), softmax of 64 rows of 16 KB 3.12 (3.32), norms of 512 rows of 8 KB 3.52 (4.25), of 1024 5.19 (6.19). */
+  const int64_t least = most <= (int64_t)64 * 16 * warps ? 0 : 4 * m->sms; /* 64 bytes a thread, of half of them */
+  if (warps > 4 && k->blocks > least && mg_flat_strip(k, warps * 16)) warps /= 2;
   while (!joins && warps > 1 && warps * 16 >= units) warps /= 2; /* a thread has enough to store */
   return warps;
 }
