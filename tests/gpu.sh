@@ -61,6 +61,12 @@ causal() { # NAME PLAN: queries are the last of the keys; a mask that is compute
 causal causal_group 'stages=2 warps_m=4 warps_n=2 mma=warpgroup ring=group'
 causal causal_tma 'stages=2 warps_m=4 warps_n=2 mma=warpgroup copy=tma'
 causal causal_rings 'stages=3 warps_m=2 warps_n=4 ring=warp'
+# An exponential of f32 under a mask of f32 that only a cast reads: the maximum is under the cast.
+cast() { # NAME ROWS THREADS PLAN
+  printf 'program %s\ninput Q : f16[2, %d, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 64]\ninput M : f32[%d, 512]\nO = kernel grid=(x=2, y=2) threads=%d {\n  q = load Q {x->0, y->1}\n  for i=4 {\n    k = load K {x->0, i->2}\n    m = load M {y->0, i->1}\n    p = to_f16(exp(add(scale(matmul(q, k), 1/8), m)))\n    v = load V {x->0, i->1}\n    d = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->0, y->1}\n  plan { warps_k=1 %s }\n}\noutput O\n' "$1" "$2" "$2" "$3" "$4" >"$dir/$1.best.mg"
+}
+cast small_cast 64 128 'stages=2 warps_m=2 warps_n=2'
+cast small_cast_group 128 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup'
 # Products of fragments made beside the next step's first, ragged; a warp beside that copies, and has given up its registers; two steps.
 late() { # NAME KEYS STEPS PLAN
   printf 'program %s\ninput Q : f16[3, 255, 128]\ninput K : f16[3, 128, %d] @ [0, 2, 1]\ninput V : f16[3, %d, 128]\ninput C : f16[255, %d] = causal\nO = kernel grid=(x=2, y=3) threads=256 {\n  q = load Q {x->1, y->0}\n  t1 = scale(q, 1/11)\n  for i=%d {\n    k = load K {y->0, i->2}\n    c = load C {x->0, i->1}\n    t2 = exp(add(matmul(t1, k), c))\n    v = load V {y->0, i->1}\n    t3 = matmul(t2, v)\n    t4 = sum(t2, dim=2)\n  }\n  t5 = div(accum(t3) {i->+}, accum(t4) {i->+})\n  store t5 {x->1, y->0}\n  plan { stages=3 warps_m=8 warps_n=1 warps_k=1 mma=warpgroup chain=late %s }\n}\noutput O\n' "$1" "$2" "$2" "$2" "$3" "$4" >"$dir/$1.best.mg"
@@ -191,7 +197,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     timeout 300 compute-sanitizer --tool memcheck --error-exitcode 9 build/mirage run "$dir/sym/sym_rms.cu" --sym n=$n --no-check --no-time >"$dir/sym/memcheck.$n" 2>&1
     tell $? "memcheck sym_rms at n = $n" "$(grep -m 1 -E '=========.*(Error|Invalid)' "$dir/sym/memcheck.$n" || tail -n 1 "$dir/sym/memcheck.$n")"
   done
-  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_behind small_runs small_pair small_rows small_rope small_across small_keys small_keys_tma small_keys_wide late_tma late_warp"
+  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_behind small_runs small_pair small_rows small_rope small_across small_keys small_keys_tma small_keys_wide small_cast small_cast_group late_tma late_warp"
   small=$(printf '%s\n' $small | grep -E "${GPU_ONLY:-}")
   for name in $small; do for tool in memcheck racecheck synccheck; do echo "$tool $name"; done; done | xargs -P "$(((cores + 1) / 2))" -L 1 bash -c 'sanitize "$0" "$1"'
   for name in $small; do
