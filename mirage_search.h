@@ -13002,7 +13002,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
       mg_graph_free(rows);
       S.rows = rows = parts, S.rows_us = us, rows_report = report;
     }
-    if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
+    if (g) mgi_se_search_tilings(&S, out, &why); /* in no time */
     if (is_long) st = mgi_se_search_cuts(&S, cuts, NULL, out, e, &why), S.more = 0;
     if (g && st == MG_OK && !mgi_se_short(program) && S.cfg.max_kernel_ops > 1 && !mgi_se_over(&S))
       mgi_se_search_regions(&S, out);
@@ -13024,7 +13024,6 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
       if (u) mgi_se_result_add(&S, out, u, t->tile_us[whole.tile[k]], &whole.report[k]);
       else S.cut = 1;
     }
-    if (st == MG_OK && !is_long) mgi_se_search_tilings(&S, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && whole.s && S.seg == whole.s)
       st = mgi_se_search_rewrites(&S, whole.s, out, e, &why);
