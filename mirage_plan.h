@@ -2297,6 +2297,7 @@ MGI_FN int mgi_look_raw_exp(const mg_flat *k, int i, void *what) {
 
        p = exp(x)      d = matmul(p, v)      l = sum(p)      o = div(d, l)            degrees: d, l 1; o 0
 
+   Or p = to_f16(exp(x)), of f32, where p alone reads that (mg_flat_power).
    Every warp has a maximum of its own, as have blocks whose sums are merged; what joins their parts undoes the
    difference. */
 
