@@ -4495,37 +4495,42 @@ MGI_EMU mg_num mgi_shift_or(mg_num a, mg_num v) { return a.p == MGI_EMU_UNDEFINE
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mgi_shift_or(a, mgi_shift_or(b, mg_zero())); }
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return mgi_shift_or(was, mgi_shift_or(is, mg_const(1, 1))); }
 MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mgi_shift_or(m, mg_dev_EXP(v, mg_zero(), mg_zero())); }
-MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { return mg_shift_exp(v * by, m); }
+template<bool FAR> MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { return mg_shift_exp(v * by, m); }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { (void)by; return m; }
 MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { (void)log; return mgi_shift_or(m, v); }
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return mgi_shift_or(m, v); }
 #elif !defined(MG_EMULATE)
-/* exp(v - m) is 2^(v log2 e - m log2 e): one multiplication and addition, one 2^x.  A NaN in v stays; m = -inf, a row
-   of -inf so far, gives 0 for them. */
+/* exp(v by - m) is 2^(v by log2 e - m log2 e): one multiplication and addition, one 2^x, as long as m log2 e is known to
+   a small part of 1: as of f16.  FAR: of any m, m taken off first, which of the largest v leaves exactly 0: at m = -1e9
+   the other form may be as far off as 2^64.  A NaN in v stays; m = -inf, a row of -inf so far, gives 0 for them. */
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return fmaxf(a, b); }
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return v - m; }
-MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* of v * by */
-  mg_num r;
-  const mg_num base = fmaxf(m, -1e30f) * -1.4426950408889634f;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaf(v, by * 1.4426950408889634f, base)));
+template<bool FAR> MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) {
+  mg_num r, e;
+  if constexpr (FAR) e = (__fmul_rn(v, by) - fmaxf(m, -3.402823466e38f)) * 1.4426950408889634f;
+  else e = fmaf(v, by * 1.4426950408889634f, fmaxf(m, -1e30f) * -1.4426950408889634f);
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(e));
   return r;
 }
-MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_shift_exp_by(v, 1.0f, m); }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { return m * by; }
 MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) {
   return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero());
 }
-MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? 1.0f : mg_shift_exp(was, is); }
+MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) {
+  return was == is ? 1.0f : mg_shift_exp_by<true>(was, 1.0f, is);
+}
 #else
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mg_dev_max(a, b); }
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return v - m; }
-MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* as on the device, but that poison in m spreads */
-  const mg_num base = (m < -1e30f ? -1e30f : m) * -1.4426950408889634f,
-               r = exp2f(fmaf(v, by * 1.4426950408889634f, base));
+template<bool FAR> MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) {
+  /* as on the device, but that poison in m spreads */
+  const mg_num least = FAR ? -3.402823466e38f : -1e30f, base = m < least ? least : m, log2e = 1.4426950408889634f;
+  const mg_num r = exp2f(FAR ? (v * by - base) * log2e : fmaf(v, by * log2e, base * -log2e));
   return r < 0x1p-126f ? mg_zero() : r;
 }
-MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_shift_exp_by(v, 1.0f, m); }
-MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? mg_const(1, 1) : mg_shift_exp(was, is); }
+MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) {
+  return was == is ? mg_const(1, 1) : mg_shift_exp_by<true>(was, mg_const(1, 1), is);
+}
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { return m * by; }
 MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) {
   return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero());
@@ -5855,7 +5860,7 @@ template<class ACC, class F> MG_DEV void mg_replace(ACC &acc, int cols, const F 
     acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? f(ACC::row_in(i), ACC::col(i), i) : mg_zero();
 }
 /* The running maximum of an exponential's argument, by row: values are kept as v exp(-m).  In a field m is 0. */
-template<class ACC> struct mg_row_shift {
+template<class ACC, bool FAR = false> struct mg_row_shift { /* FAR: of mg_shift_exp_by */
   mg_num m[ACC::ROWS], factor[ACC::ROWS]; /* factor: what values so far are to be multiplied by */
   MG_DEV void init() {
     MG_UNROLL
@@ -5883,7 +5888,7 @@ template<class ACC> struct mg_row_shift {
     }
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT; i++)
-      acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? mg_shift_exp_by(acc.c[i >> 2][i & 3], by, m[ACC::row_of(i)])
+      acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? mg_shift_exp_by<FAR>(acc.c[i >> 2][i & 3], by, m[ACC::row_of(i)])
                                                   : mg_zero();
   }
   /* The warps of a row take the largest of their shifts; `shared` is a tile of WN x M. */
@@ -16024,14 +16029,20 @@ MGI_FN void mgi_cu_agree(mgi_cu_kernel *K) {
       mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, t)->code == MG_OP_SUM ? "red" : "acc",
                   mgi_cu_tname(K->b, t), name);
 }
+/* The argument of exponential t, or of the one that t casts. */
+MGI_FN uint32_t mgi_cu_raised(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  return (mg_is_cast(o->code, NULL) ? mgi_cu_producer(K, o->in[0].id) : o)->in[0].id;
+}
 MGI_FN void mgi_cu_shift_declare(mgi_cu_kernel *K) {
   const mgi_cu_val_info *p = &K->v[K->shift];
   if (K->shift_declared) return;
   K->shift_declared = 1;
   K->agreed = 0;
   char type[100];
-  mgi_cu_str_put(&K->decl, "  mg_row_shift<%s> shift_%s;\n", mgi_cu_acc_type(K, p->rows, p->cols, 0, type, sizeof type),
-                 mgi_cu_tname(K->b, K->shift));
+  const int far = K->b->tensors[mgi_cu_raised(K, K->shift)].dtype != MG_F16;
+  mgi_cu_str_put(&K->decl, "  mg_row_shift<%s%s> shift_%s;\n", mgi_cu_acc_type(K, p->rows, p->cols, 0, type, sizeof type),
+                 far ? ", true" : "", mgi_cu_tname(K->b, K->shift));
   mgi_cu_line(K, "shift_%s.init();", mgi_cu_tname(K->b, K->shift));
 }
 /* The product of the positive constants that an exponential's argument t has as factors: by it the maximum is
@@ -16085,7 +16096,6 @@ MGI_FN void mgi_cu_mask_close(mgi_cu_kernel *K) {
 MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t), *acc = K->v[v->settles].var;
-  const mg_op_node *o = mgi_cu_producer(K, t);
   char cv[800];
   mgi_cu_str f = {NULL, 0, 0, 0};
   mgi_cu_prepare(K, t, 1);
@@ -16098,8 +16108,7 @@ MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
       K->shift_declared = 0;
       mgi_cu_shift_declare(K);
     }
-    const mg_op_node *power = mg_is_cast(o->code, NULL) ? mgi_cu_producer(K, o->in[0].id) : o;
-    const uint32_t argument = power->in[0].id;
+    const uint32_t argument = mgi_cu_raised(K, t);
     const mg_rational by = mgi_cu_bare(K, argument);
     mgi_cu_mask_open(K, argument);
     mgi_cu_lambda(K, &f, argument, 1, 1);

@@ -930,7 +930,7 @@ typedef enum mg_family_kind {
 typedef struct mg_family {
   mg_family_kind kind;
   int input;                 /* SCALE and later */
-  double a;                  /* SCALE: exponent; JOINT: which; LOGITS: factor; masks: -65504 or minus infinity */
+  double a;                  /* SCALE: exponent; JOINT: which; LOGITS: factor; masks: what hides a key */
   char name[96];             /* "X scaled by 2^14" */
 } mg_family;
 
@@ -5862,7 +5862,7 @@ MGI_FN void mgi_family_add(mgi_family_list *L, const mg_graph *g, mg_family_kind
   if (kind == MG_FAMILY_SCALE) snprintf(f->name, sizeof f->name, "%.60s scaled by 2^%d", of, (int)a);
   else if (kind == MG_FAMILY_JOINT) snprintf(f->name, sizeof f->name, "%s, draw %d", mgi_family_names[kind], (int)a);
   else if (kind >= MG_FAMILY_FIRST)
-    snprintf(f->name, sizeof f->name, "%.50s: %s at %s", of, mgi_family_names[kind], isinf(a) ? "-inf" : "-65504");
+    snprintf(f->name, sizeof f->name, "%.50s: %s at %g", of, mgi_family_names[kind], a);
   else if (input >= 0) snprintf(f->name, sizeof f->name, "%.60s: %s", of, mgi_family_names[kind]);
   else snprintf(f->name, sizeof f->name, "%s", mgi_family_names[kind]);
 }
@@ -5877,8 +5877,10 @@ int mg_families_of(const mg_graph *g, uint64_t seed, mg_family *out, int most) {
   mgi_family_add(&L, g, MG_FAMILY_PLAIN, -1, 0);
   for (int k = 0; k < (int)g->n_in && softmax; k++) {
     static const mg_family_kind dark[] = {MG_FAMILY_FIRST, MG_FAMILY_LAST, MG_FAMILY_ALL_BUT};
-    for (int j = 0; j < 6 && mgi_family_is_mask(g, k); j++)
-      mgi_family_add(&L, g, dark[j / 2], k, j & 1 ? -65504 : -INFINITY);
+    const double value[] = {-INFINITY, -65504, -1e9}; /* the last where the mask's type has it */
+    const int values = mg_tensor_of(g, g->in[k])->dtype == MG_F16 ? 2 : 3;
+    for (int j = 0; j < 3 * values && mgi_family_is_mask(g, k); j++)
+      mgi_family_add(&L, g, dark[j / values], k, value[j % values]);
   }
   for (int k = 0; k < (int)g->n_in && softmax && scaled < 2; k++) {
     const double a = mgi_family_is_mask(g, k) ? 0 : mgi_family_logits(g, seed, k);

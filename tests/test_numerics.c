@@ -414,6 +414,31 @@ static void an_input_that_is_not_read(void **state) {
 }
 
 /* The dimension of each exponential that stands for a softmax's. */
+/* Masks of -1e9, which bf16 and f32 have: a maximum so large, times log2 e, is as far off as 64, and 2 to that is past f16.  Keys that are
+   hidden come first, last, and all but one. */
+static void masks_far_away(void **state) {
+  static mg_numerics_report r;
+  static mg_family f[MG_FAMILIES_MOST];
+  (void)state;
+#define FAR(T, M) "program far\ninput Q : " T "[2, 16, 64]\ninput K : " T "[2, 64, 256] @ [0, 2, 1]\ninput V : " T "[2, 256, 64]\ninput M : " M "[16, 256]\n"
+#define FAR_POWER "exp(add(scale(matmul(q, k), 1/8), m))"
+#define FAR_KERNEL(T, M, power) FAR(T, M) "O = kernel grid=(x=2) threads=128 {\nq = load Q {x->0}\nfor i=2 {\nk = load K {x->0, i->2}\nm = load M {i->1}\n" \
+                               "p = " power "\nv = load V {x->0, i->1}\nd = matmul(p, v)\nl = sum(p, dim=2)\n}\n"      \
+                               "o = div(accum(d) {i->+}, accum(l) {i->+})\nstore o {x->0}\nplan { stages=2 warps_m=1 warps_n=4 warps_k=1 }\n}\noutput O\n"
+#define FAR_PROGRAM(T, M, weights) FAR(T, M) "P = softmax(add(scale(matmul(Q, K), 1/8), M), dim=2)\nO = matmul(" weights ", V)\noutput O\n"
+  static const char *const cases[][2] = {{FAR_PROGRAM("f16", "f32", "to_f16(P)"), FAR_KERNEL("f16", "f32", "to_f16(" FAR_POWER ")")},
+                                         {FAR_PROGRAM("bf16", "f32", "to_bf16(P)"), FAR_KERNEL("bf16", "f32", "to_bf16(" FAR_POWER ")")},
+                                         {FAR_PROGRAM("bf16", "bf16", "P"), FAR_KERNEL("bf16", "bf16", FAR_POWER)}};
+  for (int k = 0; k < 3; k++) {
+    int far = 0;
+    assert_int_equal(emulated(cases[k][0], cases[k][1], &r), MG_OK);
+    mg_graph *p = parse(cases[k][0]);
+    for (int j = 0, n = mg_families_of(p, 1, f, MG_FAMILIES_MOST); j < n; j++) far += f[j].kind >= MG_FAMILY_FIRST && f[j].a == -1e9 && r.bind[j];
+    assert_true(far > 0);
+    mg_graph_free(p);
+  }
+}
+
 static void softmaxes(void **state) {
   (void)state;
   static const struct { const char *text; int dim; } at[] = {
@@ -496,7 +521,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(every_program_has_families_that_bind),
     cmocka_unit_test(the_emitted_norm), cmocka_unit_test(an_input_that_is_not_read),
     cmocka_unit_test(the_emitted_variance),
-    cmocka_unit_test(softmaxes),
+    cmocka_unit_test(softmaxes), cmocka_unit_test(masks_far_away),
     cmocka_unit_test(programs_themselves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -331,7 +331,7 @@ static const plant in_templates[] = {
     {EDGE, 'x', "struct mg_row_shift {", "[ACC::within(i, cols)] ? mg_shift_exp", "true", 0},
     {SHUFFLE, 'x', "struct mg_row_shift {", "mg_shfl_xor(top\\[k\\], [1])", "2", 0},
     {SHUFFLE, 'x', "struct mg_row_shift {", "mg_shfl_xor(top\\[k\\], [2])", "4", 0},
-    {SCALE, 'x', "struct mg_row_shift {", "mg_shift_exp_by(acc.c\\[i >> 2\\]\\[i & 3\\], [by], ", "mg_const(1, 1)", 0},
+    {SCALE, 'x', "struct mg_row_shift {", "mg_shift_exp_by<FAR>(acc.c\\[i >> 2\\]\\[i & 3\\], [by], ", "mg_const(1, 1)", 0},
     {SCALE, 's', "struct mg_row_shift {", "factor\\[k\\] = mg_shift_factor(m\\[k\\], top\\[k\\]);", "factor[k] = mg_const(1, 1);", 0},
     {STATISTIC, 's', "struct mg_row_shift {", "m\\[k\\] = top\\[k\\];", "", 0},
     {STATISTIC, 'x', "struct mg_row_shift {", "m\\[ACC::row_of(i)\\]", "m[0]", 0},
