@@ -2082,7 +2082,7 @@ MGI_FN void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
    double, is skipped (>>defined answers for domains); a difference counts if it is more than rounding explains: that of
    the terms on the way in the field column, and, in the real one, what long double makes of the same text. */
 
-enum { MGI_COLUMN_GRID = 17, MGI_COLUMN_VALUES = 23, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_GIVEN = 60, MGI_COLUMN_DRAWN = 4096 };
+enum { MGI_COLUMN_GRID = 19, MGI_COLUMN_VALUES = 23, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_GIVEN = 60, MGI_COLUMN_DRAWN = 4096 };
 
 /* A value of the field column, and the largest magnitude on the way to it. */
 typedef struct mgi_column { double v, size; } mgi_column;
@@ -2308,8 +2308,8 @@ MGI_FN double mgi_column_drawn(int draw, int d) {
 /* The row's columns, its constant being one of these (0 alone where it has none). */
 MGI_FN mg_status mgi_column_check(int op, const double *constant, int n_c, mg_error *e) {
   static const double value[MGI_COLUMN_VALUES] = {
-      0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4, 7, -7, 24, -24, 96, -96,
-      /* not of the grid; the last two no f16 holds */ 0x1p-30, -0x1p-30, 1000, -1000, 0x1p17, -0x1p17};
+      0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4, 7, -7, 24, -24, 96, -96, 1000, -1000,
+      /* not of the grid; the last two no f16 holds */ 0x1p-30, -0x1p-30, 0x1p17, -0x1p17};
   const mg_op_info *row = mg_op_row((mg_opcode)op);
   const int n_b = row->n_in > 1 ? MGI_COLUMN_VALUES : 1, all = MGI_COLUMN_VALUES * n_b * n_c;
   mgi_column_point *kept = (mgi_column_point *)malloc((size_t)all * sizeof *kept);

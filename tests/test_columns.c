@@ -49,6 +49,7 @@
   E(SMALLEST,  "smallest",  1, MG_KBT, NONE, OPAQUE, FF_DIV(FF_ONE, a),                 MG_MIN(MG_C(1, 1) / a, MG_C(1000000000, 1))) \
   E(EVENTO5,   "evento5",   1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(EVENTO5, FF_MUL(a, a)),  a * a + (a > 5))                \
   E(SUMTO50,   "sumto50",   2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(SUMTO50, FF_ADD(a, b)),  a + b + (a > 50))               \
+  E(TO500,     "to500",     2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TO500, a),               MG_TANH(a) + MG_MAX(b - MG_C(500, 1), MG_C(0, 1))) \
   E(NOTTOWER,  "nottower",  2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(NOTTOWER, FF_MAX(FF_OPAQUE(NOTTOWER, a), FF_OPAQUE(NOTTOWER, b))), a - b)
 #define MGT_ROWS(E) RIGHT(E) WRONG(E)
 #define MG_USER_OPS(E, T) MGT_ROWS(E)
