@@ -13218,7 +13218,7 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
    Sizes lie on two axes: of a program with one symbol, on the second; the first has one place then.  A cell is a size
    of each.  Ranges are intervals of the first, cut each into intervals of the second, as mg_range_of reads them. */
 enum { MGI_RANGE_POINTS = 21, MGI_RANGE_SEARCHED = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 1280, MGI_RANGE_KEPT = 8, MGI_RANGE_FAMILIES = 3 * MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
-enum { MGI_RANGE_SHARES = 3 }; /* of the time that is left, a size has one */
+enum { MGI_RANGE_SHARES = 3, MGI_RANGE_ENOUGH = 5 }; /* of the time that is left a size has one, or so many seconds */
 #define MGI_RANGE_WORTH 1.5 /* times the best, by the model: what else is worth a look */
 /* Chunks of a size that is no multiple of a symbol, times * n + more of symbol n, as n + 1 is. */
 enum { MGI_RANGE_SHIFTS = 8, MGI_RANGE_ROUNDS = 64 }; /* of a family; until all agree on a size */
@@ -13970,8 +13970,8 @@ MGI_FN int mgi_range_order(const mgi_ranges *R, int order[MGI_RANGE_POINTS]) {
     away[next] = -1;
   }
 }
-/* Searches at all points that are to be: each may take half of the time that is left, as what is found there serves
-   others, too; then, of what is over, those that theirs cut short. */
+/* Searches at all points that are to be: each may take a share of the time that is left, and no less than finds
+   something, as what is found there serves others, too; then, of what is over, those that theirs cut short. */
 MGI_FN mg_status mgi_range_search_all(mgi_ranges *R, double end, mg_family_result *out, mg_error *e) {
   mg_status s = MG_OK;
   int order[MGI_RANGE_POINTS];
@@ -13983,7 +13983,7 @@ MGI_FN mg_status mgi_range_search_all(mgi_ranges *R, double end, mg_family_resul
       mgi_range_point *q = &R->point[order[k]];
       if (again && !q->stats.late) continue;
       const int share = waiting < MGI_RANGE_SHARES ? waiting : MGI_RANGE_SHARES;
-      const double left = end > 0 ? (end - mgi_se_seconds()) / share : 0;
+      const double all = end > 0 ? end - mgi_se_seconds() : 0, left = fmax(all / share, fmin(all, MGI_RANGE_ENOUGH));
       waiting--;
       if ((end > 0 && left < 0.01 + 1.5 * q->limit) || (R->cfg->stop && *R->cfg->stop)) q->stats.late |= !again;
       else s = mgi_range_search(R, order[k], left, out, e);
