@@ -2108,7 +2108,7 @@ int mg_flat_only_reader(const mg_flat *k, int i) {
 }
 int mg_flat_power(const mg_flat *k, int i) {
   const mg_flat_op *o = &k->op[i];
-  const int cast = mg_is_cast(o->code, NULL) && o->narrow, at = cast ? o->in[0] : i;
+  const int cast = mg_is_cast((mg_opcode)o->code, NULL) && o->narrow, at = cast ? o->in[0] : i;
   return k->op[at].code == MG_OP_EXP && (!cast || mg_flat_only_reader(k, at) == i) ? at : -1;
 }
 /* The accumulator that product i adds up in, having no other reader; -1: there is none. */
