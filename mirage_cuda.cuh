@@ -16031,8 +16031,7 @@ MGI_FN void mgi_cu_agree(mgi_cu_kernel *K) {
 }
 /* The argument of exponential t, or of the one that t casts. */
 MGI_FN uint32_t mgi_cu_raised(const mgi_cu_kernel *K, uint32_t t) {
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  return (mg_is_cast(o->code, NULL) ? mgi_cu_producer(K, o->in[0].id) : o)->in[0].id;
+  return mgi_cu_producer(K, mgi_cu_at_place(K, mg_flat_power(&K->flat, mgi_cu_place(K, t)) + 1))->in[0].id;
 }
 MGI_FN void mgi_cu_shift_declare(mgi_cu_kernel *K) {
   const mgi_cu_val_info *p = &K->v[K->shift];
