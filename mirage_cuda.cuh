@@ -361,7 +361,8 @@ typedef struct mg_check_report {
    chunks instead that is not below its least: where it has bounds of its own, no less is run.  Sizes out of bounds have
    to be refused.  Its work is bounded, by counts of operations that follow from the µGraph alone, so that two
    processors take a minute at most and every machine comes to the same verdict: what is large runs under fewer fiber
-   orders, over fewer families of inputs; what is larger still, at full size alone (r->apart; cfg->whole lifts this).
+   orders, over fewer families of inputs; what is larger still, by some blocks of each kernel alone, at full size and, of
+   a family, at the same values of its symbols (r->apart; cfg->whole lifts this).
    The ranges of a file are compiled once and share this bound: where they are many, floats run under one order,
    families of inputs at the last size of each range alone (r->at_last), and the largest ranges, if all are still too
    much, at full size alone.  The report says what ran, and what was left out.  Indices of inputs are drawn within
@@ -4496,15 +4497,17 @@ MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mgi_shift_or(a, mgi_shif
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return mgi_shift_or(was, mgi_shift_or(is, mg_const(1, 1))); }
 MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mgi_shift_or(m, mg_dev_EXP(v, mg_zero(), mg_zero())); }
 template<bool FAR> MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { return mg_shift_exp(v * by, m); }
+MG_DEV bool mg_shift_within(mg_num, float) { return true; }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { (void)by; return m; }
 MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { (void)log; return mgi_shift_or(m, v); }
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return mgi_shift_or(m, v); }
 #elif !defined(MG_EMULATE)
 /* exp(v by - m) is 2^(v by log2 e - m log2 e): one multiplication and addition, one 2^x, as long as m log2 e is known to
-   a small part of 1: as of f16.  FAR: of any m, m taken off first, which of the largest v leaves exactly 0: at m = -1e9
-   the other form may be as far off as 2^64.  A NaN in v stays; m = -inf, a row of -inf so far, gives 0 for them. */
+   a small part of 1 (mg_shift_near).  FAR: of any m, m taken off first, which of the largest v leaves exactly 0: at
+   m = -1e9 the other form may be as far off as 2^64.  A NaN in v stays; m = -inf, a row of -inf so far, gives 0 for them. */
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return fmaxf(a, b); }
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return v - m; }
+MG_DEV bool mg_shift_within(mg_num m, float most) { return fabsf(m) <= most; }
 template<bool FAR> MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) {
   mg_num r, e;
   if constexpr (FAR) e = (__fmul_rn(v, by) - fmaxf(m, -3.402823466e38f)) * 1.4426950408889634f;
@@ -4522,6 +4525,7 @@ MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) {
 #else
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mg_dev_max(a, b); }
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return v - m; }
+MG_DEV bool mg_shift_within(mg_num m, float most) { return !(m < -most) && !(most < m); }
 template<bool FAR> MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) {
   /* as on the device, but that poison in m spreads */
   const mg_num least = FAR ? -3.402823466e38f : -1e30f, base = m < least ? least : m, log2e = 1.4426950408889634f;
@@ -4536,6 +4540,11 @@ MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) {
   return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero());
 }
 #endif
+/* Whether m log2 e is known to what the type of the exponential's argument can tell: always of f16, which is at most
+   65504 and as coarse as that; never of f32. */
+template<class T> MG_DEV bool mg_shift_near(mg_num m) { return mg_shift_within(m, 1024); }
+template<> MG_DEV bool mg_shift_near<mg_f16>(mg_num) { return true; }
+template<> MG_DEV bool mg_shift_near<mg_f32>(mg_num) { return false; }
 
 typedef uint32_t __attribute__((may_alias)) mg_word;
 struct __attribute__((may_alias, aligned(8))) mg_words2 { uint32_t w[2]; };
@@ -5860,7 +5869,7 @@ template<class ACC, class F> MG_DEV void mg_replace(ACC &acc, int cols, const F 
     acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? f(ACC::row_in(i), ACC::col(i), i) : mg_zero();
 }
 /* The running maximum of an exponential's argument, by row: values are kept as v exp(-m).  In a field m is 0. */
-template<class ACC, bool FAR = false> struct mg_row_shift { /* FAR: of mg_shift_exp_by */
+template<class ACC, class T = mg_f16> struct mg_row_shift { /* T: the type of the argument */
   mg_num m[ACC::ROWS], factor[ACC::ROWS]; /* factor: what values so far are to be multiplied by */
   MG_DEV void init() {
     MG_UNROLL
@@ -5886,10 +5895,20 @@ template<class ACC, bool FAR = false> struct mg_row_shift { /* FAR: of mg_shift_
       factor[k] = mg_shift_factor(m[k], top[k]);
       m[k] = top[k];
     }
+    if (near()) exponentials<false>(acc, cols, by);
+    else exponentials<true>(acc, cols, by);
+  }
+  template<bool FAR> MG_DEV void exponentials(ACC &acc, int cols, mg_num by) const {
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT; i++)
       acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? mg_shift_exp_by<FAR>(acc.c[i >> 2][i & 3], by, m[ACC::row_of(i)])
                                                   : mg_zero();
+  }
+  MG_DEV bool near() const {
+    bool all = true;
+    MG_UNROLL
+    for (int k = 0; k < ACC::ROWS; k++) all = all && mg_shift_near<T>(m[k]);
+    return all;
   }
   /* The warps of a row take the largest of their shifts; `shared` is a tile of WN x M. */
   template<class TILE> MG_DEV void agree(const TILE &shared MG_SITE) {
@@ -10911,14 +10930,14 @@ typedef struct mgi_check_job {
   int timeout_s, full;
   int n_sizes;               /* 1 without symbols */
   int64_t size[MGI_CHECK_SIZES + 1][MG_MAX_SYMBOLS]; /* of the symbols; the last of all is their most */
-  mg_graph *member[MGI_CHECK_SIZES + 1]; /* of the reduced family, at these; the last of ugraph's */
+  mg_graph *member[MGI_CHECK_SIZES + 1]; /* of the reduced family, at these; the last, and all if apart, of ugraph's */
   mg_graph *own;             /* ugraph, where it is read from the text */
   /* of a launch at the sizes of `small`: the most, the sum over them; of inputs and outputs */
   double work, all, elements;
   double share, took;        /* of MGI_SAMPLE_SHARE: what blocks at full size may take, and took */
   int seeds, float_seeds, families; /* fiber orders over fields, over floats; families of inputs at most, 0: all */
   int last;                  /* 1: these two at its last sizes alone, one order over normal inputs at the others */
-  int apart;                 /* 1: its reduced sizes are too much work: blocks at full size alone */
+  int apart;                 /* 1: its reduced sizes are too much work: at all sizes blocks at full size alone */
   char *right;               /* what the emitter makes of the µGraph, of a file of several the first one's; NULL:
                                 nothing */
   int edited, shifted;       /* the text differs from it, in more than comments; it has running maxima */
@@ -11206,25 +11225,52 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
   J->full = J->full || (beyond && J->cfg->samples >= 0);
   return s;
 }
+/* Which member is run: of blocks that run alone the last is the greatest. */
+MGI_FN int mgi_check_at(const mgi_check_job *J, int size) {
+  return J->apart && size + 1 == J->n_sizes ? (int)MGI_CHECK_SIZES : size;
+}
 /* "n = 1, 15, 16; at most 256": what was run. */
 MGI_FN void mgi_check_sizes_text(const mgi_check_job *J, char *text, size_t size) {
   const mg_graph *g = J->ugraph;
   size_t at = 0;
   text[0] = 0;
   for (uint32_t k = 0; k < g->n_symbols && at < size; k++) {
-    at += (size_t)snprintf(text + at, size - at, "%s%s%s", k ? "; " : "", g->symbol[k].name, J->apart ? "" : " = ");
-    for (int j = 0; j < J->n_sizes && at < size && !J->apart; j++)
-      at += (size_t)snprintf(text + at, size - at, "%s%lld", j ? ", " : "", (long long)J->size[j][k]);
-    if (at < size && J->full)
-      at += (size_t)snprintf(text + at, size - at, "%s blocks of %lld%s", J->apart ? ":" : ",",
-                             (long long)J->size[MGI_CHECK_SIZES][k], J->apart ? " alone" : "");
+    at += (size_t)snprintf(text + at, size - at, "%s%s%s", k ? "; " : "", g->symbol[k].name,
+                           J->apart ? ": blocks of " : " = ");
+    for (int j = 0; j < J->n_sizes && at < size; j++)
+      at += (size_t)snprintf(text + at, size - at, "%s%lld", j ? ", " : "", (long long)J->size[mgi_check_at(J, j)][k]);
+    if (at < size && J->apart) at += (size_t)snprintf(text + at, size - at, " alone");
+    else if (at < size && J->full)
+      at += (size_t)snprintf(text + at, size - at, ", blocks of %lld", (long long)J->size[MGI_CHECK_SIZES][k]);
   }
   if (J->full && J->unheld[0] && at < size) snprintf(text + at, size - at, " (at the most %s)", J->unheld);
 }
 /* Its reduced sizes are too much work. */
 MGI_FN void mgi_check_alone(mgi_check_job *J) {
-  J->apart = J->n_sizes = 1; /* each of its tasks is of the greatest */
+  J->apart = 1;
   J->full = J->cfg->samples >= 0;
+}
+/* Its members, of which blocks run alone: at the sizes that were to run, which are less than the greatest and can be
+   held, then at the greatest, all else at full size. */
+MGI_FN mg_status mgi_check_alone_members(mgi_check_job *J, mg_error *e) {
+  const int64_t *most = J->size[MGI_CHECK_SIZES];
+  char ignored[sizeof J->unheld];
+  int n = 0;
+  mg_status s = MG_OK;
+  for (int j = 0; j < J->n_sizes && J->ugraph->n_symbols && s == MG_OK; j++) {
+    int less = 0, more = 0;
+    for (uint32_t k = 0; k < J->ugraph->n_symbols; k++) less |= J->size[j][k] < most[k], more |= J->size[j][k] > most[k];
+    mg_graph_free(J->member[j]);
+    J->member[j] = NULL;
+    if (!less || more) continue;
+    memmove(J->size[n], J->size[j], sizeof J->size[n]);
+    s = mg_at(J->ugraph, J->size[n], &J->member[n], e);
+    if (s != MG_OK) break;
+    if (!mgi_check_unheld(J, J->member[n], ignored, sizeof ignored)) n++;
+    else mg_graph_free(J->member[n]), J->member[n] = NULL;
+  }
+  J->n_sizes = n + 1;
+  return s;
 }
 /* What of n ranges of a file, or of its only µGraph, is run, by their work together. */
 MGI_FN void mgi_check_bound(mgi_check_job *J, int n) {
@@ -11440,7 +11486,8 @@ enum { MGI_CHECK_FIELDS = 2, MGI_CHECK_FLOATS = 2, MGI_CHECK_SAMPLED, MGI_CHECK_
 MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_field F[2], double tolerance,
                               mgi_check_task *task) {
   const mg_check_config *cfg = J->cfg;
-  const int reduced = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT, at = reduced ? size : (int)MGI_CHECK_SIZES;
+  const int reduced = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT,
+            at = reduced ? size : J->apart ? mgi_check_at(J, size) : (int)MGI_CHECK_SIZES;
   task->g = reduced ? J->small.graph : J->ugraph;
   if (J->ugraph->n_symbols) task->family = task->g, task->g = J->member[at], task->sym = J->size[at];
   if (J->range) {
@@ -11464,13 +11511,13 @@ MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_
   task->families = least ? -1 : J->families;
   /* of the right one normal inputs are a family too */
   if (task->families && task->yardstick) task->families = least ? 1 : J->families + 1;
-  task->share = J->share;
+  task->share = at == MGI_CHECK_SIZES ? J->share : J->share / J->n_sizes;
   task->apart = J->apart;
   task->tolerance = tolerance;
   snprintf(task->so, sizeof task->so, "%s/%s.so", J->dir, mgi_check_builds[k < MGI_CHECK_FIELDS ? 0 : k - 1]);
 }
-/* What task k found goes into the report. */
-MGI_FN void mgi_check_tell(const mgi_check_job *J, int k, const mgi_check_record *found, const mg_field F[2],
+/* What task k found goes into the report; first: at the first of the sizes. */
+MGI_FN void mgi_check_tell(const mgi_check_job *J, int k, int first, const mgi_check_record *found, const mg_field F[2],
                            mg_check_report *r) {
   if (k < MGI_CHECK_FIELDS || (k == MGI_CHECK_SAMPLED && J->apart)) {
     const int f = k < MGI_CHECK_FIELDS ? k : 0;
@@ -11485,19 +11532,19 @@ MGI_FN void mgi_check_tell(const mgi_check_job *J, int k, const mgi_check_record
   }
   if (k == MGI_CHECK_FLOATS || (k == MGI_CHECK_SAMPLED_FLOATS && J->apart)) {
     if (found->float_error > r->float_error) r->float_error = found->float_error;
-    r->float_checked = found->status == MG_OK && (!J->apart || found->sampled);
+    r->float_checked = (r->float_checked || !J->apart || first) && found->status == MG_OK && (!J->apart || found->sampled);
     r->float_seeds = found->seeds;
     r->families = found->families;
     r->left_families = found->left_families;
   }
   if (k < MGI_CHECK_SAMPLED) {
   } else if (k == MGI_CHECK_SAMPLED) {
-    r->sampled = found->sampled;
-    r->sampled_compared = found->compared;
-    memcpy(r->unsampled, found->unsampled, sizeof r->unsampled);
+    r->sampled = (first ? 0 : r->sampled) + found->sampled;
+    r->sampled_compared = (first ? 0 : r->sampled_compared) + found->compared;
+    if (first || found->unsampled[0]) memcpy(r->unsampled, found->unsampled, sizeof r->unsampled);
     r->unformed = found->unformed;
   } else if (k == MGI_CHECK_SAMPLED_FLOATS) {
-    r->sampled_floats = found->sampled;
+    r->sampled_floats = (first ? 0 : r->sampled_floats) + found->sampled;
     if (found->float_error > r->float_error) r->float_error = found->float_error;
     r->float_checked = r->float_checked && found->status == MG_OK;
   }
@@ -11569,7 +11616,7 @@ MGI_FN mg_status mgi_check_tasks(mgi_check_job *J, int size, const mg_field F[2]
   int started = 0;
   for (int k = 0; k < MGI_CHECK_TASKS && s == MG_OK; k++) {
     const int full = k == MGI_CHECK_SAMPLED || k == MGI_CHECK_SAMPLED_FLOATS;
-    if (full ? !J->full || size : J->apart || (k == MGI_CHECK_RIGHT && !J->edited)) continue;
+    if (full ? !J->full || (size && !J->apart) : J->apart || (k == MGI_CHECK_RIGHT && !J->edited)) continue;
     memset(&task[k], 0, sizeof task[k]);
     mgi_check_task_of(J, k, size, F, r->tolerance, &task[k]);
     if (mgi_check_start(&child[k], &task[k], J->timeout_s)) started |= 1 << k;
@@ -11587,7 +11634,7 @@ MGI_FN mg_status mgi_check_tasks(mgi_check_job *J, int size, const mg_field F[2]
         s = mgi_check_against(J, size, &record[MGI_CHECK_FLOATS], &record[k], r);
       continue;
     }
-    mgi_check_tell(J, k, &record[k], F, r);
+    mgi_check_tell(J, k, !size, &record[k], F, r);
     if (record[k].share > J->took) J->took = record[k].share;
     if (k < MGI_CHECK_FIELDS || k == MGI_CHECK_SAMPLED) *again |= record[k].twice > 0;
     if (record[k].status == MG_NOT_FOUND) s = MG_NOT_FOUND; /* a difference beats any other outcome */
@@ -11677,7 +11724,7 @@ MGI_FN mg_status mgi_check_run(mgi_check_job *J, mg_error *e) {
           at += (uint32_t)
               snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ",
                        J->ugraph->symbol[k].name,
-                       (long long)J->size[strstr(r->difference, "at full size") ? (int)MGI_CHECK_SIZES : size][k]);
+                       (long long)J->size[strstr(r->difference, "at full size") && !J->apart ? (int)MGI_CHECK_SIZES : mgi_check_at(J, size)][k]);
     }
     if (J->ugraph->n_symbols) mgi_check_sizes_text(J, r->sizes, sizeof r->sizes);
     if (J->rows) mgi_check_rows(J, r);
@@ -11732,7 +11779,10 @@ MGI_FN void mgi_check_join(mg_check_report *all, const mg_check_report *one){
     s = mgi_check_prepare(&J[at = k], range[k], e);
   }
   if (s == MG_OK) mgi_check_bound(J, jobs);
-  for (int k = 0; k < jobs && s == MG_OK; k++) s = mgi_check_read(&J[at = k], e);
+  for (int k = 0; k < jobs && s == MG_OK; k++) {
+    if (J[k].apart) s = mgi_check_alone_members(&J[at = k], e);
+    if (s == MG_OK) s = mgi_check_read(&J[at = k], e);
+  }
   if (s == MG_OK) mgi_check_right(J, jobs);
   if (s == MG_OK) s = mgi_check_make(J, jobs, headers, e);
   double left = 1; /* of what blocks at full size may take: each an equal part of what those before it left */
@@ -16039,9 +16089,9 @@ MGI_FN void mgi_cu_shift_declare(mgi_cu_kernel *K) {
   K->shift_declared = 1;
   K->agreed = 0;
   char type[100];
-  const int far = K->b->tensors[mgi_cu_raised(K, K->shift)].dtype != MG_F16;
-  mgi_cu_str_put(&K->decl, "  mg_row_shift<%s%s> shift_%s;\n", mgi_cu_acc_type(K, p->rows, p->cols, 0, type, sizeof type),
-                 far ? ", true" : "", mgi_cu_tname(K->b, K->shift));
+  const mg_dtype of = K->b->tensors[mgi_cu_raised(K, K->shift)].dtype;
+  mgi_cu_str_put(&K->decl, "  mg_row_shift<%s%s%s> shift_%s;\n", mgi_cu_acc_type(K, p->rows, p->cols, 0, type, sizeof type),
+                 of == MG_F16 ? "" : ", ", of == MG_F16 ? "" : mg_type_row(of)->device, mgi_cu_tname(K->b, K->shift));
   mgi_cu_line(K, "shift_%s.init();", mgi_cu_tname(K->b, K->shift));
 }
 /* The product of the positive constants that an exponential's argument t has as factors: by it the maximum is

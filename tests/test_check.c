@@ -556,6 +556,33 @@ static void too_much_work(void **state) {
   mg_string_free(text);
   mg_graph_free(g);
 }
+/* The same of a symbol: its kernels run one by one around chunks of it, where its greatest size has no edge. */
+static void too_much_work_of_a_symbol(void **state) {
+  (void)state;
+  mg_graph *g = parse("program heads\nsym n in 1..64\ninput X : f16[n, 64]\ninput W : f16[64, 16384]\ninput V : f16[16384, 1024]\n"
+                      "Y = kernel grid=(x=256) threads=64 {\n  x = load X {}\n  w = load W {x->1}\n  t = matmul(x, w)\n  store t {x->1}\n  plan { warps_m=2 warps_n=1 warps_k=1 }\n}\n"
+                      "H = reshape(Y, [n, 128, 128])\nZ = reshape(H, [n, 16384])\n"
+                      "T = kernel grid=(x=64, y=ceil(n/16)) threads=32 {\n  for i=128 {\n    z = load Z {y->0, i->1}\n    v = load V {x->1, i->0}\n    t = matmul(z, v)\n  }\n  o = accum(t) {i->+}\n  store o {x->1, y->0}\n"
+                      "  plan { stages=2 warps_m=1 warps_n=1 warps_k=1 }\n}\nO = reshape(T, [n, 16, 64])\noutput O\n");
+  static const struct { const char *find, *wrong; } row[] = {
+      {"mg_each_fragment<A_t>(mg_cut(heads_D0, b_y, 16), ", "mg_each_fragment<A_t>(16, "}, /* the last block's rows */
+      {"mg_each_fragment<A_t>(heads_D0, ", "mg_each_fragment<A_t>(heads_D0 < 63 ? heads_D0 : 62, "},
+      {"= sym[0];", "= sym[0] == 17 ? 16 : sym[0];"},
+  };
+  mg_check_config c = config();
+  mg_check_report r;
+  mg_error e;
+  char *text = emitted(g);
+  if (mg_cuda_check(g, text, &c, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  if (!r.apart || r.fields != 1 || !r.float_checked || strcmp(r.sizes, "n: blocks of 1, 15, 16, 17, 63, 64 alone")) fail_msg("%s", r.sizes);
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    char *bad = replaced(text, row[k].find, row[k].wrong);
+    if (mg_cuda_check(g, bad, &c, &r, &e) == MG_OK) fail_msg("%s: SAME", row[k].wrong); /* of a grid of its own it is undecided */
+    free(bad);
+  }
+  mg_string_free(text);
+  mg_graph_free(g);
+}
 /* What runs follows from counts alone. */
 static void bounds_of_work(void **state) {
   (void)state;
@@ -1184,7 +1211,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(conversions), cmocka_unit_test(turns), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(waiting_is_no_difference), cmocka_unit_test(rows_bugs),
       cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(halves_that_round_to_zero),
-      cmocka_unit_test(halves_that_overflow), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(too_much_work), cmocka_unit_test(bounds_of_work),
+      cmocka_unit_test(halves_that_overflow), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(too_much_work), cmocka_unit_test(too_much_work_of_a_symbol), cmocka_unit_test(bounds_of_work),
       cmocka_unit_test(ranges_share_a_bound), cmocka_unit_test(parts_of_a_workspace), cmocka_unit_test(more_than_ints), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
       cmocka_unit_test(shared_operands),
   };
