@@ -1453,7 +1453,9 @@ static int load(const options *o, int sized, loaded *l, mg_error *e) {
         at = at ? strstr(at, "\n#") : NULL;
         if (at) at++;
       }
-      s = mg_cuda_emit_ranges((const mg_graph *const *)l->range, l->n, &c, (const char *const *)verdict, &l->cu, e);
+      for (int k = 0; k < l->n && s == MG_OK; k++) s = mg_verify_rows(l->range[k], e);
+      if (s == MG_OK)
+        s = mg_cuda_emit_ranges((const mg_graph *const *)l->range, l->n, &c, (const char *const *)verdict, &l->cu, e);
       for (int k = 0; k < l->n; k++) free(verdict[k]);
     }
   }

@@ -605,6 +605,8 @@ printf 'program t\ninput X : f16[4, 8]\nY = twice(X)\noutput Y\n' >twice.mg
 status 0 "and reads what uses it" ./mine print twice.mg
 has '= twice(X)' "and prints it"
 status 3 "which the tool without it refuses" "$m" print twice.mg
+status 3 "of two columns that are two functions no kernel is emitted" ./mine emit twice.mg
+grep -q "the row's columns are two functions" err; ok $? "and it says why"
 
 # A clone may lie anywhere: where its path has a space, the Makefile's commands and link 2 find the headers there.
 mkdir -p 'a clone' && cp -r ../../Makefile ../../*.h ../../mirage_cuda.cuh ../../examples 'a clone'
