@@ -7060,6 +7060,7 @@ typedef struct mgi_num_node {
   /* of which kernel; ROUND: of an output of the program; of device memory, else of a product's operand */
   int kernel, output, inner, stored;
   int safe;                  /* found of a ROUND: it is bounded, or the program's */
+  int large;                 /* of a multiple of a large constant, or of what has one as a term */
 } mgi_num_node;
 /* bad: no memory, or nothing that it can say */
 typedef struct mgi_num_list { int n, cap, bad; mgi_num_node *node; } mgi_num_list;
@@ -7436,6 +7437,24 @@ MGI_FN int mgi_num_cancels(const mgi_num_list *l, const mgi_num_value *v, const 
   return -1;
 }
 
+/* The sum in list l, one of its terms a multiple of a constant of 2^12 or more, that no sum of list p is; or -1: in f32
+   what is small is gone beside what is so large, though that cancels later. */
+MGI_FN int mgi_num_swallows(mgi_num_list *l, const mgi_num_value *v, const mgi_num_list *p, const mgi_num_value *pv) {
+  for (int i = 0; i < l->n; i++) {
+    mgi_num_node *x = &l->node[i];
+    const int op = x->kind == MGI_NUM_OP, adds = op && (x->code == MG_OP_ADD || x->code == MG_OP_SUB);
+    const int times = op && (x->code == MG_OP_SCALE || x->code == MG_OP_ADD_SCALAR);
+    const int keeps = x->kind == MGI_NUM_ROUND || x->kind == MGI_NUM_BITS ||
+                      (op && x->n_in == 1 && mg_op_row(x->code)->elementwise && x->code != MG_OP_EXP);
+    x->large = (times && fabs((double)x->c.num) >= 4096.0 * (double)x->c.den) || (keeps && l->node[x->in[0]].large) ||
+               (adds && (l->node[x->in[0]].large || l->node[x->in[1]].large));
+    int same = !x->large || !(adds || (op && x->code == MG_OP_ADD_SCALAR));
+    for (int j = 0; j < p->n && !same; j++) same = p->node[j].kind == MGI_NUM_OP && mgi_num_alike(&pv[j], &v[i]);
+    if (!same) return i;
+  }
+  return -1;
+}
+
 /* ---- witnesses */
 MGI_FN double mgi_num_to(double x, mg_dtype type) {
   int e;
@@ -7595,7 +7614,7 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
       x->safe = safe;
       if (!x->safe && first < 0) first = i;
     }
-    const int cancels = mgi_num_cancels(&u, uv, &p, pv);
+    const int cancels = mgi_num_cancels(&u, uv, &p, pv), swallows = mgi_num_swallows(&u, uv, &p, pv);
     if (open_exp) {
       r->verdict = MG_UNSAFE, snprintf(r->value, sizeof r->value, "%.60s", open_exp);
       snprintf(r->why, sizeof r->why, "an exponential that nothing is seen to bound, and that has no running maximum");
@@ -7621,6 +7640,10 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
       snprintf(r->why, sizeof r->why,
                "%s, it is a sum, or a part of one, that the program does not round: it may cancel later",
                u.node[parts].stored ? "handed on in 16 bits" : "a product's operand of 11 bits");
+    } else if (swallows >= 0) {
+      snprintf(r->value, sizeof r->value, "%.60s", u.node[swallows].name), r->kernel = u.node[swallows].kernel;
+      snprintf(r->why, sizeof r->why,
+               "a sum with a multiple of a large constant, which the program does not take: the rest may be gone beside it");
     } else if (first >= 0) {
       const mgi_num_node *x = &u.node[first];
       r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor,

@@ -918,7 +918,7 @@ enum { MG_FAMILIES_MOST = 256, MG_FAMILIES_LEAST = 8, MG_NUMERICS_ROWS = 64, MG_
   F(LOGITS,   "logits of 200",      "one input is such that the largest argument of a softmax is 200 away from 0")     \
   F(FIRST,    "first keys dark",    "a mask that a softmax's argument adds is a on the first quarter")                 \
   F(LAST,     "last keys dark",     "the same on the last quarter")                                                    \
-  F(ALL_BUT,  "all keys but one dark", "the same on all but one element of a row")
+  F(ALL_BUT,  "all keys but one dark", "the same on all but one element of a row; of switches, of which one of 0 and 1 hides, too")
 
 typedef enum mg_family_kind {
 #define MGI_F(id, name, what) MG_FAMILY_##id,
@@ -5740,6 +5740,24 @@ MGI_FN int mgi_family_is_mask(const mg_graph *g, int k) {
   return found;
 }
 
+/* Whether input k, by elements and moved, is multiplied by a constant of 2^13 or more: a switch of 0 and 1, such as the M
+   of (M - 1) 10^9, which hides a key where it is 0.  Of other values the program is not finite in 16 bits. */
+MGI_FN int mgi_family_is_switch(const mg_graph *g, int k) {
+  uint8_t *on = (uint8_t *)calloc(g->n_tensors, 1); /* an affine function of the input */
+  int found = 0;
+  if (on) on[g->in[k].id] = 1;
+  for (uint32_t o = 1; on && o < g->n_ops && !found; o++) {
+    const mg_op_node *p = &g->ops[o];
+    if (p->n_in != 1 || !on[p->in[0].id]) continue;
+    const int scale = p->code == MG_OP_SCALE;
+    found = scale && fabs((double)p->attr.c.num) >= 8192.0 * (double)p->attr.c.den;
+    on[p->out[0].id] = scale || p->code == MG_OP_ADD_SCALAR || p->code == MG_OP_NEG || mg_op_row(p->code)->moves ||
+                       p->code == MG_OP_TO_F16 || p->code == MG_OP_TO_BF16 || p->code == MG_OP_TO_F32;
+  }
+  free(on);
+  return found;
+}
+
 /* 10^2 to 10^4. */
 MGI_FN double mgi_family_magnitude(uint64_t h) { return pow(10, 2 + 2 * ldexp((double)(h >> 11), -53)); }
 
@@ -5762,7 +5780,7 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
   const uint64_t key = mgi_ff_hash(mgi_ff_hash(seed, which, 21), (uint64_t)k,
                                    mgi_family_renews(g, k) ? (uint64_t)draw : 0);
   const int mine = f->kind >= MG_FAMILY_SCALE && f->kind != MG_FAMILY_JOINT && f->input == k,
-            mask = mgi_family_is_mask(g, k);
+            mask = mgi_family_is_mask(g, k), switches = !mine && mgi_family_is_switch(g, k);
   double scale = mask ? 1 : mgi_family_scale(g, k);
   if (f->kind == MG_FAMILY_SCALE && mine) scale *= ldexp(1, (int)f->a);
   if (f->kind == MG_FAMILY_ROWS && !mine && t->shape.rank == 1) scale *= 8; /* gains may be large where outliers are */
@@ -5770,6 +5788,7 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
   if (f->kind == MG_FAMILY_JOINT)
     scale *= ldexp(1, (int)(mgi_ff_hash(seed, (uint64_t)f->a, (uint64_t)k + 31) % 25) - 12);
   const int64_t column = (int64_t)(mgi_ff_hash(key, 5, 22) % 32);
+  const double seen = f->a == 0; /* what shows a key, where 0 hides it 1 */
   for (int64_t j = 0; j < held; j++) {
     int64_t i = box ? 0 : j, step = 1, left = j;
     for (int d = t->shape.rank - 1; box && d >= 0; step *= t->shape.dim[d], d--) { /* its number in the whole */
@@ -5783,7 +5802,7 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
       continue;
     }
     const uint64_t h = mgi_ff_hash(key, (uint64_t)i, 23), hr = mgi_ff_hash(key, (uint64_t)row, 24);
-    double x = scale * mgi_family_normal(h);
+    double x = switches ? h % 4 > 0 : scale * mgi_family_normal(h);
     if (mine) switch (f->kind) {
       case MG_FAMILY_ROWS:
         if (col == (int64_t)(hr % (uint64_t)cols))
@@ -5799,9 +5818,9 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
         x = floor(x / scale * 300) *
             ldexp(1, t->dtype == MG_F32 ? mg_type_row(MG_F16)->least : mg_type_row(t->dtype)->least);
         break;
-      case MG_FAMILY_FIRST: x = col < mg_ceil_div(cols, 4) ? f->a : 0; break;
-      case MG_FAMILY_LAST: x = col >= cols - mg_ceil_div(cols, 4) ? f->a : 0; break;
-      case MG_FAMILY_ALL_BUT: x = col == (int64_t)(hr % (uint64_t)cols) ? 0 : f->a; break;
+      case MG_FAMILY_FIRST: x = col < mg_ceil_div(cols, 4) ? f->a : seen; break;
+      case MG_FAMILY_LAST: x = col >= cols - mg_ceil_div(cols, 4) ? f->a : seen; break;
+      case MG_FAMILY_ALL_BUT: x = col == (int64_t)(hr % (uint64_t)cols) ? seen : f->a; break;
       default: break;
     }
     const double most = mg_type_row(t->dtype)->most;
@@ -5875,12 +5894,13 @@ int mg_families_of(const mg_graph *g, uint64_t seed, mg_family *out, int most) {
   int softmax = 0, scaled = 0;
   for (uint32_t o = 1; o < g->n_ops; o++) softmax |= mg_softmax_dim(g, o) >= 0;
   mgi_family_add(&L, g, MG_FAMILY_PLAIN, -1, 0);
-  for (int k = 0; k < (int)g->n_in && softmax; k++) {
+  for (int k = 0; k < (int)g->n_in; k++) {
     static const mg_family_kind dark[] = {MG_FAMILY_FIRST, MG_FAMILY_LAST, MG_FAMILY_ALL_BUT};
     const double value[] = {-INFINITY, -65504, -1e9}; /* the last where the mask's type has it */
     const int values = mg_tensor_of(g, g->in[k])->dtype == MG_F16 ? 2 : 3;
-    for (int j = 0; j < 3 * values && mgi_family_is_mask(g, k); j++)
+    for (int j = 0; j < 3 * values && softmax && mgi_family_is_mask(g, k); j++)
       mgi_family_add(&L, g, dark[j / values], k, value[j % values]);
+    for (int j = 0; j < 6 && mgi_family_is_switch(g, k); j++) mgi_family_add(&L, g, dark[j / 2], k, j % 2);
   }
   for (int k = 0; k < (int)g->n_in && softmax && scaled < 2; k++) {
     const double a = mgi_family_is_mask(g, k) ? 0 : mgi_family_logits(g, seed, k);
