@@ -11022,25 +11022,30 @@ MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
     }
   }
 }
+/* The elements of a ragged rest of a chunk, where there is room more than half of it, to be no edge of anything else. */
+MGI_FN int64_t mgi_check_rest(int64_t chunk) { return chunk > 6 ? chunk / 2 + 3 : chunk > 2 ? 2 : 1; }
 /* Sizes of symbol or computed size k that a check tries, up to `most`: its least, those around whole[], the first whole
-   chunks from there on, of the least and the greatest chunk, and, returned, two chunks and a ragged rest later, as far
-   as it goes, so that counts differ. */
+   chunks from there on, of the least and the greatest chunk, and, returned, two chunks and a ragged rest later, or as
+   many as there is room for, so that counts differ. */
 MGI_FN int64_t mgi_check_around(const mg_graph *g, uint32_t k, int64_t most, int64_t whole[2]) {
   const mg_symbol *is = &g->symbol[k];
   int64_t c[2];
   mg_symbol_chunks(g, k + 1, c);
   for (int j = 0; j < 2; j++) whole[j] = mg_round_up(is->least, c[j]);
-  const int64_t rest = whole[1] + 2 * c[1] + (c[1] > 2 ? 2 : 1);
-  const int bound = c[1] < 256 || whole[1] > most; /* is among them */
-  return rest < most ? rest : bound ? most : whole[1];
+  for (int64_t to = whole[1] + 2 * c[1]; whole[1] <= most && to >= 0 && to >= whole[1] - c[1]; to -= c[1]) {
+    const int64_t ragged = to + mgi_check_rest(c[1]);
+    if (ragged >= is->least && ragged <= most) return ragged;
+  }
+  return c[1] < 256 || whole[1] > most ? most : whole[1];
 }
 /* One more of it, where chunks of it are between the least and the greatest: one element beyond whole chunks of as many
-   of these as may be, the least; else `last`. */
-MGI_FN int64_t mgi_check_between(const mg_graph *g, uint32_t k, int64_t most, int64_t last) {
+   of these as may be, the least; else a rest alone, in its first chunk. */
+MGI_FN int64_t mgi_check_between(const mg_graph *g, uint32_t k, int64_t most) {
   const mg_symbol *is = &g->symbol[k];
-  int64_t c[2], to = last;
+  int64_t c[2];
   int best = 0;
   mg_symbol_chunks(g, k + 1, c);
+  int64_t to = mg_round_up(is->least, c[1]) - c[1] + mgi_check_rest(c[1]);
   const int64_t few = c[1] < 1 << 15 ? 2 * c[1] : 1 << 16;
   for (int64_t v = is->least; v <= most && v < is->least + few; v++) {
     int ends = 0;
@@ -11130,7 +11135,7 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
       const int64_t last = mgi_check_around(g, c, all[c], whole);
       const int64_t want[MGI_CHECK_AROUND] = { g->symbol[c].least, whole[0] - 1, whole[0],     whole[0] + 1,
                                                whole[1] - 1,       whole[1],     whole[1] + 1, last,
-                                               mgi_check_between(g, c, all[c], last) };
+                                               mgi_check_between(g, c, all[c]) };
       for (int r = 0; r < rows; r++) again |= has[r][c] == want[order[j]];
       if (!own || again || !mgi_check_reach(g, c, want[order[j]], order[j] == 1 || order[j] == 4, most, at)) continue;
       for (int r = 0; r < rows; r++) again |= !memcmp(J->size[r], at, g->n_symbols * sizeof *at);
@@ -11196,7 +11201,7 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
     int64_t whole[2];
     if (g->n_computed) continue;
     const int64_t last = mgi_check_around(g, k, most, whole);
-    const int64_t further[2] = {last, mgi_check_between(g, k, most, last)};
+    const int64_t further[2] = {last, mgi_check_between(g, k, most)};
     n[k] = mg_symbol_sizes(g->symbol[k].least, most, whole, further, v[k]);
     rows = n[k] > rows ? n[k] : rows;
     if (!n[k]) v[k][n[k]++] = most;
@@ -11254,17 +11259,28 @@ MGI_FN void mgi_check_alone(mgi_check_job *J) {
   J->full = J->cfg->samples >= 0;
 }
 /* Its members, of which blocks run alone: at the sizes that were to run, which are less than the greatest and can be
-   held, then at the greatest, all else at full size. */
+   held, at half a chunk less than the greatest, where the last of many has a rest, then at that, all else at full
+   size. */
 MGI_FN mg_status mgi_check_alone_members(mgi_check_job *J, mg_error *e) {
   const int64_t *most = J->size[MGI_CHECK_SIZES];
   char ignored[sizeof J->unheld];
   int n = 0;
   mg_status s = MG_OK;
+  if (J->ugraph->n_symbols && J->n_sizes < MGI_CHECK_SIZES && !J->ugraph->n_computed) {
+    for (uint32_t k = 0; k < J->ugraph->n_symbols; k++) {
+      int64_t c[2];
+      mg_symbol_chunks(J->ugraph, k + 1, c);
+      const int64_t less = most[k] - c[1] + mgi_check_rest(c[1]);
+      J->size[J->n_sizes][k] = less < J->ugraph->symbol[k].least || J->contracted[k] ? most[k] : less;
+    }
+    J->n_sizes++;
+  }
   for (int j = 0; j < J->n_sizes && J->ugraph->n_symbols && s == MG_OK; j++) {
     int less = 0, more = 0;
     for (uint32_t k = 0; k < J->ugraph->n_symbols; k++) less |= J->size[j][k] < most[k], more |= J->size[j][k] > most[k];
     mg_graph_free(J->member[j]);
     J->member[j] = NULL;
+    for (int i = 0; i < n; i++) less &= memcmp(J->size[i], J->size[j], sizeof J->size[i]) != 0;
     if (!less || more) continue;
     memmove(J->size[n], J->size[j], sizeof J->size[n]);
     s = mg_at(J->ugraph, J->size[n], &J->member[n], e);

@@ -7513,11 +7513,15 @@ MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_nu
                            int n_in, int joint, mgi_num_witness *w) {
   const int n = p->n > u->n ? p->n : u->n;
   double *x = (double *)malloc((size_t)n * 4 * sizeof *x), *exact = x + n, *y = x + 2 * n, *z = x + 3 * n, worst = 0;
+  double unit = 1; /* of what is coarsest, in f16's */
   int found = 0, shifted = -1, clean = 1, at[MG_MAX_IN];
   if (!x) {
     w->memory = 1;
     return 0;
   }
+  for (int i = 0; i < u->n; i++)
+    if (u->node[i].kind == MGI_NUM_ROUND)
+      unit = fmax(unit, ldexp(1, mg_type_row(MG_F16)->digits - mg_type_row(u->node[i].half)->digits));
   for (int q = 0; clean && mgi_num_point(q, n_in, joint, at); q++) {
     double in[MG_MAX_IN];
     for (int k = 0; k < n_in; k++)
@@ -7547,14 +7551,14 @@ MGI_FN int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_nu
     double bad = 0, got = 0, right_one = 0;
     for (int k = 0; k < n_out; k++) {
       const double e = mgi_num_error(z[u_out[k]], exact[p_out[k]]), own = mgi_num_error(x[p_out[k]], exact[p_out[k]]);
-      if (e > 0.006 + 4 * own && e > bad) bad = e, got = z[u_out[k]], right_one = exact[p_out[k]];
+      if (e > 0.006 * unit + 4 * own && e > bad) bad = e, got = z[u_out[k]], right_one = exact[p_out[k]];
     }
     if (bad <= worst) continue;
     worst = bad, found = 1, w->node = -1, w->got = got, w->want = right_one;
     memcpy(w->in, in, sizeof in);
     for (int i = 0; i < u->n && w->node < 0; i++) { /* the first that went wrong */
       if (u->node[i].kind != MGI_NUM_ROUND || u->node[i].output ||
-          (isfinite(z[i]) && fabs(z[i] - y[i]) < 0.003 * fabs(y[i])))
+          (isfinite(z[i]) && fabs(z[i] - y[i]) < 0.003 * unit * fabs(y[i])))
         continue;
       w->node = i, w->x = y[i];
     }

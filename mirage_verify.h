@@ -5780,7 +5780,8 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
   const uint64_t key = mgi_ff_hash(mgi_ff_hash(seed, which, 21), (uint64_t)k,
                                    mgi_family_renews(g, k) ? (uint64_t)draw : 0);
   const int mine = f->kind >= MG_FAMILY_SCALE && f->kind != MG_FAMILY_JOINT && f->input == k,
-            mask = mgi_family_is_mask(g, k), switches = !mine && mgi_family_is_switch(g, k);
+            mask = mgi_family_is_mask(g, k), rows = f->kind == MG_FAMILY_CONSTANT || f->kind == MG_FAMILY_ZERO,
+            switches = (!mine || rows) && mgi_family_is_switch(g, k);
   double scale = mask ? 1 : mgi_family_scale(g, k);
   if (f->kind == MG_FAMILY_SCALE && mine) scale *= ldexp(1, (int)f->a);
   if (f->kind == MG_FAMILY_ROWS && !mine && t->shape.rank == 1) scale *= 8; /* gains may be large where outliers are */
@@ -5812,7 +5813,7 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
         if (col % 32 == column % cols) x *= mgi_family_magnitude(mgi_ff_hash(key, (uint64_t)col, 25));
         break;
       case MG_FAMILY_OFFSET: x += 1000 * scale; break;
-      case MG_FAMILY_CONSTANT: x = scale * mgi_family_normal(hr); break;
+      case MG_FAMILY_CONSTANT: x = switches ? hr % 4 > 0 : scale * mgi_family_normal(hr); break;
       case MG_FAMILY_ZERO: x = row % 3 == 1 ? 0 : x; break;
       case MG_FAMILY_DENORMAL:
         x = floor(x / scale * 300) *

@@ -78,6 +78,8 @@
        "  o2 = reshape(o, [1, 64])\n  store o2 {x->1, z->0}\n  plan { stages=2 }\n}\noutput R\n"
 /* A product, divided, by another: in parts that are rounded, and whole. */
 #define QUOTIENT "program q\ninput A : f16[64, 256]\ninput B : f16[256, 64]\ninput C : f16[64, 1]\ninput D : f16[64, 32]\n"
+#define SWITCH_PROGRAM "program s\ninput X : f16[16, 64]\ninput M : f16[16, 64]\nO = add(X, scale(add_scalar(M, -1), 1000000000))\noutput O\n"
+#define SWITCH_KERNEL(sum) "program s\ninput X : f16[16, 64]\ninput M : f16[16, 64]\nO = kernel grid=(x=4) threads=64 {\n  x = load X {x->0}\n  m = load M {x->0}\n" sum "  store h {x->0}\n  plan { stages=2 }\n}\noutput O\n"
 #define QUOTIENT_PROGRAM QUOTIENT "O = matmul(div(matmul(A, B), C), D)\noutput O\n"
 #define QUOTIENT_KERNEL(inside, after)                                                                                \
   QUOTIENT "O = kernel grid=(x=4) threads=128 {\n  c = load C {x->0}\n  d = load D {}\n  for i=4 {\n"                 \
@@ -120,6 +122,8 @@ static const safety_case cases[] = {
     QUOTIENT_KERNEL("    t = div(matmul(a, b), c)\n    u = matmul(t, d)\n", "  o = accum(u) {i->+}\n"), NULL, MG_SAFETY_OPEN, "t" },
   { "the whole of it", QUOTIENT_PROGRAM,
     QUOTIENT_KERNEL("    p = matmul(a, b)\n", "  o = matmul(div(accum(p) {i->+}, c), d)\n"), NULL, MG_SAFE, "" },
+  { "a mask of a switch", SWITCH_PROGRAM, SWITCH_KERNEL("  h = add(x, scale(add_scalar(m, -1), 1000000000))\n"), NULL, MG_SAFE, "" },
+  { "the same, what it hides added halfway", SWITCH_PROGRAM, SWITCH_KERNEL("  h = add(scale(m, 1000000000), add_scalar(x, -1000000000))\n"), NULL, MG_SAFETY_OPEN, "t2" },
   { "an epilogue", MLP "O = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n",
     MLP "O = kernel grid=(x=4) threads=128 {\n  for i=4 {\n    x = load X {x->*, i->1}\n    a = load A {x->1, i->0}\n    b = load B {x->1, i->0}\n"
         "    p = matmul(x, a)\n    q = matmul(x, b)\n  }\n  o = mul(silu(accum(p) {i->+}), accum(q) {i->+})\n  store o {x->1}\n  plan { stages=2 }\n}\noutput O\n",

@@ -181,7 +181,7 @@ static void a_launch_takes_its_bounds(void **state) {
   if (mg_certificate_check(text, strlen(text), &v, &e) != MG_OK) fail_msg("%s", e.msg);
   assert_int_equal(mg_cuda_emit(g, NULL, &cu, &e), MG_OK);
   if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
-  if (strcmp(r.sizes, "n = 3, 7, 8, 9, 26, blocks of 37")) fail_msg("%s", r.sizes);
+  if (strcmp(r.sizes, "n = 3, 7, 8, 9, 31, blocks of 37")) fail_msg("%s", r.sizes);
   for (int k = 0; k < (getenv("SOAK_S") ? 3 : 1); k++) {
     char *wrong = replaced(cu, plants[k][0], plants[k][1]);
     assert_int_equal(checked(wrong, &r, &e), MG_NOT_FOUND);
@@ -797,7 +797,7 @@ static void one_file_runs_at_every_size(void **state) {
   if (mg_cuda_emit_ranges((const mg_graph *const *)range, 3, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
   if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   assert_non_null(strstr(r.sizes, "n = 2, 7, 8"));
-  assert_non_null(strstr(r.sizes, "n = 9, 15, 16, 17, 34"));
+  if (!strstr(r.sizes, "n = 9, 15, 16, 17, 39, blocks of 40")) fail_msg("%s", r.sizes);
   assert_int_equal(r.rows, 0); /* the first range has one size: there is nothing to compare */
   static const char *const plants[][2] = {{"mg_chunks(sym_n, 8)", "(sym_n / 8)"},                    /* the ragged rest is left out */
                                           {"mg_cut(f_3_D0, b_x, 8)", "8"},                           /* of a mask */
@@ -880,7 +880,7 @@ static void turns_do_not_follow_a_symbol(void **state) {
   if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
   assert_non_null(strstr(cu, "begins elsewhere"));
   if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
-  assert_non_null(strstr(r.sizes, "n = 17, 31, 32, 33, 64"));
+  if (!strstr(r.sizes, "n = 17, 27, 31, 32, 33, 59")) fail_msg("%s", r.sizes);
   assert_int_equal(r.rows, 1);
   mg_string_free(cu);
   mg_graph_free(g);
@@ -958,7 +958,7 @@ static void self_attention_is_emitted(void **state) {
   (void)state;
   if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
   if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
-  if (strncmp(r.sizes, "n = 1, 7, 8, 9, 15, 16, 17", 26)) fail_msg("%s", r.sizes);
+  if (strncmp(r.sizes, "n = 1, 7, 8, 9, 11, 15, 16, 17, 27", 33)) fail_msg("%s", r.sizes);
   char *wrong = replaced(cu, "mg_chunks(sym_n, 16)", "(sym_n / 16)"); /* keys of the ragged rest */
   assert_int_equal(checked(wrong, &r, &e), MG_NOT_FOUND);
   free(wrong), mg_string_free(cu), mg_graph_free(g);
@@ -1023,7 +1023,7 @@ static void a_contraction_ends_at_its_edge(void **state) {
   free(text), free(chunks), free(less);
   if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
   if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
-  if (strcmp(r.sizes, "p = 1, 15, 16, 17, 48")) fail_msg("%s", r.sizes);
+  if (strcmp(r.sizes, "p = 1, 11, 15, 16, 17, 43, blocks of 48")) fail_msg("%s", r.sizes);
   const int most = getenv("SOAK_S") ? 4 : 2;
   for (int k = 0; k < most; k++) {
     char *wrong = replaced(cu, plants[k][0], plants[k][1]);
@@ -1078,7 +1078,7 @@ static void a_file_of_boxes_runs_at_every_size(void **state) {
   }
   if (mg_cuda_emit_ranges(ranges, 3, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
   if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
-  if (!strstr(r.sizes, "p = 15, 16, 17, 48, 9") || !strstr(r.sizes, "n = 5, ")) fail_msg("%s", r.sizes);
+  if (!strstr(r.sizes, "p = 11, 15, 16, 17, 43, 9") || !strstr(r.sizes, "n = 5, ")) fail_msg("%s", r.sizes);
   for (size_t k = 0; k < sizeof plants / sizeof *plants; k++) {
     if (k != 2 && !getenv("SOAK_S")) continue;
     char *wrong = replaced(cu, plants[k][0], plants[k][1]);
