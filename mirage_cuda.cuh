@@ -4502,9 +4502,10 @@ MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { (void)log; return mg
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return mgi_shift_or(m, v); }
 #elif !defined(MG_EMULATE)
 /* exp(v by - m) is 2^(v by log2 e - m log2 e): one multiplication and addition, one 2^x, as long as m log2 e is known to
-   a small part of 1: as of f16's sizes.  FAR: of any m, m taken off first, which of the largest v leaves exactly 0: at m = -1e9
-   the other form may be as far off as 2^64.  A NaN in v stays; m = -inf, a row of -inf so far, gives 0 for them.
-   Measured on an H200, attentions of bf16: FAR takes 1 to 6 % longer than the other form, both, by a branch, 6 to 12 %. */
+   a small part of 1: as of f16's sizes.  FAR: of any m, m taken off first, which of the largest v leaves exactly 0: at
+   m = -1e9 the other form may be as far off as 2^64.  A NaN in v stays; m = -inf, a row of -inf so far, gives 0 for
+   them.  Measured on an H200, attentions of bf16: FAR takes up to 6 % longer than the other form; both, by a branch, 6
+   to 12 % longer. */
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return fmaxf(a, b); }
 MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return v - m; }
 template<bool FAR> MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) {
@@ -11022,7 +11023,7 @@ MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
     }
   }
 }
-/* The elements of a ragged rest of a chunk, where there is room more than half of it, to be no edge of anything else. */
+/* The elements of a ragged rest: where there is room more than half of the chunk, to be no edge of anything else. */
 MGI_FN int64_t mgi_check_rest(int64_t chunk) { return chunk > 6 ? chunk / 2 + 3 : chunk > 2 ? 2 : 1; }
 /* Sizes of symbol or computed size k that a check tries, up to `most`: its least, those around whole[], the first whole
    chunks from there on, of the least and the greatest chunk, and, returned, two chunks and a ragged rest later, or as
@@ -11277,7 +11278,8 @@ MGI_FN mg_status mgi_check_alone_members(mgi_check_job *J, mg_error *e) {
   }
   for (int j = 0; j < J->n_sizes && J->ugraph->n_symbols && s == MG_OK; j++) {
     int less = 0, more = 0;
-    for (uint32_t k = 0; k < J->ugraph->n_symbols; k++) less |= J->size[j][k] < most[k], more |= J->size[j][k] > most[k];
+    for (uint32_t k = 0; k < J->ugraph->n_symbols; k++)
+      less |= J->size[j][k] < most[k], more |= J->size[j][k] > most[k];
     mg_graph_free(J->member[j]);
     J->member[j] = NULL;
     for (int i = 0; i < n; i++) less &= memcmp(J->size[i], J->size[j], sizeof J->size[i]) != 0;
@@ -11551,7 +11553,8 @@ MGI_FN void mgi_check_tell(const mgi_check_job *J, int k, int first, const mgi_c
   }
   if (k == MGI_CHECK_FLOATS || (k == MGI_CHECK_SAMPLED_FLOATS && J->apart)) {
     if (found->float_error > r->float_error) r->float_error = found->float_error;
-    r->float_checked = (r->float_checked || !J->apart || first) && found->status == MG_OK && (!J->apart || found->sampled);
+    if (first || !J->apart) r->float_checked = 1;
+    r->float_checked &= found->status == MG_OK && (!J->apart || found->sampled);
     r->float_seeds = found->seeds;
     r->families = found->families;
     r->left_families = found->left_families;
@@ -11743,7 +11746,8 @@ MGI_FN mg_status mgi_check_run(mgi_check_job *J, mg_error *e) {
           at += (uint32_t)
               snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ",
                        J->ugraph->symbol[k].name,
-                       (long long)J->size[strstr(r->difference, "at full size") && !J->apart ? (int)MGI_CHECK_SIZES : mgi_check_at(J, size)][k]);
+                       (long long)J->size[strstr(r->difference, "at full size") && !J->apart ? (int)MGI_CHECK_SIZES
+                                                                                     : mgi_check_at(J, size)][k]);
     }
     if (J->ugraph->n_symbols) mgi_check_sizes_text(J, r->sizes, sizeof r->sizes);
     if (J->rows) mgi_check_rows(J, r);

@@ -918,7 +918,7 @@ enum { MG_FAMILIES_MOST = 256, MG_FAMILIES_LEAST = 8, MG_NUMERICS_ROWS = 64, MG_
   F(LOGITS,   "logits of 200",      "one input is such that the largest argument of a softmax is 200 away from 0")     \
   F(FIRST,    "first keys dark",    "a mask that a softmax's argument adds is a on the first quarter")                 \
   F(LAST,     "last keys dark",     "the same on the last quarter")                                                    \
-  F(ALL_BUT,  "all keys but one dark", "the same on all but one element of a row; of switches, of which one of 0 and 1 hides, too")
+  F(ALL_BUT,  "all keys but one dark", "the same on all but one element of a row; switches of 0 and 1, too")
 
 typedef enum mg_family_kind {
 #define MGI_F(id, name, what) MG_FAMILY_##id,
@@ -5740,8 +5740,8 @@ MGI_FN int mgi_family_is_mask(const mg_graph *g, int k) {
   return found;
 }
 
-/* Whether input k, by elements and moved, is multiplied by a constant of 2^13 or more: a switch of 0 and 1, such as the M
-   of (M - 1) 10^9, which hides a key where it is 0.  Of other values the program is not finite in 16 bits. */
+/* Whether input k, by elements and moved, is multiplied by a constant of 2^13 or more: a switch of 0 and 1, such as the
+   M of (M - 1) 10^9, which hides a key where it is 0.  Of other values the program is not finite in 16 bits. */
 MGI_FN int mgi_family_is_switch(const mg_graph *g, int k) {
   uint8_t *on = (uint8_t *)calloc(g->n_tensors, 1); /* an affine function of the input */
   int found = 0;
