@@ -7060,7 +7060,7 @@ typedef struct mgi_num_node {
   /* of which kernel; ROUND: of an output of the program; of device memory, else of a product's operand */
   int kernel, output, inner, stored;
   int safe;                  /* found of a ROUND: it is bounded, or the program's */
-  int large;                 /* of a multiple of a large constant, or of what has one as a term */
+  double gain;               /* the constant that its largest term is a multiple of */
 } mgi_num_node;
 /* bad: no memory, or nothing that it can say */
 typedef struct mgi_num_list { int n, cap, bad; mgi_num_node *node; } mgi_num_list;
@@ -7443,12 +7443,14 @@ MGI_FN int mgi_num_swallows(mgi_num_list *l, const mgi_num_value *v, const mgi_n
   for (int i = 0; i < l->n; i++) {
     mgi_num_node *x = &l->node[i];
     const int op = x->kind == MGI_NUM_OP, adds = op && (x->code == MG_OP_ADD || x->code == MG_OP_SUB);
-    const int times = op && (x->code == MG_OP_SCALE || x->code == MG_OP_ADD_SCALAR);
-    const int keeps = x->kind == MGI_NUM_ROUND || x->kind == MGI_NUM_BITS ||
-                      (op && x->n_in == 1 && mg_op_row(x->code)->elementwise && x->code != MG_OP_EXP);
-    x->large = (times && fabs((double)x->c.num) >= 4096.0 * (double)x->c.den) || (keeps && l->node[x->in[0]].large) ||
-               (adds && (l->node[x->in[0]].large || l->node[x->in[1]].large));
-    int same = !x->large || !(adds || (op && x->code == MG_OP_ADD_SCALAR));
+    const int scalar = op && x->code == MG_OP_ADD_SCALAR;
+    const double a = x->n_in ? l->node[x->in[0]].gain : 1, b = x->n_in > 1 ? l->node[x->in[1]].gain : 0;
+    const double c = op && x->c.den ? fabs((double)x->c.num / (double)x->c.den) : 0;
+    if (!op) x->gain = a;
+    else if (x->code == MG_OP_SCALE) x->gain = a * c;
+    else if (x->code == MG_OP_EXP) x->gain = 1;
+    else x->gain = fmax(fmax(a, b), scalar ? c : 0);
+    int same = x->gain < 4096 || !(adds || scalar);
     for (int j = 0; j < p->n && !same; j++) same = p->node[j].kind == MGI_NUM_OP && mgi_num_alike(&pv[j], &v[i]);
     if (!same) return i;
   }

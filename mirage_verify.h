@@ -5743,18 +5743,19 @@ MGI_FN int mgi_family_is_mask(const mg_graph *g, int k) {
 /* Whether input k, by elements and moved, is multiplied by a constant of 2^13 or more: a switch of 0 and 1, such as the
    M of (M - 1) 10^9, which hides a key where it is 0.  Of other values the program is not finite in 16 bits. */
 MGI_FN int mgi_family_is_switch(const mg_graph *g, int k) {
-  uint8_t *on = (uint8_t *)calloc(g->n_tensors, 1); /* an affine function of the input */
+  double *by = (double *)calloc(g->n_tensors, sizeof *by); /* of an affine function of the input: its factor, else 0 */
   int found = 0;
-  if (on) on[g->in[k].id] = 1;
-  for (uint32_t o = 1; on && o < g->n_ops && !found; o++) {
+  if (by) by[g->in[k].id] = 1;
+  for (uint32_t o = 1; by && o < g->n_ops && !found; o++) {
     const mg_op_node *p = &g->ops[o];
-    if (p->n_in != 1 || !on[p->in[0].id]) continue;
+    if (p->n_in != 1 || by[p->in[0].id] == 0) continue;
     const int scale = p->code == MG_OP_SCALE;
-    found = scale && fabs((double)p->attr.c.num) >= 8192.0 * (double)p->attr.c.den;
-    on[p->out[0].id] = scale || p->code == MG_OP_ADD_SCALAR || p->code == MG_OP_NEG || mg_op_row(p->code)->moves ||
-                       p->code == MG_OP_TO_F16 || p->code == MG_OP_TO_BF16 || p->code == MG_OP_TO_F32;
+    if (scale || p->code == MG_OP_ADD_SCALAR || p->code == MG_OP_NEG || mg_op_row(p->code)->moves ||
+        p->code == MG_OP_TO_F16 || p->code == MG_OP_TO_BF16 || p->code == MG_OP_TO_F32)
+      by[p->out[0].id] = by[p->in[0].id] * (scale ? fabs((double)p->attr.c.num / (double)p->attr.c.den) : 1);
+    found = by[p->out[0].id] >= 8192;
   }
-  free(on);
+  free(by);
   return found;
 }
 
