@@ -7042,7 +7042,7 @@ MGI_FN mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
      3. Precision.  A part of a sum that the program rounds whole, and a sum that it does not round as an operand over
         tf32, may be large and cancel later: not decided.
    What neither settles is not decided.  A difference of two sums of squares that the program does not take is unsafe:
-   it cancels.                                                                                                       */
+   it cancels.  So is a sum with a multiple of a constant of 2^12 or more that no sum of the program is.             */
 
 enum { MGI_NUM_ATOMS = MG_MAX_IN + 24, MGI_NUM_TERMS = 8, MGI_NUM_POINTS = 1500 };
 /* BITS: f16's precision, f32's range */
@@ -7629,6 +7629,11 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
       snprintf(r->value, sizeof r->value, "%.60s", u.node[cancels].name);
       snprintf(r->why, sizeof r->why,
                "a difference of two sums of squares, which the program does not take: it cancels");
+    } else if (swallows >= 0) {
+      r->verdict = MG_UNSAFE, r->kernel = u.node[swallows].kernel,
+      snprintf(r->value, sizeof r->value, "%.60s", u.node[swallows].name);
+      snprintf(r->why, sizeof r->why,
+               "a sum with a multiple of a large constant, which the program does not take: the rest may be gone beside it");
     } else if (mgi_num_refuted(&p, p_out, &u, u_out, (int)program->n_out, (int)program->n_in, 0, &w) ||
                (joint = 1, mgi_num_refuted(&p, p_out, &u, u_out, (int)program->n_out, (int)program->n_in, 1, &w))) {
       const mgi_num_node *x = &u.node[w.node];
@@ -7646,10 +7651,6 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
       snprintf(r->why, sizeof r->why,
                "%s, it is a sum, or a part of one, that the program does not round: it may cancel later",
                u.node[parts].stored ? "handed on in 16 bits" : "a product's operand of 11 bits");
-    } else if (swallows >= 0) {
-      snprintf(r->value, sizeof r->value, "%.60s", u.node[swallows].name), r->kernel = u.node[swallows].kernel;
-      snprintf(r->why, sizeof r->why,
-               "a sum with a multiple of a large constant, which the program does not take: the rest may be gone beside it");
     } else if (first >= 0) {
       const mgi_num_node *x = &u.node[first];
       r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor,
