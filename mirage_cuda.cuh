@@ -15625,8 +15625,8 @@ MGI_FN void mgi_cu_power_place(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t
   mgi_cu_str_put(s, "(%suint32_t *)((%sunsigned char *)p_%s + %s_POWERS_%s)", qualifier, qualifier,
                  K->em->g->tensors[t].name, K->em->g->name, K->em->g->tensors[t].name);
 }
-/* Text: the grid of the maker of tensor t, and which of its blocks made what LOAD `op` reads in this one. */
-MGI_FN void mgi_cu_power_spans(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *all, uint32_t op, uint32_t t) {
+/* Text: which blocks of its maker made what LOAD `op` reads of tensor t in this block. */
+MGI_FN void mgi_cu_power_spans(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t op, uint32_t t) {
   const mg_op_node *o = &K->b->ops[op];
   char offset[800], count[300];
   int dim[4];
@@ -15640,7 +15640,6 @@ MGI_FN void mgi_cu_power_spans(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *all,
     }
     mgi_cu_power_axis(K->em->g, t, dim[a], &chunk);
     mgi_cu_count_text(K->em, K->em->g->tensors[t].op, a, count, sizeof count);
-    mgi_cu_str_put(all, "%s%s", all->n ? " * " : "", count);
     const int64_t mine = mgi_cu_chunk(K, &o->map, t, dim[a], 3, offset, sizeof offset, NULL, NULL);
     if (offset[0]) mgi_cu_str_put(s, "{%s, %lld, %lld, %s}", offset, (long long)mine, (long long)chunk, count);
     else mgi_cu_str_put(s, "{0, %s * (int64_t)%lld, %lld, %s}", count, (long long)chunk, (long long)chunk, count);
@@ -15648,17 +15647,21 @@ MGI_FN void mgi_cu_power_spans(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *all,
 }
 /* The powers of all that LOAD `op` reads in the block, if its tensor is split, are asked for. */
 MGI_FN void mgi_cu_powers_open(mgi_cu_kernel *K, uint32_t op) {
-  mgi_cu_str s = {NULL, 0, 0, 0}, spans = {NULL, 0, 0, 0}, all = {NULL, 0, 0, 0};
+  mgi_cu_str s = {NULL, 0, 0, 0};
+  char count[300];
+  int dim[4], axes = 0;
   if (!mgi_cu_split_load(K, op)) return;
   const uint32_t t = mgi_cu_above(K, K->b->ops[op].in[0]);
   mgi_cu_wait(K);
-  mgi_cu_power_spans(K, &spans, &all, op, t);
   mgi_cu_power_place(K, &s, t, "const ");
-  mgi_cu_line(K, "mg_powers powers_%s(%s, %s);", mgi_cu_tname(K->b, K->b->ops[op].out[0].id), mgi_cu_str_text(&s),
-              all.n ? mgi_cu_str_text(&all) : "1");
+  mgi_cu_power_dims(K->em->g, t, dim);
+  for (int a = 1; a <= 3; a++)
+    if (dim[a] >= 0)
+      mgi_cu_str_put(&s, "%s%s", axes++ ? " * " : ", ",
+                     mgi_cu_count_text(K->em, K->em->g->tensors[t].op, a, count, sizeof count));
+  mgi_cu_line(K, "mg_powers powers_%s(%s%s);", mgi_cu_tname(K->b, K->b->ops[op].out[0].id), mgi_cu_str_text(&s),
+              axes ? "" : ", 1");
   free(s.s);
-  free(spans.s);
-  free(all.s);
 }
 /* What a LOAD has brought of a split tensor, at one power. */
 MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
@@ -15669,10 +15672,10 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
   const int own = mgi_cu_own_ring(K, o->scope), rank = K->em->g->tensors[t].shape.rank,
             rows = mgi_cu_rows_in(K, o->out[0].id);
-  mgi_cu_str at = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0}, spans = {NULL, 0, 0, 0}, all = {NULL, 0, 0, 0};
+  mgi_cu_str at = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0}, spans = {NULL, 0, 0, 0};
   char offset[800], count[300];
   int dim[4];
-  mgi_cu_power_spans(K, &spans, &all, op, t);
+  mgi_cu_power_spans(K, &spans, op, t);
   mgi_cu_power_dims(K->em->g, t, dim);
   for (int a = 1; a <= 3; a++) {
     int64_t chunk = 1;
@@ -15705,7 +15708,6 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
   free(at.s);
   free(stride.s);
   free(spans.s);
-  free(all.s);
 }
 
 /* 1 if no two blocks, and no two iterations, read the same element of what is loaded, one matrix: weights.  What has

@@ -524,15 +524,19 @@ static void sampled_blocks_of_few(void **state) {
   mg_graph_free(g);
 }
 
+/* Two products, of `rows` rows, whose heads are made by reshapes. */
+#define HEADS(symbols, rows, blocks)                                                                                                            \
+  "program heads\n" symbols "input X : f16[" rows ", 64]\ninput W : f16[64, 16384]\ninput V : f16[16384, 1024]\n"                               \
+  "Y = kernel grid=(x=256) threads=64 {\n  x = load X {}\n  w = load W {x->1}\n  t = matmul(x, w)\n  store t {x->1}\n"                           \
+  "  plan { warps_m=2 warps_n=1 warps_k=1 }\n}\nH = reshape(Y, [" rows ", 128, 128])\nZ = reshape(H, [" rows ", 16384])\n"                       \
+  "T = kernel grid=(x=64, y=" blocks ") threads=32 {\n  for i=128 {\n    z = load Z {y->0, i->1}\n    v = load V {x->1, i->0}\n"                 \
+  "    t = matmul(z, v)\n  }\n  o = accum(t) {i->+}\n  store o {x->1, y->0}\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=1 }\n}\n"            \
+  "O = reshape(T, [" rows ", 16, 64])\noutput O\n"
 /* Heads by a reshape, which no smaller size keeps: too much work for launches of all blocks.  Its kernels run one by one at full size,
    where races, late blocks and late iterations show all the same, in the first kernel as in the last but one. */
 static void too_much_work(void **state) {
   (void)state;
-  mg_graph *g = parse("program heads\ninput X : f16[64, 64]\ninput W : f16[64, 16384]\ninput V : f16[16384, 1024]\n"
-                      "Y = kernel grid=(x=256) threads=64 {\n  x = load X {}\n  w = load W {x->1}\n  t = matmul(x, w)\n  store t {x->1}\n  plan { warps_m=2 warps_n=1 warps_k=1 }\n}\n"
-                      "H = reshape(Y, [64, 128, 128])\nZ = reshape(H, [64, 16384])\n"
-                      "T = kernel grid=(x=64, y=4) threads=32 {\n  for i=128 {\n    z = load Z {y->0, i->1}\n    v = load V {x->1, i->0}\n    t = matmul(z, v)\n  }\n  o = accum(t) {i->+}\n  store o {x->1, y->0}\n"
-                      "  plan { stages=2 warps_m=1 warps_n=1 warps_k=1 }\n}\nO = reshape(T, [64, 16, 64])\noutput O\n");
+  mg_graph *g = parse(HEADS("", "64", "4"));
   static const struct { const char *find, *wrong, *says; } row[] = {
       {"mg_cp_async_wait<0>();\n  mg_sync();", "mg_cp_async_wait<0>();\n", "race: it "},
       {"p_W + (b_x * (int64_t)64)", "p_W + ((b_x < 255 ? b_x : 2) * (int64_t)64)", "differs"},
@@ -559,11 +563,7 @@ static void too_much_work(void **state) {
 /* The same of a symbol: its kernels run one by one around chunks of it, where its greatest size has no edge. */
 static void too_much_work_of_a_symbol(void **state) {
   (void)state;
-  mg_graph *g = parse("program heads\nsym n in 1..64\ninput X : f16[n, 64]\ninput W : f16[64, 16384]\ninput V : f16[16384, 1024]\n"
-                      "Y = kernel grid=(x=256) threads=64 {\n  x = load X {}\n  w = load W {x->1}\n  t = matmul(x, w)\n  store t {x->1}\n  plan { warps_m=2 warps_n=1 warps_k=1 }\n}\n"
-                      "H = reshape(Y, [n, 128, 128])\nZ = reshape(H, [n, 16384])\n"
-                      "T = kernel grid=(x=64, y=ceil(n/16)) threads=32 {\n  for i=128 {\n    z = load Z {y->0, i->1}\n    v = load V {x->1, i->0}\n    t = matmul(z, v)\n  }\n  o = accum(t) {i->+}\n  store o {x->1, y->0}\n"
-                      "  plan { stages=2 warps_m=1 warps_n=1 warps_k=1 }\n}\nO = reshape(T, [n, 16, 64])\noutput O\n");
+  mg_graph *g = parse(HEADS("sym n in 1..64\n", "n", "ceil(n/16)"));
   static const struct { const char *find, *wrong; } row[] = {
       {"mg_each_fragment<A_t>(mg_cut(heads_D0, b_y, 16), ", "mg_each_fragment<A_t>(16, "}, /* the last block's rows */
       {"mg_each_fragment<A_t>(heads_D0, ", "mg_each_fragment<A_t>(heads_D0 < 63 ? heads_D0 : 62, "},
