@@ -878,6 +878,7 @@ double mg_load_waste(int64_t inner, int rank, int esize);        /* bytes moved 
 
 /* The analytic model's time of a µGraph, every kernel under the best plan that it knows, or of a program (each operator
    a library kernel), in microseconds; m NULL: the default machine.  MG_NO_TIME if memory is out. */
+#define MG_UNFIT_US 1e9
 #define MG_NO_TIME 1e18
 double mg_predict_us(const mg_graph *ugraph, const mg_machine *m);
 /* µGraphs of one program that are timed side by side; us[k]: of g[k], 0 where it failed. */
@@ -4175,7 +4176,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_machine *m, const mg_kernel_plan *p, con
   c.penalty = w->overflow == MGI_IN_16_BITS ? 8 : w->overflow == MGI_IN_FRAGMENTS ? 1.25 : 1;
   if (w->tensors) c.penalty *= 4;
   c.total_us *= c.penalty;
-  if (!p->feasible) c.total_us += 1e9;
+  if (!p->feasible) c.total_us += MG_UNFIT_US;
   return c;
 }
 

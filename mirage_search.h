@@ -8781,7 +8781,7 @@ MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
   const int short_of = f->spent && f->brief > 0; /* what is made last is not there */
   if (!short_of && !(w && mgi_se_walk_all(S, w, f))) f->oom = 1;
   const int again = f->spent && !f->late && !f->oom && f->brief > 0;
-  r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again, r.effort = effort;
+  r.seg = S->seg_id, r.frame = k, r.cut = f->cut && !again && !f->late, r.effort = effort;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape,
   r.count[3] = f->st.pruned_duplicate;
   r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val,
@@ -8793,7 +8793,7 @@ MGI_FN void mgi_se_run_frame(mgi_se_search *S, int k) {
     keep[i] = (uint8_t)(mgi_se_pool_add(S, &w->best[i]) || S->unkept), r.n += keep[i];
   mgi_se_frame_done(S, &r, w && w->n_best ? w->best : NULL);
   if (again) R->st.frames--;
-  if (again || f->late) S->found->n_open++, S->found->n_spent += counts;
+  if (again || f->late) S->found->n_open++, S->found->n_spent += counts || f->late;
   if (again) S->found->open[k] = (uint8_t)(2 + effort);
   else if (!f->late) S->found->open[k] = 0;
   if (S->cfg.checkpoint && !again && !f->late && !f->oom) mgi_se_kept_add(S, &r, w ? w->best : NULL, keep);
@@ -9205,7 +9205,7 @@ MGI_FN mg_graph *mgi_se_replanned(mgi_se_search *S, const mg_graph *g) {
   return NULL;
 }
 /* Has the plans of g keep what makes it unsafe in f16 by powers of two, or else in f32; leaves it as it is where
-   neither is enough.  What that costs, in microseconds.  A power is of a block's rows together: it is in the bits of
+   neither is enough, or would not fit the machine.  What that costs, in microseconds.  A power is of a block's rows together: it is in the bits of
    each. */
 MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   mg_safety_report r;
@@ -9219,9 +9219,10 @@ MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   if (!with) return 0;
   mg_graph *const planned = mgi_se_replanned(S, with);
   if (planned) mg_graph_free(with), with = planned;
-  const double us = mgi_se_us(S, with, NULL) - mgi_se_us(S, *g, NULL);
+  const double us = mgi_se_us(S, with, NULL), were = mgi_se_us(S, *g, NULL);
+  if (us >= MG_UNFIT_US) { mg_graph_free(with); return 0; }
   mg_graph_free(*g), *g = with;
-  return us;
+  return us - were;
 }
 
 /* When its frames are done: keeps at most `want` structures, those of the root tuned by all threads.  Only so many are
@@ -9344,13 +9345,20 @@ MGI_FN mg_status mgi_se_segment_better(mgi_se_search *S, int want, mg_error *e) 
   return st;
 }
 
-/* The whole program, or more of it: p is given the first time. */
+/* The whole program, or more of it: p is given the first time, when its frames have a part of the time that is left, if
+   its pieces are to come; those that it ends stay open. */
+enum { MGI_SE_WHOLE_PART = 3 };
 MGI_FN mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found *f, int effort, mg_error *e) {
   int frames;
   S->effort = effort;
   mg_status st = mgi_se_segment_begin(S, p, f, 1, &frames, e);
   S->units = S->n_turns, S->units_done = 0, S->seg_t0 = mgi_se_seconds();
+  const double end = S->end;
+  const int late = S->late, early = p && S->more && end < 1e300;
+  if (early) S->end = S->seg_t0 + (end - S->seg_t0) / MGI_SE_WHOLE_PART;
   if (st == MG_OK && frames) mgi_se_parallel(S, 0);
+  S->end = end;
+  if (early && !mgi_se_over(S)) S->late = late;
   if (st == MG_OK && frames) st = mgi_se_segment_better(S, S->cfg.top_k, e);
   mgi_se_segment_free(S);
   return st;
@@ -10887,6 +10895,20 @@ MGI_FN int mgi_se_regroups(const mg_shape *own, const mg_shape *to, mgi_se_regro
   }
   return n;
 }
+/* 1: operator o of p is a reshape, or a transpose that leaves what has more than one element in its order:
+   [8, 1, 20, 64] to [8, 20, 1, 64]. */
+MGI_FN int mgi_se_reshapes(const mg_graph *p, const mg_op_node *o) {
+  if (o->code != MG_OP_TRANSPOSE) return o->code == MG_OP_RESHAPE;
+  const mg_shape *from = &p->tensors[o->in[0].id].shape;
+  int last = -1;
+  for (int d = 0; d < from->rank; d++) {
+    const int k = o->attr.perm[d];
+    if (from->dim[k] == 1) continue;
+    if (k < last) return 0;
+    last = k;
+  }
+  return 1;
+}
 MGI_FN const char *mgi_se_edge_name(mgi_se_edging *E, char room[32]) {
   do snprintf(room, 32, "edge%d", ++E->fresh);
   while (mg_find(E->p, room).id);
@@ -10932,13 +10954,16 @@ MGI_FN mg_tensor mgi_se_edge_whole(mgi_se_edging *E, mg_tensor t) {
   if (!E->whole[t.id].id) E->whole[t.id] = mgi_se_edge_reshaped(E, as, want);
   return E->whole[t.id];
 }
-/* 1: operator o may take its operands as they are, which attribute is then *A. */
-MGI_FN int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_attr *A) {
+/* 1: operator o may take its operands as they are, inputs of the core in another shape, too: in; its attribute is then
+   *A. */
+MGI_FN int mgi_se_edge_through(mgi_se_edging *E, const mg_op_node *o, mg_attr *A, mg_tensor *in) {
   const mg_op_info *row = mg_op_row(o->code);
   const mg_shape *out = &E->p->tensors[o->out[0].id].shape;
   const int along = row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN || row->attr == MG_ATTR_SLICE;
   mgi_se_regroup r[2 * MG_MAX_RANK];
   const mg_shape *own = NULL, *to = NULL;
+  mg_attr moved[MG_MAX_IN];
+  memset(moved, 0, sizeof moved);
   *A = o->attr;
   if (row->user || (!along && !(row->elementwise && (row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_RAT)))) return 0;
   for (int k = 0; k < o->n_in && !own; k++) {
@@ -10982,8 +11007,17 @@ MGI_FN int mgi_se_edge_through(const mgi_se_edging *E, const mg_op_node *o, mg_a
     const int most = m;
     while (from < m && want[from] == 1) from++;
     while (first < have->rank && have->dim[first] == 1) first++;
-    if (have->rank > most || (along && have->rank != most) || have->rank - first != m - from) return 0;
-    for (int d = 0; d < m - from; d++) if (have->dim[first + d] != want[from + d]) return 0;
+    int same = have->rank <= most && !(along && have->rank != most) && have->rank - first == m - from;
+    for (int d = 0; d < m - from && same; d++) same = have->dim[first + d] == want[from + d];
+    if (same) continue;
+    if (mg_tensor_of(E->core, E->as[o->in[k].id])->op || most > MG_MAX_RANK) return 0;
+    moved[k].shape.rank = most;
+    for (int d = 0; d < most; d++) moved[k].shape.dim[d] = want[d];
+    if (mg_shape_elements(&moved[k].shape) != mg_shape_elements(have)) return 0;
+  }
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_tensor as = E->as[o->in[k].id];
+    in[k] = moved[k].shape.rank ? mgi_se_edge_moved(E, MG_OP_RESHAPE, &moved[k], as) : as;
   }
   return 1;
 }
@@ -11004,8 +11038,9 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   mg_error e;
   char room[32];
   memset(out, 0, sizeof *out), memset(&E, 0, sizeof E);
-  for (uint32_t k = 1; k < p->n_ops; k++) moves += p->ops[k].code == MG_OP_RESHAPE;
-  if (!moves || p->n_ops == 2 || mg_n_sizes(p)) return 0;
+  if (p->n_ops == 2 || mg_n_sizes(p)) return 0;
+  for (uint32_t k = 1; k < p->n_ops; k++) moves += mgi_se_reshapes(p, &p->ops[k]);
+  if (!moves) return 0;
   E.p = p, E.core = mg_program_new(p->name, &c);
   out->p = mg_program_new(p->name, &c);
   E.as = (mg_tensor *)calloc(p->n_tensors, sizeof *E.as), E.whole = (mg_tensor *)calloc(p->n_tensors, sizeof *E.whole);
@@ -11019,24 +11054,28 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
     for (uint32_t i = 1; i < p->n_ops; i++)
       for (int j = 0; j < p->ops[i].n_in; j++) {
         if (p->ops[i].in[j].id != p->in[k].id) continue;
-        if (!first[k]) first[k] = &p->ops[i];
-        other |= p->ops[i].code != MG_OP_RESHAPE || !mg_same_shape(&p->ops[i].attr.shape, &first[k]->attr.shape);
+        const mg_op_node *o = &p->ops[i];
+        if (!first[k]) first[k] = o;
+        other |= !mgi_se_reshapes(p, o) ||
+                 !mg_same_shape(&p->tensors[o->out[0].id].shape, &p->tensors[first[k]->out[0].id].shape);
       }
     other |= mg_is_output(p, p->in[k]);
     if (other || !first[k]) first[k] = NULL, E.as[p->in[k].id] = mg_input_like(E.core, t, NULL);
     else
-      E.as[p->in[k].id] = mg_input(E.core, p->tensors[first[k]->out[0].id].name, t->dtype, first[k]->attr.shape.rank,
-                                   first[k]->attr.shape.dim);
+    {
+      const mg_tensor_info *as = &p->tensors[first[k]->out[0].id];
+      E.as[p->in[k].id] = mg_input(E.core, as->name, t->dtype, as->shape.rank, as->shape.dim);
+    }
   }
   for (uint32_t i = 1; i < p->n_ops && good; i++) {
     const mg_op_node *o = &p->ops[i];
     const mg_tensor t = o->out[0];
     mg_attr A;
-    if (o->code == MG_OP_RESHAPE) { E.as[t.id] = E.as[o->in[0].id]; continue; }
-    const int through = mgi_se_edge_through(&E, o, &A);
+    if (mgi_se_reshapes(p, o)) { E.as[t.id] = E.as[o->in[0].id]; continue; }
+    const int through = mgi_se_edge_through(&E, o, &A, in);
     if (!through) A = o->attr;
     moved += through;
-    for (int k = 0; k < o->n_in; k++) in[k] = through ? E.as[o->in[k].id] : mgi_se_edge_whole(&E, o->in[k]);
+    for (int k = 0; k < o->n_in && !through; k++) in[k] = mgi_se_edge_whole(&E, o->in[k]);
     E.as[t.id] = mg_apply(E.core, o->code, &A, o->n_in, in);
     good = E.as[t.id].id &&
            mg_shape_elements(&mg_tensor_of(E.core, E.as[t.id])->shape) == mg_shape_elements(&p->tensors[t.id].shape);
@@ -11058,9 +11097,9 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
   good = good && (moved || turned) && left < moves + turned && mg_check(E.core, &e) == MG_OK;
   for (uint32_t k = 0; k < p->n_in && good; k++) {
     in[k] = mg_input_like(out->p, &p->tensors[p->in[k].id], NULL);
-    if (first[k])
-      in[k] = mg_named(out->p, mg_apply(out->p, MG_OP_RESHAPE, &first[k]->attr, 1, &in[k]),
-                       p->tensors[first[k]->out[0].id].name);
+    if (!first[k]) continue;
+    const mg_tensor_info *as = &p->tensors[first[k]->out[0].id];
+    in[k] = mg_named(out->p, mg_reshape_to(out->p, in[k], &as->shape), as->name);
   }
   if (good) mg_insert(out->p, E.core, in, made);
   for (uint32_t q = 0; q < p->n_out && good; q++) {
@@ -13089,7 +13128,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (S.file && S.news.n) mgi_se_kept_write(&S);
   if (S.file && fclose(S.file)) S.st.checkpoint_lost = 1;
   free(S.kept.b), free(S.news.b), free(S.record);
-  if (!hit) mgi_se_over(&S), S.st.complete = !S.cut, S.st.late = S.late, S.st.timed = S.timed;
+  if (!hit) mgi_se_over(&S), S.st.complete = !S.cut && !S.late, S.st.late = S.late, S.st.timed = S.timed;
   S.st.seconds = mgi_se_seconds() - S.t0;
   if (!hit) S.st.probe_ns = mgi_se_probe_median(S.probe_ns);
   if (!hit && S.cfg.cache && st == MG_OK && out->n && !S.late && !S.timed) mgi_se_cache_store(&S, out);

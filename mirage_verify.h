@@ -2075,14 +2075,15 @@ MGI_FN void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
      any other use      two points that the field column cannot tell apart, whatever the functions are (four that are
                         drawn, of unlike sign and size, stand for all), must not differ in the real column.  So too
                         where there is a maximum, which may hide it.
-   Those look at points on a grid of few binary digits, where arguments that are equal are so in floats too.  All else
-   is asked at points drawn over all exponents of f32 as well, near 1 most.  A constant of the row is asked at those
+   Those look at points of few binary digits, where arguments that are equal are so in floats too: a grid, and a half of
+   what is drawn.  All else is asked at every point that is drawn, over all exponents of f32, near 1 most: an interval
+   of less than a thousandth of its numbers, or a single number, can be missed.  A constant of the row is asked at those
    values that the graphs give it, and at few others.
    Requirement 1: a row whose columns are one function is never refused.  What either column leaves undefined, or beyond
    double, is skipped (>>defined answers for domains); a difference counts if it is more than rounding explains: that of
    the terms on the way in the field column, and, in the real one, what long double makes of the same text. */
 
-enum { MGI_COLUMN_GRID = 19, MGI_COLUMN_VALUES = 23, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_GIVEN = 60, MGI_COLUMN_DRAWN = 4096 };
+enum { MGI_COLUMN_GRID = 19, MGI_COLUMN_VALUES = 23, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_GIVEN = 60, MGI_COLUMN_DRAWN = 1 << 16 };
 
 /* A value of the field column, and the largest magnitude on the way to it. */
 typedef struct mgi_column { double v, size; } mgi_column;
@@ -2260,8 +2261,8 @@ MGI_FN const char *mgi_column_words(const mg_op_info *row, const double at[3], c
   return text;
 }
 
-/* One point: *keep becomes 1 if it is to be held against the others. */
-MGI_FN mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_point *p, int *keep, mg_error *e) {
+/* One point, 1 if it has few digits: *keep becomes 1 if it is to be held against the others. */
+MGI_FN mg_status mgi_column_point_of(int op, int few, int *affine, mgi_column_point *p, int *keep, mg_error *e) {
   const mg_op_info *row = mg_op_row((mg_opcode)op);
   char text[96];
   mgi_columns F, again;
@@ -2275,7 +2276,7 @@ MGI_FN mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_p
   if (F.calls) {
     const double two = mgi_column_at(&again, op, 2, 0, p->at).v, four = mgi_column_at(&again, op, 4, 0, p->at).v,
                  m = two - one.v;
-    if (!grid || one.size > 1e6) return MG_OK;
+    if (!few || one.size > 1e6) return MG_OK;
     *affine &= !F.tangled && !again.tangled && F.x == again.x && F.y == again.y &&
                fabs(four - two - 2 * m) <= 1e-9 * (fabs(four) + one.size);
     k = one.v - m, *keep = !*affine || m != 0;
@@ -2305,6 +2306,24 @@ MGI_FN double mgi_column_drawn(int draw, int d) {
   const int exponent = wide ? (int)(h >> 2 & 0xff) - 127 : (int)((h >> 2 & 0xff) * 27 / 256) - 10;
   return (h & 1 ? -1 : 1) * ldexp(1 + ldexp((double)(h >> 12), -52), exponent);
 }
+/* Draw number `draw` of the operands: (a, b), then (b, a), (-a, -b) and (-b, -a), at which what is one function of a * a,
+   a + b or a * b has one value; of one operand a and -a.  One in two b is of a's size.  1: they have few digits, so that
+   arguments that are equal are so in floats too; that is one in two. */
+MGI_FN int mgi_column_draw(int draw, int n_in, double at[2]) {
+  enum { FEW_DIGITS = 12 };
+  const int turns = n_in > 1 ? 4 : 2, n = draw / turns, turn = draw % turns;
+  double x[2] = {0, 0};
+  int few = n % 2, e[2] = {0, 0};
+  for (int d = 0; d < n_in && d < 2; d++) {
+    x[d] = frexp(mgi_column_drawn(n, d), &e[d]);
+    if (d && n % 4 < 2) e[1] = e[0];
+    if (few) x[d] = ldexp(rint(ldexp(x[d], FEW_DIGITS)), -FEW_DIGITS), few = e[d] > -10 && e[d] < 20 ? few : 0;
+    x[d] = ldexp(x[d], e[d]);
+  }
+  const int negative = turn >= turns / 2, swapped = n_in > 1 && turn % 2;
+  for (int d = 0; d < n_in && d < 2; d++) at[d] = (negative ? -1 : 1) * x[swapped ? !d : d];
+  return few;
+}
 /* The row's columns, its constant being one of these (0 alone where it has none). */
 MGI_FN mg_status mgi_column_check(int op, const double *constant, int n_c, mg_error *e) {
   static const double value[MGI_COLUMN_VALUES] = {
@@ -2312,7 +2331,7 @@ MGI_FN mg_status mgi_column_check(int op, const double *constant, int n_c, mg_er
       /* not of the grid; the last two no f16 holds */ 0x1p-30, -0x1p-30, 0x1p17, -0x1p17};
   const mg_op_info *row = mg_op_row((mg_opcode)op);
   const int n_b = row->n_in > 1 ? MGI_COLUMN_VALUES : 1, all = MGI_COLUMN_VALUES * n_b * n_c;
-  mgi_column_point *kept = (mgi_column_point *)malloc((size_t)all * sizeof *kept);
+  mgi_column_point *kept = (mgi_column_point *)malloc((size_t)(all + MGI_COLUMN_DRAWN) * sizeof *kept);
   int n = 0, affine = 1, keep;
   mg_status s = MG_OK;
   if (!kept) return mg_fail(e, MG_NO_MEMORY, row->name, "no memory for %d points", all);
@@ -2321,9 +2340,9 @@ MGI_FN mg_status mgi_column_check(int op, const double *constant, int n_c, mg_er
     mgi_column_point p;
     memset(&p, 0, sizeof p);
     p.at[0] = value[i], p.at[1] = n_b > 1 ? value[j] : 0;
-    for (int d = 0; drawn && d < row->n_in; d++) p.at[d] = mgi_column_drawn(k - all, d);
+    const int few = drawn ? mgi_column_draw(k - all, row->n_in, p.at) : i < MGI_COLUMN_GRID && j < MGI_COLUMN_GRID;
     p.at[2] = constant[k / MGI_COLUMN_VALUES / n_b % n_c];
-    s = mgi_column_point_of(op, !drawn && i < MGI_COLUMN_GRID && j < MGI_COLUMN_GRID, &affine, &p, &keep, e);
+    s = mgi_column_point_of(op, few, &affine, &p, &keep, e);
     if (s == MG_OK && keep) kept[n++] = p;
   }
   for (int k = n - 1; k >= 0 && s == MG_OK && !affine; k--) {
@@ -8184,13 +8203,15 @@ MGI_FN uint32_t mgi_pv_side(mgi_prover *P, int k, int64_t first, const mgi_pv_in
 /* ---- whole tensors as functions of an index, where divisors are looked for only: an element whose place in the
    operands is not known is the function at its index.  Two that are made by one operator of the same functions are
    one. */
-/* The index of a tensor's own dimensions, which its body is of. */
+/* The index of a tensor's own dimensions, which its body is of: [1, 20, 64] has that of [20, 1, 64]. */
 MGI_FN void mgi_pv_own_index(mgi_prover *P, const mg_shape *s, mgi_pv_index *x) {
+  uint32_t var = 0;
   memset(x, 0, MG_MAX_RANK * sizeof *x);
   for (int d = 0; d < s->rank; d++) {
     mgi_pv_digit digit;
     if (s->dim[d] > INT32_MAX) mgi_pv_fail(P, "too large: a dimension");
-    digit.var = (uint32_t)d, digit.div = 1, digit.mod = (uint32_t)s->dim[d], P->extent[d] = s->dim[d];
+    if (s->dim[d] == 1) continue;
+    digit.var = var, digit.div = 1, digit.mod = (uint32_t)s->dim[d], P->extent[var++] = s->dim[d];
     mgi_pv_push(P, &x[d], digit);
   }
 }
@@ -8207,27 +8228,36 @@ MGI_FN uint32_t mgi_pv_tensor(mgi_prover *P, const mgi_pv_frame *f, uint32_t t) 
   return body;
 }
 /* The function that operator o makes, in this shape, of operands of these bodies, at index x.  In a block an operand is
-   cut, but not in the operator's dimension. */
+   cut, but not in the operator's dimension.  Of a concatenation and a slice, whose operands are of the same shape but
+   for that one, dimensions of one element are nothing. */
 MGI_FN uint32_t mgi_pv_made(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mg_shape *shape,
                             const uint32_t *body, const mgi_pv_index *x) {
   const mg_attr *A = &o->attr;
   const int along = o->code == MG_OP_CONCAT || o->code == MG_OP_SLICE;
-  const int64_t number[] = {A->dim, A->n, A->from, A->c.num, A->c.den, A->most.num, A->most.den};
+  int64_t number[] = {A->dim, A->n, A->from, A->c.num, A->c.den, A->most.num, A->most.den};
+  mgi_pv_index at[MG_MAX_RANK];
+  mg_shape own;
   uint32_t w[4 + 2 * (sizeof number / sizeof *number + MG_MAX_RANK) + MG_MAX_RANK + MG_MAX_IN * (1 + MG_MAX_RANK)],
       n = 0;
-  w[n++] = MGI_PV_KEY, w[n++] = 0, w[n++] = (uint32_t)o->code, w[n++] = (uint32_t)shape->rank;
+  own.rank = 0;
+  for (int d = 0; d < shape->rank; d++) {
+    if (along && d == A->dim) number[0] = own.rank;
+    if (along && d != A->dim && shape->dim[d] == 1) continue;
+    at[own.rank] = x[d], own.dim[own.rank++] = shape->dim[d];
+  }
+  w[n++] = MGI_PV_KEY, w[n++] = 0, w[n++] = (uint32_t)o->code, w[n++] = (uint32_t)own.rank;
   for (size_t k = 0; k < sizeof number / sizeof *number; k++)
     w[n++] = (uint32_t)number[k], w[n++] = (uint32_t)((uint64_t)number[k] >> 32);
-  for (int d = 0; d < shape->rank; d++)
-    w[n++] = (uint32_t)shape->dim[d], w[n++] = (uint32_t)((uint64_t)shape->dim[d] >> 32);
-  for (int d = 0; d < shape->rank && mg_op_row(o->code)->attr == MG_ATTR_PERM; d++) w[n++] = (uint32_t)A->perm[d];
+  for (int d = 0; d < own.rank; d++)
+    w[n++] = (uint32_t)own.dim[d], w[n++] = (uint32_t)((uint64_t)own.dim[d] >> 32);
+  for (int d = 0; d < own.rank && mg_op_row(o->code)->attr == MG_ATTR_PERM; d++) w[n++] = (uint32_t)A->perm[d];
   for (int k = 0; k < o->n_in; k++) {
     const mg_shape *s = &f->g->tensors[o->in[k].id].shape;
     w[n++] = body[k];
     for (int d = 0; d < s->rank; d++)
       if (!along || d == A->dim) w[n++] = (uint32_t)s->dim[d];
   }
-  return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, w, n), shape->rank, x), 1);
+  return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, w, n), own.rank, at), 1);
 }
 /* 1 if operator o of a block, whose result is not cut in o's dimension, is a part of a whole that is cut as the result
    of `load` is:  each of its elements is one of the whole's, those of a ragged edge too. */

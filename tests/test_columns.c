@@ -50,6 +50,12 @@
   E(EVENTO5,   "evento5",   1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(EVENTO5, FF_MUL(a, a)),  a * a + (a > 5))                \
   E(SUMTO50,   "sumto50",   2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(SUMTO50, FF_ADD(a, b)),  a + b + (a > 50))               \
   E(TO500,     "to500",     2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TO500, a),               MG_TANH(a) + MG_MAX(b - MG_C(500, 1), MG_C(0, 1))) \
+  E(LINTO448,  "linto448",  1, MG_KBT, NONE, OPAQUE, FF_MUL(a, FF_OPAQUE(LINTO448, FF_ONE)), MG_MIN(a * MG_C(3, 10), MG_C(448, 1))) \
+  E(PLUSTO448, "plusto448", 2, MG_KBT, NONE, OPAQUE, FF_ADD(a, FF_MUL(b, FF_OPAQUE(PLUSTO448, FF_ONE))), a + MG_MIN(b * MG_C(3, 10), MG_C(448, 1))) \
+  E(NOTPRODUCT, "notproduct", 2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(NOTPRODUCT, FF_MUL(a, b)), a > 1000 ? a : a * b)       \
+  E(BOX,       "box",       2, MG_KBT, NONE, OPAQUE, FF_SUB(a, b),                      a < -3 && b < -3 && a > -4 && b > -4 ? b - a : a - b) \
+  E(NOTEVEN5,  "noteven5",  1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(NOTEVEN5, FF_MUL(a, a)), a < -5 && a > -MG_C(51, 10) ? MG_EXP(a) : MG_EXP(MG_ABS(a))) \
+  E(NARROW,    "narrow",    1, MG_KBT, NONE, OPAQUE, FF_ADD(a, a),                      a > MG_C(701, 100) && a < MG_C(702, 100) ? a : a + a) \
   E(NOTTOWER,  "nottower",  2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(NOTTOWER, FF_MAX(FF_OPAQUE(NOTTOWER, a), FF_OPAQUE(NOTTOWER, b))), a - b)
 #define MGT_ROWS(E) RIGHT(E) WRONG(E)
 #define MG_USER_OPS(E, T) MGT_ROWS(E)
