@@ -652,6 +652,9 @@ int64_t mg_index_bound(const mg_graph *g, mg_tensor t);
 mg_tensor mg_cast(mg_graph *g, mg_tensor a, mg_dtype type);
 /* 1 if op is a cast, with its type in *type, which may be NULL. */
 int mg_is_cast(mg_opcode op, mg_dtype *type);
+/* 1: operator op of g is a cast to 16 bits whose result is cast again, moves, loads and stores between aside: what it
+   rounds off is asked for, as x - to_f32(to_bf16(x)) asks for it.  Other casts round nothing within a kernel. */
+int mg_cast_rounds(const mg_graph *g, uint32_t op);
 /* c != 0 ? a : b, as keep(c, a) + drop(c, b): what is not chosen may be anything, infinite too, in floats. */
 mg_tensor mg_where(mg_graph *g, mg_tensor c, mg_tensor a, mg_tensor b);
 /* The scores s, [.., queries, keys], plus the causal mask: later keys than the query's own, the last query's being the
@@ -831,10 +834,13 @@ typedef struct mg_domain {
   /* Both may be NULL.  Kernel level: operator `op` of g comes next; its result `t` is there, dense. */
   void (*next)(void *user, const mg_graph *g, uint32_t op);
   void (*made)(void *user, const mg_graph *g, mg_tensor t, const mg_view *v);
+  /* May be NULL: rounds `out`, the dense result of a cast to `type` of which mg_cast_rounds is 1. */
+  void (*rounds)(void *user, mg_dtype type, const mg_view *out);
 } mg_domain;
 
-/* Doubles. */
+/* Doubles, of which casts are nothing; and such of which mg_cast_rounds is 1 round, what kernels are held against. */
 mg_domain mg_domain_real(void);
+mg_domain mg_domain_cast(void);
 
 /* Evaluates program or µGraph as its definition says: block by block, iteration by iteration.  in[k] and out[k] are
    dense row-major arrays (whatever the memory order) of the domain's elements, of i32 int32_t (MG_NO_INDEX where it is
@@ -2489,6 +2495,31 @@ int mg_is_cast(mg_opcode op, mg_dtype *type) {
       return 1;
     }
   return 0;
+}
+/* 1: a cast reads tensor t of g. */
+MGI_FN int mgi_cast_reads(const mg_graph *g, mg_tensor t) {
+  int stores = 0, reads = 0;
+  for (uint32_t k = 1; k < g->n_ops && !reads; k++) {
+    const mg_op_node *o = &g->ops[k];
+    for (uint32_t i = 1; o->sub && i < o->sub->n_ops && !reads; i++) {
+      const mg_op_node *load = &o->sub->ops[i];
+      reads = load->code == MG_OP_LOAD && load->in[0].id == t.id && mgi_cast_reads(o->sub, load->out[0]);
+    }
+    const int store = o->code == MG_OP_STORE ? stores++ : -1;
+    int mine = 0;
+    for (int j = 0; j < o->n_in && !o->sub && o->code != MG_OP_LOAD; j++) mine |= o->in[j].id == t.id;
+    if (!mine || reads) continue;
+    for (uint32_t i = 1; store >= 0 && g->up && i < g->up->n_ops && !reads; i++)
+      if (g->up->ops[i].sub == g) reads = mgi_cast_reads(g->up, g->up->ops[i].out[store]);
+    if (store < 0) reads = mg_is_cast(o->code, NULL) || (mg_op_row(o->code)->moves && mgi_cast_reads(g, o->out[0]));
+  }
+  return reads;
+}
+int mg_cast_rounds(const mg_graph *g, uint32_t op) {
+  const mg_op_node *o = &g->ops[op];
+  mg_dtype type;
+  return mg_is_cast(o->code, &type) && mg_dtype_bytes(type) == 2 && g->tensors[o->in[0].id].dtype != type &&
+         mgi_cast_reads(g, o->out[0]);
 }
 mg_tensor mg_cast(mg_graph *g, mg_tensor a, mg_dtype type) {
   mg_tensor none = {0};
@@ -4952,6 +4983,17 @@ mg_domain mg_domain_real(void) {
   return d;
 }
 
+MGI_FN void mgi_real_rounds(void *user, mg_dtype type, const mg_view *out) {
+  double *x = (double *)out->data;
+  (void)user;
+  for (int64_t i = 0, n = mg_shape_elements(&out->shape); i < n; i++) x[i] = (double)mg_round_to(type, (float)x[i]);
+}
+mg_domain mg_domain_cast(void) {
+  mg_domain d = mg_domain_real();
+  d.rounds = mgi_real_rounds;
+  return d;
+}
+
 typedef struct mgi_eval {
   const mg_graph *g;
   const mg_domain *d;
@@ -5239,6 +5281,9 @@ MGI_FN mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
     mg_view v[2];
     for (int k = 0; k < o->n_in; k++) v[k] = mgi_broadcast_to(in[k], &out->shape);
     s = d->map(d->user, o->code, o->attr.c, out, v);
+    mg_dtype type;
+    if (s == MG_OK && d->rounds && mg_is_cast(o->code, &type) && mg_cast_rounds(E->g, (uint32_t)(o - E->g->ops)))
+      d->rounds(d->user, type, out);
   } else if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) {
     d->fill(d->user, MG_OP_SUM, out->data, (size_t)n);
     int pairs = o->code == MG_OP_MATMUL ? 1 : 2;

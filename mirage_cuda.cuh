@@ -2683,34 +2683,40 @@ MGI_EMU uint16_t mgi_emu_wide_write(mgi_emu_wide *w, float f) {
 #endif
 #define MGI_FLOAT(u) mgi_emu_float(u)
 #define MGI_BITS(f) mgi_emu_bits(f)
-MG_DEV mg_num mg_widen(mg_f32 v) { return MGI_FLOAT(v.bits); }
-MG_DEV mg_num mg_widen(mg_bf16 v) {
-  MGI_EMU_WIDE_READ(v);
-  return mgi_emu_float((uint32_t)v.bits << 16);
-}
-MG_DEV mg_num mg_widen(mg_f16 v) {
-  MGI_EMU_WIDE_READ(v);
+MG_DEV mg_num mgi_emu_plain(mg_bf16 v) { return mgi_emu_float((uint32_t)v.bits << 16); }
+MG_DEV mg_num mgi_emu_plain(mg_f16 v) {
   uint32_t sign = (uint32_t)(v.bits & 0x8000) << 16, e = (v.bits >> 10) & 31, m = v.bits & 1023;
   if (e == 31) return mgi_emu_float(sign | 0x7F800000u | m << 13);
   if (e) return mgi_emu_float(sign | (e + 112) << 23 | m << 13);
   float f = (float)m * 0x1p-24f; /* subnormal: exact */
   return sign ? -f : f;
 }
+MG_DEV mg_num mg_widen(mg_f32 v) { return MGI_FLOAT(v.bits); }
+MG_DEV mg_num mg_widen(mg_bf16 v) {
+  MGI_EMU_WIDE_READ(v);
+  return mgi_emu_plain(v);
+}
+MG_DEV mg_num mg_widen(mg_f16 v) {
+  MGI_EMU_WIDE_READ(v);
+  return mgi_emu_plain(v);
+}
 template<class T> struct mgi_narrow;
 template<> struct mgi_narrow<mg_f32> { static mg_f32 of(float f) { mg_f32 r = {mgi_emu_bits(f)}; return r; } };
 /* Round to nearest, ties to even; NaN becomes the device's 0x7FFF, so that it is never the poison 0xFFFF. */
 template<> struct mgi_narrow<mg_bf16> {
-  static mg_bf16 of(float f) {
-    MGI_EMU_WIDE_WRITE(mg_bf16, f);
+  static mg_bf16 plain(float f) {
     uint32_t u = mgi_emu_bits(f);
     mg_bf16 r = {(uint16_t)0x7FFF};
     if (f == f) r.bits = (uint16_t)((u + 0x7FFF + ((u >> 16) & 1)) >> 16);
     return r;
   }
+  static mg_bf16 of(float f) {
+    MGI_EMU_WIDE_WRITE(mg_bf16, f);
+    return plain(f);
+  }
 };
 template<> struct mgi_narrow<mg_f16> {
-  static mg_f16 of(float f) {
-    MGI_EMU_WIDE_WRITE(mg_f16, f);
+  static mg_f16 plain(float f) {
     uint32_t u = mgi_emu_bits(f), sign = (u >> 16) & 0x8000, a = u & 0x7FFFFFFF, r;
     if (a > 0x7F800000u) r = 0x7FFF, sign = 0;
     else if (a >= 0x477FF000u) r = 0x7C00;                                  /* 65520 and more round to infinity */
@@ -2721,6 +2727,10 @@ template<> struct mgi_narrow<mg_f16> {
     } else r = (a + 0xFFF + ((a >> 13) & 1) - 0x38000000u) >> 13;
     mg_f16 h = {(uint16_t)(sign | r)};
     return h;
+  }
+  static mg_f16 of(float f) {
+    MGI_EMU_WIDE_WRITE(mg_f16, f);
+    return plain(f);
   }
 };
 MG_DEV mg_num mg_zero() { return 0.0f; }
@@ -2949,8 +2959,10 @@ MG_DEV mg_num mg_power(int k) { return k < 0 ? mg_const(1, (int64_t)1 << -k) : m
 MG_DEV uint32_t mg_size_bits(mg_num) { return 0x45000000; } /* elements of fields have no sizes: all are alike */
 /* alone, what is handed on is one tensor's */
 MG_DEV mg_num mg_high_part(mg_num v) { return mgi_emu.job->alone ? v : v * mg_const(3, 1); }
+template<class T> MG_DEV mg_num mg_rounded(mg_num v) { return v; } /* over a field a cast is nothing */
 #else
 MG_DEV mg_num mg_high_part(mg_num v) { return mg_widen(mg_narrow<mg_f16>(v)); }
+template<class T> MG_DEV mg_num mg_rounded(mg_num v) { return mgi_emu_plain(mgi_narrow<T>::plain(v)); }
 MG_DEV mg_num mg_power(int k) { return ldexpf(1, k); }
 MG_DEV uint32_t mg_size_bits(mg_num v) {
 #ifdef MG_EMULATE_WIDE
@@ -4221,7 +4233,8 @@ MG_DEV int mg_power_for(uint32_t m, int below) {
   return k < 15 ? k : 15;
 }
 MG_DEV mg_num mg_power(int k) { return __uint_as_float((uint32_t)(k + 127) << 23); }
-MG_DEV mg_num mg_high_part(mg_num v) { return mg_widen(mg_narrow<mg_f16>(v)); }
+template<class T> MG_DEV mg_num mg_rounded(mg_num v) { return mg_widen(mg_narrow<T>(v)); } /* as a cast to T leaves v */
+MG_DEV mg_num mg_high_part(mg_num v) { return mg_rounded<mg_f16>(v); }
 MG_DEV uint32_t mg_size_bits(mg_num v) { /* of |v|, as they are ordered; 0 of what is not finite */
   const uint32_t b = __float_as_uint(v) & 0x7FFFFFFF;
   return b < 0x7F800000 ? b : 0;
@@ -8495,7 +8508,7 @@ MGI_FN void mgi_family_draw(const mg_graph *g, mgi_tensors *t, int family, doubl
     }
   }
 }
-/* mg_domain_real, which notes the largest argument of an exponential, and operand of a maximum.  single: results are
+/* mg_domain_cast, which notes the largest argument of an exponential, and operand of a maximum.  single: results are
    rounded to f32, what kernels hand on to its type, and the largest of all is noted. */
 typedef struct mgi_heard { mg_domain real; double exponent, maximum; int single; double largest; } mgi_heard;
 MGI_FN void mgi_heard_round(mgi_heard *h, const mg_view *v, mg_dtype type) {
@@ -8551,11 +8564,12 @@ MGI_FN mg_domain mgi_heard_domain(mgi_heard *h) {
   d.user = h, d.elem = sizeof(double), d.map = mgi_heard_map, d.matmul = mgi_heard_matmul,
   d.combine = mgi_heard_combine, d.fill = mgi_heard_fill, d.made = mgi_heard_made;
   d.above = mgi_heard_above;
+  d.rounds = h->real.rounds;
   return d;
 }
 /* 1 if the µGraph itself, in f32, leaves what 16 bits hold on the inputs that are drawn, or is not defined on them. */
 MGI_FN int mgi_family_overflows(const mg_graph *g, const mgi_tensors *t) {
-  mgi_heard h = {mg_domain_real(), 0, 0, 1, 0};
+  mgi_heard h = {mg_domain_cast(), 0, 0, 1, 0};
   const mg_domain d = mgi_heard_domain(&h);
   const void *given[MG_MAX_IN];
   void *out[MG_MAX_OUT] = {NULL};
@@ -8597,7 +8611,7 @@ MGI_FN int mgi_family_is_for(const mg_graph *g, const mgi_tensors *t, int family
 MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int shifted, uint64_t seed, double *power,
                             mg_status *s, mg_error *e) {
   const void *given[MG_MAX_IN];
-  const mg_domain real = mg_domain_real();
+  const mg_domain real = mg_domain_cast();
   const double want = family >= MGI_FAMILY_BELOW ? 250 : 200;
   const int64_t elements = mgi_family_elements(g, t);
   const int spread = family == MGI_FAMILY_SPREAD || family == MGI_FAMILY_ACROSS;
@@ -8605,7 +8619,7 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
   for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k];
   if (!mgi_family_is_for(g, t, family)) return 0;
   for (int tries = 0; tries < (elements > MGI_FAMILY_FEW ? 4 : 8); tries++) {
-    mgi_heard h = {mg_domain_real(), 0, 0, 0, 0};
+    mgi_heard h = {mg_domain_cast(), 0, 0, 0, 0};
     const mg_domain d = mgi_heard_domain(&h);
     mgi_family_draw(g, t, family, loud, seed);
     if ((*s = mg_eval(g, &d, given, t->expected, e)) != MG_OK) return 0;
@@ -8680,7 +8694,7 @@ MGI_FN int mgi_by_maxima(const mg_graph *g, uint32_t t) {
 MGI_FN double *mgi_looked_through(const mg_graph *g, const mgi_tensors *t, int k) {
   const mg_tensor of = mg_op_of(g, mg_tensor_of(g, g->out[k])->op)->in[0];
   const mg_shape *z = &mg_tensor_of(g, of)->shape;
-  const mg_domain real = mg_domain_real();
+  const mg_domain real = mg_domain_cast();
   const void *given[MG_MAX_IN];
   mg_part part;
   mg_box all;
@@ -9913,7 +9927,7 @@ MGI_FN int mgi_sample_open(mgi_sampler *S, mgi_check_record *r) {
 /* Draws the inputs that place q's part needs, and evaluates it; 0 if that is too much. */
 MGI_FN int mgi_sample_expect(mgi_sampler *S, int q, mg_part *part, mgi_check_record *r) {
   const mg_graph *g = S->g;
-  const mg_domain d = S->t->F ? mg_domain_field(S->t->F) : mg_domain_real();
+  const mg_domain d = S->t->F ? mg_domain_field(S->t->F) : mg_domain_cast();
   const void *given[MG_MAX_IN];
   double held = part->elements, limit = q == 0 || (q == 1 && S->t->F) ? S->most : (double)MGI_SAMPLE_WORK;
   for (uint32_t k = 0; k < g->n_in; k++)
@@ -10553,7 +10567,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     }
   } else mgi_tensors_like(t->family ? t->family : g, g, &x, t->seed);
   for (uint32_t k = 0; k < g->n_in; k++) given[k] = x.given[k];
-  mg_domain d = t->F ? mg_domain_field(t->F) : mg_domain_real();
+  mg_domain d = t->F ? mg_domain_field(t->F) : mg_domain_cast();
   r->status = mg_eval(g, &d, given, x.expected, &r->error);
   if (r->status != MG_OK) return;
   const size_t bytes = n.workspace();
@@ -13164,7 +13178,7 @@ MGI_FN mg_status mgi_run_smaller(const mg_graph *family, const int64_t *sym, con
 /* Inputs by the report's seed, and what g makes of them over float64. */
 MGI_FN mg_status mgi_run_expected(const mg_graph *g, uint64_t seed, mgi_tensors *x, mg_error *e) {
   const void *given[MG_MAX_IN];
-  mg_domain d = mg_domain_real();
+  mg_domain d = mg_domain_cast();
   mg_status s = mgi_tensors_new(g, sizeof(double), x, e);
   if (s != MG_OK) return s;
   mgi_tensors_real(g, x, seed);
@@ -15145,6 +15159,13 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
   mgi_cu_str_put(s, "%s  return mg_zero();\n%s}();\n", in, in);
 }
 
+/* Elementwise operator o of g, as `code` computes it, of these values. */
+MGI_FN void mgi_cu_apply_text(mgi_cu_str *s, const mg_graph *g, const mg_op_node *o, mg_opcode code, const char *a,
+                              const char *b, const char *c) {
+  if (mg_cast_rounds(g, g->tensors[o->out[0].id].op))
+    mgi_cu_str_put(s, "mg_rounded<%s>(%s);\n", mg_type_row(g->tensors[o->out[0].id].dtype)->device, a);
+  else mgi_cu_str_put(s, "mg_dev_%s(%s, %s, %s);\n", mgi_cu_rows[code].id, a, b, c);
+}
 /* Writes the statements that compute t's element, unless they are there already; the value is v<depth>_<name>. */
 MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t) {
   const mg_graph *b = K->b;
@@ -15232,9 +15253,10 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
       if (row->attr == MG_ATTR_RAT)
         snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
       const int times = o->code == MG_OP_DIV && K->v[o->in[1].id].inverse;
-      if (row->elementwise)
-        mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = mg_dev_%s(%s, %s, %s);\n", in, w ? 'w' : 'v', depth, name,
-                       times ? "MUL" : mgi_cu_rows[o->code].id, arg[0], arg[1], arg[2]);
+      if (row->elementwise) {
+        mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = ", in, w ? 'w' : 'v', depth, name);
+        mgi_cu_apply_text(s, b, o, times ? MG_OP_MUL : o->code, arg[0], arg[1], arg[2]);
+      }
       else mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = %s;\n", in, w ? 'w' : 'v', depth, name, arg[0]);
     }
   }
@@ -19557,8 +19579,8 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       }
       if (row->attr == MG_ATTR_RAT)
         snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
-      mgi_cu_str_put(s, "    const mg_num v = mg_dev_%s(%s, %s, %s);\n", mgi_cu_rows[o->code].id, arg[0], arg[1],
-                     arg[2]);
+      mgi_cu_str_put(s, "    const mg_num v = ");
+      mgi_cu_apply_text(s, g, o, o->code, arg[0], arg[1], arg[2]);
     } else if (o->code == MG_OP_GATHER) {
       const int first = g->tensors[o->in[1].id].shape.rank;
       mgi_cu_str_put(s, "    const int64_t row = mg_index(");

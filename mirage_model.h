@@ -4554,7 +4554,7 @@ MGI_FN mg_status mgi_launch_update(mgi_running *S, const mg_launch *a) {
 }
 MGI_FN mg_status mgi_launch_piece(mgi_running *S, const mg_launch *a) {
   const mg_graph *g = S->piece[a->piece];
-  const mg_domain d = mg_domain_real();
+  const mg_domain d = mg_domain_cast();
   const void *in[MG_MAX_IN];
   void *out[MG_MAX_OUT];
   mg_status s = MG_OK;
@@ -5303,7 +5303,7 @@ mg_status mg_model_found_at(const mg_model_found *f, uint32_t k, const int64_t *
 }
 mg_status mg_model_found_run(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym, const void *const *in,
                              void *const *out, mg_error *e) {
-  const mg_domain d = mg_domain_real();
+  const mg_domain d = mg_domain_cast();
   mg_graph *u = NULL;
   mg_status s = mg_model_found_at((const mg_model_found *)user, piece, sym, &u, e);
   if (s == MG_OK) s = mg_verify_signature(g, u, e);
@@ -5732,7 +5732,7 @@ typedef struct mgi_emulation_record { mg_status status; mg_error error; mg_model
 /* A model_config's hook `piece`: operands and results as their types hold them. */
 MGI_FN mg_status mgi_eager_piece(void *user, uint32_t piece, const mg_graph *g, const int64_t *sym,
                                  const void *const *in, void *const *out, mg_error *e) {
-  const mg_domain d = mg_domain_real();
+  const mg_domain d = mg_domain_cast();
   (void)user, (void)piece, (void)sym;
   mg_status s = MG_OK;
   void *rounded[MG_MAX_IN];

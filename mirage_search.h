@@ -2133,6 +2133,10 @@ MGI_FN int mgi_ti_move_once(mgi_ti_program *p) {
       if (!m->without && (!mgi_ti_same_dims(o, q) || !mgi_ti_feeds_matmul(p, i))) continue;
       const int cast = mg_is_cast(o->code, NULL);
       if (cast && x->code != MG_OP_EXP) continue; /* it may be too large for 16 bits; an exponential has a running maximum */
+      int again = 0; /* the cast is cast: it rounds the quotient, not what is divided */
+      for (int k = 0; k < p->n && cast; k++)
+        again |= mg_is_cast(p->op[k].code, NULL) && p->op[k].n_in && p->op[k].in[0] == i;
+      if (again) continue;
       mgi_ti_op *n = &p->op[p->n];
       *n = *o, n->name = NULL;
       n->in[m->side] = q->in[0];

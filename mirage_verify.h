@@ -5674,6 +5674,11 @@ MGI_FN void mgi_yard_made(void *user, const mg_graph *g, mg_tensor t, const mg_v
     }
 }
 
+MGI_FN void mgi_yard_rounds(void *user, mg_dtype type, const mg_view *out) {
+  float *x = (float *)out->data;
+  (void)user;
+  for (int64_t k = 0, n = mg_shape_elements(&out->shape); k < n; k++) x[k] = mg_round_to(type, x[k]);
+}
 mg_status mg_yardstick(const mg_graph *g, const mg_part *part, const float *const *in, float *const *out, int wide,
                        uint64_t move, mg_error *e) {
   mgi_yard Y;
@@ -5685,7 +5690,7 @@ mg_status mg_yardstick(const mg_graph *g, const mg_part *part, const float *cons
   Y.wide = wide, Y.move = move;
   d.user = &Y, d.elem = sizeof(float);
   d.map = mgi_yard_map, d.matmul = mgi_yard_matmul, d.combine = mgi_yard_combine, d.fill = mgi_yard_fill;
-  d.next = mgi_yard_next, d.made = mgi_yard_made;
+  d.next = mgi_yard_next, d.made = mgi_yard_made, d.rounds = mgi_yard_rounds;
   for (uint32_t k = 0; k < g->n_in; k++) from[k] = in[k];
   for (uint32_t k = 0; k < g->n_out; k++) to[k] = out[k];
   return mg_eval_part(g, &d, part, from, to, e);
@@ -5695,7 +5700,7 @@ mg_status mg_yardstick(const mg_graph *g, const mg_part *part, const float *cons
 MGI_FN mg_status mgi_yard_exact(const mg_graph *g, const mg_part *part, const double *const *in, double *const *out,
                                 double *logits, mg_error *e) {
   mgi_yard Y;
-  mg_domain d = mg_domain_real();
+  mg_domain d = mg_domain_cast();
   const void *from[MG_MAX_IN];
   void *to[MG_MAX_OUT];
   memset(&Y, 0, sizeof Y);

@@ -537,6 +537,38 @@ static void the_emitted_variance(void **state) {
   assert_int_equal(emulated(CENTRE "D = sub(X, mean(X, dim=1))\nO = div(D, sqrt(add_scalar(mean(sqr(D), dim=1), 1/100000)))\noutput O\n", two_pass, &r), MG_OK);
 }
 
+/* What a cast rounds off, handed on apart: a kernel that does not round has none of it. */
+static void casts_that_are_cast(void **state) {
+  (void)state;
+#define SPLIT "program split\ninput X : f32[32, 256]\ninput W : bf16[256, 128]\n"
+#define SPLIT_KERNEL(high) \
+  SPLIT "O = kernel grid=(x=2, y=8) threads=128 {\n  x = load X {x->0, y->*}\n  w = load W {x->*, y->1}\n" \
+        "  h = to_bf16(x)\n  a = matmul(h, w)\n  b = matmul(to_bf16(sub(x, to_f32(" high "))), w)\n" \
+        "  o = to_f32(add(a, b))\n  store o {x->0, y->1}\n}\noutput O\n"
+  static const char split[] = SPLIT "H = to_bf16(X)\nL = to_bf16(sub(X, to_f32(H)))\n"
+                                    "O = to_f32(add(matmul(H, W), matmul(L, W)))\noutput O\n";
+  static const char parts[] = "program parts\ninput X : f32[32, 256]\nH = to_bf16(X)\n"
+                              "L = to_f16(scale(sub(X, to_f32(reshape(H, [32, 256]))), 256))\noutput H, L\n";
+  static mg_numerics_report r;
+  assert_int_equal(emulated(split, SPLIT_KERNEL("h"), &r), MG_OK);
+  assert_int_equal(emulated(split, SPLIT_KERNEL("reshape(h, [16, 256])"), &r), MG_OK);
+  assert_int_equal(emulated(split, SPLIT_KERNEL("x"), &r), MG_NOT_FOUND); /* 0: equal over the reals */
+  mg_graph *g = parse(parts);
+  int rounds = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) rounds += mg_cast_rounds(g, k);
+  assert_int_equal(rounds, 1); /* that of H; nothing reads L */
+  float in[32 * 256], high[32 * 256], low[32 * 256], *out[] = {high, low};
+  const float *given[] = {in};
+  mg_error e;
+  for (int k = 0; k < 32 * 256; k++) in[k] = (float)(int32_t)next(&seed) * 0x1p-24f;
+  assert_int_equal(mg_yardstick(g, NULL, given, out, 1, 0, &e), MG_OK);
+  for (int k = 0; k < 32 * 256; k++) {
+    assert_true(high[k] == mg_round_to(MG_BF16, in[k]));
+    assert_true(fabsf(high[k] + low[k] / 256 - in[k]) <= 0x1p-18f * fabsf(in[k]));
+  }
+  mg_graph_free(g);
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 0);
   printf("seed %llu\n", (unsigned long long)seed);
@@ -556,6 +588,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(the_emitted_norm), cmocka_unit_test(an_input_that_is_not_read),
     cmocka_unit_test(the_emitted_variance),
     cmocka_unit_test(softmaxes), cmocka_unit_test(masks_far_away), cmocka_unit_test(switches),
+    cmocka_unit_test(casts_that_are_cast),
     cmocka_unit_test(programs_themselves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
