@@ -904,6 +904,9 @@ int mg_range_of(const mg_graph *const *range, int n, const int64_t *value);
 int64_t mg_range_end(const mg_graph *const *range, int n, int k, uint32_t symbol);
 /* mg_range_of; MG_BAD_INPUT where the values are out of the bounds of all ranges. */
 mg_status mg_range_at(const mg_graph *const *range, int n, const int64_t *value, int *k, mg_error *e);
+/* Their common NAME, of programs NAME_1, NAME_2 ..; MG_BAD_INPUT: they are none of the same symbols, inputs and outputs,
+   one behind the other. */
+mg_status mg_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e);
 /* Symbol k of all of them: its bounds, as far as each of those that have no other behind them goes.  Behind the
    symbols, the sizes computed of them. */
 mg_symbol mg_range_symbol(const mg_graph *const *range, int n, uint32_t k);
@@ -4602,6 +4605,8 @@ mg_status mg_parse_all(const char *text, size_t len, const char *where, const mg
     else s = mgi_parse_one(&P, cfg, &out[*n]);
     if (s == MG_OK) ++*n;
   } while (s == MG_OK && P.tok != MGI_EOF);
+  char name[120];
+  if (s == MG_OK && *n > 1) s = mg_ranges_name((const mg_graph *const *)out, *n, name, e);
   while (s != MG_OK && *n) mg_graph_free(out[--*n]);
   return s;
 }
@@ -7590,6 +7595,69 @@ mg_status mg_range_at(const mg_graph *const *range, int n, const int64_t *value,
                      (long long)is.least, (long long)is.last, (long long)value[s]);
   }
   *k = mg_range_of(range, n, value);
+  return MG_OK;
+}
+/* 1 if both have one signature, but for the bounds of their symbols, and of sizes computed of them. */
+MGI_FN int mgi_ranges_alike(const mg_graph *a, const mg_graph *b) {
+  int same = a->n_in == b->n_in && a->n_out == b->n_out && a->n_symbols == b->n_symbols &&
+             a->n_computed == b->n_computed;
+  for (uint32_t v = 0; same && v < mg_n_sizes(a); v++) same = !strcmp(a->symbol[v].name, b->symbol[v].name);
+  for (uint32_t k = 0; same && k < a->n_in + a->n_out; k++) {
+    const int out = k >= a->n_in;
+    const mg_tensor_info *x = mg_tensor_of(a, out ? a->out[k - a->n_in] : a->in[k]),
+                         *y = mg_tensor_of(b, out ? b->out[k - b->n_in] : b->in[k]);
+    same = x->dtype == y->dtype && x->fill == y->fill && x->shape.rank == y->shape.rank && !strcmp(x->name, y->name) &&
+           (out || !memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]));
+    for (int d = 0; same && d < x->shape.rank; d++) {
+      int sized = 0;
+      for (uint32_t j = 0; j < mg_n_sizes(a); j++)
+        sized |= (out || a->in_symbol[k][d] == j + 1) && x->shape.dim[d] == a->symbol[j].most &&
+                 y->shape.dim[d] == b->symbol[j].most;
+      same = (x->shape.dim[d] == y->shape.dim[d] || sized) && (out || x->order[d] == y->order[d]);
+    }
+  }
+  return same;
+}
+/* 1 if range k begins where those before it end, and what ends there goes so far. */
+MGI_FN int mgi_ranges_follow(const mg_graph *const *range, int k, mg_error *e) {
+  const mg_graph *g = range[k], *before = range[k - 1];
+  uint32_t v = 0;
+  while (v + 1 < g->n_symbols && g->symbol[v].least == before->symbol[v].least) v++;
+  const mg_symbol *is = &g->symbol[v];
+  int64_t last = before->symbol[v].last;
+  for (int j = k - 1; v == 0 && j >= 0 && range[j]->symbol[0].least == before->symbol[0].least; j--)
+    last = range[j]->symbol[v].last < last ? range[j]->symbol[v].last : last;
+  if (is->least <= before->symbol[v].least || is->least > last + 1)
+    return mg_fail(e, MG_BAD_INPUT, g->name, "it begins at %s = %lld, the range before it is %lld..%lld", is->name,
+                   (long long)is->least, (long long)before->symbol[v].least, (long long)last),
+           0;
+  for (v++; v < g->n_symbols; v++)
+    if (g->symbol[v].least != range[0]->symbol[v].least)
+      return mg_fail(e, MG_BAD_INPUT, g->name, "the first range from %s = %lld on begins at %s = %lld: expected %lld",
+                     is->name, (long long)is->least, g->symbol[v].name, (long long)g->symbol[v].least,
+                     (long long)range[0]->symbol[v].least),
+             0;
+  return 1;
+}
+mg_status mg_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e) {
+  const size_t l = strlen(range[0]->name);
+  if (l < 3 || l > 100 || strcmp(range[0]->name + l - 2, "_1"))
+    return mg_fail(e, MG_BAD_INPUT, "ranges", "expected programs NAME_1, NAME_2 .., found '%.60s'", range[0]->name);
+  snprintf(name, 120, "%.*s", (int)l - 2, range[0]->name);
+  for (int k = 0; k < n; k++) {
+    char want[140];
+    snprintf(want, sizeof want, "%s_%d", name, k + 1);
+    if (strcmp(range[k]->name, want))
+      return mg_fail(e, MG_BAD_INPUT, "ranges", "expected the program %.60s, found %.60s", want, range[k]->name);
+    if (range[k]->n_symbols < 1 || range[k]->n_symbols > 2)
+      return mg_fail(e, MG_BAD_INPUT, range[k]->name, "expected one symbol or two, found %u", range[k]->n_symbols);
+    if (!mgi_ranges_alike(range[0], range[k]))
+      return mg_fail(
+          e, MG_BAD_INPUT, range[k]->name,
+          "it has other inputs, outputs or symbols than %.60s: types, shapes, orders and names have to be the same",
+          range[0]->name);
+    if (k && !mgi_ranges_follow(range, k, e)) return MG_BAD_INPUT;
+  }
   return MG_OK;
 }
 mg_status mg_rename(mg_graph *g, const char *name, mg_error *e) {

@@ -7966,7 +7966,6 @@ MGI_FN int64_t mgi_cu_ranges_greatest(const mg_graph *const *range, int n, int a
   const int64_t end = mg_range_end(range, n, at, k);
   return end ? end - 1 : mg_range_symbol(range, n, k).last;
 }
-MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e);
 
 /* ---- the µGraphs inside an emitted file */
 /* The next one, from *at on, which moves behind it.  MG_NOT_FOUND, and e as it was: there is no mark any more. */
@@ -11702,7 +11701,7 @@ MGI_FN void mgi_check_remove(const char *dir) {
 /* What a job is of, before it is known what of it is run. */
 MGI_FN mg_status mgi_check_prepare(mgi_check_job *J, const mg_graph *ugraph, mg_error *e) {
   J->quoted = J->text;
-  if (J->range && !mgi_cu_ranges_name(J->range, J->n_ranges, J->entry, e)) return MG_BAD_INPUT;
+  if (J->range && mg_ranges_name(J->range, J->n_ranges, J->entry, e) != MG_OK) return MG_BAD_INPUT;
   for (int k = 0; J->range && k <= J->at; k++) J->quoted = strstr(J->quoted + (k > 0), "mugraph {{{");
   J->ugraph = ugraph;
   mg_status s = mgi_cd_meant(J->text, &J->ugraph, &J->own, e);
@@ -13193,7 +13192,7 @@ MGI_FN mg_status mgi_run_range(const char *cu_text, const int64_t *sym, mg_graph
   int n = 0, at = 0;
   mg_status s = mg_cuda_source_graphs(cu_text, strlen(cu_text), range, &n, e);
   if (s != MG_OK) return s;
-  if (n > 1 && !mgi_cu_ranges_name((const mg_graph *const *)range, n, entry, e)) s = MG_BAD_INPUT;
+  if (n > 1) s = mg_ranges_name((const mg_graph *const *)range, n, entry, e);
   if (s == MG_OK && sym) s = mg_range_at((const mg_graph *const *)range, n, sym, &at, e);
   else at = n - 1;
   if (s == MG_OK && n > 1) *own = range[at], range[at] = NULL;
@@ -20363,71 +20362,6 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
   mgi_cu_file_read(read, out);
   mgi_cu_str_put(out, "#endif\n");
 }
-/* 1 if both have one signature, but for the bounds of their symbols, and of sizes computed of them. */
-MGI_FN int mgi_cu_ranges_alike(const mg_graph *a, const mg_graph *b) {
-  int same = a->n_in == b->n_in && a->n_out == b->n_out && a->n_symbols == b->n_symbols &&
-             a->n_computed == b->n_computed;
-  for (uint32_t v = 0; same && v < mg_n_sizes(a); v++) same = !strcmp(a->symbol[v].name, b->symbol[v].name);
-  for (uint32_t k = 0; same && k < a->n_in + a->n_out; k++) {
-    const int out = k >= a->n_in;
-    const mg_tensor_info *x = mg_tensor_of(a, out ? a->out[k - a->n_in] : a->in[k]),
-                         *y = mg_tensor_of(b, out ? b->out[k - b->n_in] : b->in[k]);
-    same = x->dtype == y->dtype && x->fill == y->fill && x->shape.rank == y->shape.rank && !strcmp(x->name, y->name) &&
-           (out || !memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]));
-    for (int d = 0; same && d < x->shape.rank; d++) {
-      int sized = 0;
-      for (uint32_t j = 0; j < mg_n_sizes(a); j++)
-        sized |= (out || a->in_symbol[k][d] == j + 1) && x->shape.dim[d] == a->symbol[j].most &&
-                 y->shape.dim[d] == b->symbol[j].most;
-      same = (x->shape.dim[d] == y->shape.dim[d] || sized) && (out || x->order[d] == y->order[d]);
-    }
-  }
-  return same;
-}
-/* 1 if range k begins where those before it end, and what ends there goes so far. */
-MGI_FN int mgi_cu_ranges_follow(const mg_graph *const *range, int k, mg_error *e) {
-  const mg_graph *g = range[k], *before = range[k - 1];
-  uint32_t v = 0;
-  while (v + 1 < g->n_symbols && g->symbol[v].least == before->symbol[v].least) v++;
-  const mg_symbol *is = &g->symbol[v];
-  int64_t last = before->symbol[v].last;
-  for (int j = k - 1; v == 0 && j >= 0 && range[j]->symbol[0].least == before->symbol[0].least; j--)
-    last = range[j]->symbol[v].last < last ? range[j]->symbol[v].last : last;
-  if (is->least <= before->symbol[v].least || is->least > last + 1)
-    return mg_fail(e, MG_BAD_INPUT, g->name, "it begins at %s = %lld, the range before it is %lld..%lld", is->name,
-                   (long long)is->least, (long long)before->symbol[v].least, (long long)last),
-           0;
-  for (v++; v < g->n_symbols; v++)
-    if (g->symbol[v].least != range[0]->symbol[v].least)
-      return mg_fail(e, MG_BAD_INPUT, g->name, "the first range from %s = %lld on begins at %s = %lld: expected %lld",
-                     is->name, (long long)is->least, g->symbol[v].name, (long long)g->symbol[v].least,
-                     (long long)range[0]->symbol[v].least),
-             0;
-  return 1;
-}
-/* NAME of NAME_1; 0: the ranges are none of the same symbols, one behind the other. */
-MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e) {
-  const size_t l = strlen(range[0]->name);
-  if (l < 3 || l > 100 || strcmp(range[0]->name + l - 2, "_1"))
-    return mg_fail(e, MG_BAD_INPUT, "ranges", "expected programs NAME_1, NAME_2 .., found '%.60s'", range[0]->name), 0;
-  snprintf(name, 120, "%.*s", (int)l - 2, range[0]->name);
-  for (int k = 0; k < n; k++) {
-    char want[140];
-    snprintf(want, sizeof want, "%s_%d", name, k + 1);
-    if (strcmp(range[k]->name, want))
-      return mg_fail(e, MG_BAD_INPUT, "ranges", "expected the program %.60s, found %.60s", want, range[k]->name), 0;
-    if (range[k]->n_symbols < 1 || range[k]->n_symbols > 2)
-      return mg_fail(e, MG_BAD_INPUT, range[k]->name, "expected one symbol or two, found %u", range[k]->n_symbols), 0;
-    if (!mgi_cu_ranges_alike(range[0], range[k]))
-      return mg_fail(
-                 e, MG_BAD_INPUT, range[k]->name,
-                 "it has other inputs, outputs or symbols than %.60s: types, shapes, orders and names have to be the same",
-                 range[0]->name),
-             0;
-    if (k && !mgi_cu_ranges_follow(range, k, e)) return 0;
-  }
-  return 1;
-}
 mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit_config *cfg,
                               const char *const *certificate, char **text, mg_error *e) {
   mg_emit_config c;
@@ -20445,7 +20379,7 @@ mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit
     if (certificate) c.certificate = certificate[0];
     return mg_cuda_emit(range[0], &c, text, e);
   }
-  if (!mgi_cu_ranges_name(range, n, name, e)) return MG_BAD_INPUT;
+  if ((s = mg_ranges_name(range, n, name, e)) != MG_OK) return s;
   for (int k = 0; k < n && s == MG_OK; k++) {
     char *one = NULL;
     mg_emit_config read = c;
