@@ -10931,7 +10931,7 @@ MGI_FN mg_tensor mgi_se_edge_moved(mgi_se_edging *E, mg_opcode code, const mg_at
 /* `as`, of another shape than `want`.  Of a slice of the last dimension, which `want` takes apart, as the same slice of
    what it is of, taken apart so: heads of one product's columns are addresses in it. */
 MGI_FN mg_tensor mgi_se_edge_reshaped(mgi_se_edging *E, mg_tensor as, const mg_shape *want) {
-  const mg_op_node *o = &E->core->ops[mg_tensor_of(E->core, as)->op];
+  const mg_op_node *o = mg_op_of(E->core, mg_tensor_of(E->core, as)->op); /* none of an input */
   const mg_shape *own = &mg_tensor_of(E->core, as)->shape;
   const int last = own->rank - 1;
   int64_t inner = 1;

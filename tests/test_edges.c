@@ -539,6 +539,7 @@ static const struct { const char *text, *error; } odd[] = { /* error: a part of 
   { "input X : f16[64, 64]\nO = matmul(matmul(X, X), X)\noutput O\n", NULL },
   { "input X : f16[16, 1000]\nO = softmax(softmax(X, dim=1), dim=1)\noutput O\n", NULL },
   { "input X : f16[9, 10]\nO = transpose(transpose(transpose(X, [1, 0]), [1, 0]), [1, 0])\noutput O\n", NULL },
+  { "input K : bf16[1, 8, 64, 32] @ [2, 0, 1, 3]\ninput Q : bf16[1, 8, 4, 64, 32]\nT = transpose(reshape(K, [1, 8, 1, 64, 32]), [0, 1, 2, 4, 3])\nO = scale(matmul(Q, T), 1/4)\noutput O\n", NULL },
 };
 static void odd_programs(void **state) {
   (void)state;
