@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """A step of a whole model on the GPU that is here: PyTorch as a good engineer writes it, and ours, one after the other.
 
-MODEL is one of examples/models: a decode step of n sequences with CTX tokens in the cache, of which the last is the step's; a prefill of
-CTX tokens each (.._prefill); or BERT's one pass over CTX tokens each.  Everything in bf16, weights at random; times are medians of 20
-replays of a CUDA graph that holds the whole step.  Modes: eager; compile (torch.compile, static cache); autotune (max-autotune); ours
-(`mirage model run --gpu --time`, its pieces from --pieces, as `mirage model search -o DIR` keeps them; {n} in DIR is n).  Beside a decode step the time in
-which a load-only kernel (floor.cu) would read the same bytes, weights and cache, by its rate at 2 GiB.
-  tests/bench/models.py [--model examples/models/MODEL.mgm] [--n 1,8] [--ctx 1024] [--modes eager,compile,autotune,ours] [--pieces DIR]
+MODEL is one of examples/models: a decode step of n sequences with CTX tokens in the cache, of which the last is the
+step's; a prefill of CTX tokens each (.._prefill); or BERT's one pass over CTX tokens each.  Everything in bf16, weights at
+random; times are medians of 20 replays of a CUDA graph that holds the whole step.  Modes: eager; compile (torch.compile,
+static cache); autotune (max-autotune); ours (`mirage model run --gpu --time`, its pieces from --pieces, as `mirage model
+search -o DIR` keeps them for all sizes; {n} in DIR is n).  Beside a decode step the time in which a load-only kernel
+(floor.cu) would read the same bytes, weights and cache, by its rate at 2 GiB.
+  tests/bench/models.py [--model examples/models/MODEL.mgm] [--n 1,8] [--ctx 1024]
+                        [--modes eager,compile,autotune,ours] [--pieces DIR]
                         [--mirage build/mirage] [--floor build/floor] [--limit S] [--out FILE.json]
 Prints a table; FILE.json has it too.  --limit: a mode that would begin after so many seconds is left out, and named."""
 import argparse
@@ -17,7 +19,8 @@ import subprocess
 import sys
 import time
 
-LLAMA = {"layers": 32, "hidden": 4096, "heads": 32, "groups": 8, "head": 128, "middle": 14336, "words": 128256, "base": 500000, "eps": 1e-5}
+LLAMA = {"layers": 32, "hidden": 4096, "heads": 32, "groups": 8, "head": 128, "middle": 14336, "words": 128256,
+         "base": 500000, "eps": 1e-5}
 MODELS = {
     "llama3_8b": LLAMA,
     "llama3_8b_lora": {**LLAMA, "rank": 16},
