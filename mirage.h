@@ -4605,8 +4605,6 @@ mg_status mg_parse_all(const char *text, size_t len, const char *where, const mg
     else s = mgi_parse_one(&P, cfg, &out[*n]);
     if (s == MG_OK) ++*n;
   } while (s == MG_OK && P.tok != MGI_EOF);
-  char name[120];
-  if (s == MG_OK && *n > 1) s = mg_ranges_name((const mg_graph *const *)out, *n, name, e);
   while (s != MG_OK && *n) mg_graph_free(out[--*n]);
   return s;
 }

@@ -423,9 +423,17 @@ static mg_status at_given(const options *o, mg_graph **range, int *ranges, mg_er
   if (s == MG_OK) range[(*ranges)++] = member;
   return s;
 }
-/* What a .mg file holds: a program, or the ranges of a symbol; with --sym its one member at these sizes. */
+/* What a .mg file holds: a program, or the ranges of a symbol, one behind the other. */
+static mg_status parse_ranges(const char *text, size_t n, const char *file, mg_graph *range[MG_MAX_RANGES], int *ranges, mg_error *e) {
+  char name[120];
+  mg_status s = mg_parse_all(text, n, file, NULL, MG_MAX_RANGES, range, ranges, e);
+  if (s == MG_OK && *ranges > 1) s = mg_ranges_name((const mg_graph *const *)range, *ranges, name, e);
+  while (s != MG_OK && *ranges) mg_graph_free(range[--*ranges]);
+  return s;
+}
+/* The same; with --sym its one member at these sizes. */
 static mg_status parse_sized(const options *o, const char *text, size_t n, mg_graph *range[MG_MAX_RANGES], int *ranges, mg_error *e) {
-  const mg_status s = mg_parse_all(text, n, o->file[0], NULL, MG_MAX_RANGES, range, ranges, e);
+  const mg_status s = parse_ranges(text, n, o->file[0], range, ranges, e);
   return s == MG_OK ? at_given(o, range, ranges, e) : s;
 }
 static int print_or_dot(const options *o, mg_status (*f)(const mg_graph *, char **, mg_error *)) {
@@ -578,7 +586,7 @@ static mg_status certificate_is_of(const char *text, size_t n, char **file, int 
     size_t size;
     char *source = read_all(file[k + 1], &size, &code);
     if (!source) s = mg_fail(e, MG_BAD_INPUT, file[k + 1], "it is not read");
-    if (s == MG_OK) s = mg_parse_all(source, size, file[k + 1], NULL, MG_MAX_RANGES, range, &ranges, e);
+    if (s == MG_OK) s = parse_ranges(source, size, file[k + 1], range, &ranges, e);
     if (s == MG_OK && !k) s = within_bounds_of(of[k], &range[0], e);
     for (int j = 0; j < ranges && s == MG_OK && !is; j++)
       if (mg_graph_equal(range[j], of[k])) is = j + 1;
@@ -674,7 +682,7 @@ static int do_verify(const options *o) {
   if (o->seeded) c.seed = o->seed;
   c.full_size = o->full;
   mg_status s = mg_parse_file(o->file[0], NULL, &whole, &e);
-  if (s == MG_OK) s = mg_parse_all(source, size, o->file[1], NULL, MG_MAX_RANGES, range, &ranges, &e);
+  if (s == MG_OK) s = parse_ranges(source, size, o->file[1], range, &ranges, &e);
   /* a file without symbols is taken as it is, unless --sym speaks of neither */
   int one = 1;
   const int sized = s == MG_OK && range[0]->n_symbols > 0;
