@@ -9209,8 +9209,8 @@ MGI_FN mg_graph *mgi_se_replanned(mgi_se_search *S, const mg_graph *g) {
   return NULL;
 }
 /* Has the plans of g keep what makes it unsafe in f16 by powers of two, or else in f32; leaves it as it is where
-   neither is enough, or would not fit the machine.  What that costs, in microseconds.  A power is of a block's rows together: it is in the bits of
-   each. */
+   neither is enough, or would not fit the machine.  What that costs, in microseconds.  A power is of a block's rows
+   together: it is in the bits of each. */
 MGI_FN double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   mg_safety_report r;
   mg_graph *with = NULL;
@@ -11060,8 +11060,9 @@ MGI_FN int mgi_se_edges_of(const mg_graph *p, mgi_se_edges *out) {
         if (p->ops[i].in[j].id != p->in[k].id) continue;
         const mg_op_node *o = &p->ops[i];
         if (!first[k]) first[k] = o;
-        other |= !mgi_se_reshapes(p, o) ||
-                 !mg_same_shape(&p->tensors[o->out[0].id].shape, &p->tensors[first[k]->out[0].id].shape);
+        const mg_shape *to = &p->tensors[o->out[0].id].shape;
+        other |= !mgi_se_reshapes(p, o) || !mg_same_shape(to, &p->tensors[first[k]->out[0].id].shape) ||
+                 mg_same_shape(to, &t->shape);
       }
     other |= mg_is_output(p, p->in[k]);
     if (other || !first[k]) first[k] = NULL, E.as[p->in[k].id] = mg_input_like(E.core, t, NULL);
