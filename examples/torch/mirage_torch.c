@@ -370,7 +370,7 @@ MT_API int mt_eval(const mt_graphs *p, const int64_t *sym, const void *const *in
 
 static const char *mt_entry(const mt_graphs *p, char name[120], mg_error *e) {
   if (p->n == 1) return p->range[0]->name;
-  return mgi_cu_ranges_name((const mg_graph *const *)p->range, p->n, name, e) ? name : NULL;
+  return mg_ranges_name((const mg_graph *const *)p->range, p->n, name, e) == MG_OK ? name : NULL;
 }
 MT_API int mt_emit(const mt_graphs *p, const char *arch, char **out, char *err, size_t n) {
   mg_error e;
