@@ -877,7 +877,8 @@ double mg_load_waste(int64_t inner, int rank, int esize);        /* bytes moved 
                                                                     run */
 
 /* The analytic model's time of a µGraph, every kernel under the best plan that it knows, or of a program (each operator
-   a library kernel), in microseconds; m NULL: the default machine.  MG_NO_TIME if memory is out. */
+   a library kernel), in microseconds; m NULL: the default machine.  MG_UNFIT_US more for each kernel that does not fit
+   the machine; MG_NO_TIME if memory is out. */
 #define MG_UNFIT_US 1e9
 #define MG_NO_TIME 1e18
 double mg_predict_us(const mg_graph *ugraph, const mg_machine *m);

@@ -3035,7 +3035,7 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
       int drop = -1; /* the worst of this class if it has its share, else the worst of all if there is no room */
       for (int i = 0; i < *n && kept == share; i++) if (of[i] == w) drop = i;
       if (kept < share && *n == most) drop = most - 1;
-      if (seen || p >= 1e9 || (drop >= 0 && p >= us[drop])) { mg_graph_free(g); continue; }
+      if (seen || p >= MG_UNFIT_US || (drop >= 0 && p >= us[drop])) { mg_graph_free(g); continue; }
       if (drop >= 0) {
         kept -= of[drop] == w;
         mg_graph_free(graph[drop]);
@@ -5263,8 +5263,8 @@ typedef struct mgi_se_tuner {
 
 /* What every plan of the form as it is sized takes at least; `open`: at any counts of its loops, which are sized as
    one.  Never above the model, whose terms these are: the bytes and the products of a block on one multiprocessor, of
-   which a plan may take more and overlap the smaller with the larger; barriers; merges.  At least 1e9 where no plan
-   fits. */
+   which a plan may take more and overlap the smaller with the larger; barriers; merges.  At least MG_UNFIT_US where no
+   plan fits. */
 MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open) {
   const mg_flat *k = &h->k;
   const int64_t iters = open ? 2 * h->loops : k->iters;
@@ -5340,7 +5340,7 @@ MGI_FN double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       joins += o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->trips : 0;
     }
   }
-  if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
+  if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return MG_UNFIT_US;
   const double sm_rate = mg_sm_rate(gpu), t_dram = mg_dram_us(gpu, dram);
   double t_products = mg_products_us(gpu, flops, 0);
   if (group) t_products = fmin(t_products, mg_products_us(gpu, flops, 1));
@@ -8544,7 +8544,7 @@ MGI_FN int mgi_se_pool_add(mgi_se_search *S, const mgi_se_structure *t) {
 
 /* The caller is told of `us` for the whole program, if that is less than all before. */
 MGI_FN void mgi_se_likely(mgi_se_search *S, double us) {
-  if (us < 1e9 && (S->st.structure_us <= 0 || us < S->st.structure_us)) S->st.structure_us = us;
+  if (us < MG_UNFIT_US && (S->st.structure_us <= 0 || us < S->st.structure_us)) S->st.structure_us = us;
 }
 /* What a frame says of itself, and the fastest of its structures that anyone wants, NULL: none, go to the sums; under
    the lock. */
@@ -9267,7 +9267,7 @@ MGI_FN mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
     ready = mgi_se_pool_tune(S, upto);
     for (; k < ready && f->n_split < splits; k++) {
       const mgi_se_structure *t = &S->pool[S->order[k]];
-      int seen = !t->group || t->us >= 1e9;
+      int seen = !t->group || t->us >= MG_UNFIT_US;
       for (int j = 0; j < f->n_split; j++) seen |= f->split[j].work == t->work;
       if (!seen) f->split[f->n_split++] = *mgi_se_pool_tiles(S, k);
     }
@@ -9275,7 +9275,7 @@ MGI_FN mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       int alike = 0; /* of those that cost the same, the first that passes */
       const mgi_se_structure *t = &S->pool[S->order[q]];
       if (mgi_se_over(S) && late == 0) late = mgi_se_seconds();
-      if (t->us >= 1e9 || (late > 0 && (f->n || mgi_se_seconds() > late + 1))) {
+      if (t->us >= MG_UNFIT_US || (late > 0 && (f->n || mgi_se_seconds() > late + 1))) {
         want = f->n, ready = S->n_pool;
         break;
       }
@@ -9284,7 +9284,7 @@ MGI_FN mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       mgi_se_pool_tiles(S, q);
       int tile = -1;
       double us = 1e18;
-      for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
+      for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < MG_UNFIT_US; i++) {
         mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.machine, &local);
         S->st.candidates++;
         if (!g) mgi_se_step(S, local.status);
@@ -10280,7 +10280,7 @@ MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
   for (int k = 0; k < f->n_split; k++) {
     const mgi_se_structure *t = &f->split[k];
     int64_t best[2][MGI_SE_AXES] = { { 0 } }, list[MGI_SE_COUNTS];
-    double us = 1e9;
+    double us = MG_UNFIT_US;
     if (mgi_se_over(S)) return;
     for (int i = 0; i < t->n_tiles * 3; i++) {
       int64_t c[MGI_SE_AXES], c2[MGI_SE_AXES];
@@ -10293,7 +10293,7 @@ MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
       mg_graph_free(g);
       if (p < us) us = p, memcpy(best[0], c, sizeof c), memcpy(best[1], c2, sizeof c2);
     }
-    for (int a = 1; a <= t->n_grid && us < 1e9; a++) {
+    for (int a = 1; a <= t->n_grid && us < MG_UNFIT_US; a++) {
       if (a == t->group) continue;
       int n = mgi_se_counts(t, a, f->s->real[t->gcls[a]], 0, list);
       for (int i = 0; i < n; i++) {
@@ -10306,9 +10306,10 @@ MGI_FN void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
       }
     }
     mg_verify_report rep;
-    mg_graph *g = us < 1e9 ? mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], best[1], S->cfg.machine, &e)
+    mg_graph *g = us < MG_UNFIT_US ? mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], best[1],
+                                                         S->cfg.machine, &e)
                            : NULL;
-    if (!g) { if (us < 1e9) mgi_se_step(S, e.status); continue; }
+    if (!g) { if (us < MG_UNFIT_US) mgi_se_step(S, e.status); continue; }
     S->st.candidates++;
     if (mgi_se_emittable(S, g, why) != MG_OK) S->st.refused++, mg_graph_free(g);
     else if (!mgi_se_fast_check(S, f->s, t, 1, &rep)) S->st.rejected++, mg_graph_free(g);

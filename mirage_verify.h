@@ -2317,7 +2317,8 @@ MGI_FN int mgi_column_draw(int draw, int n_in, double at[2]) {
   for (int d = 0; d < n_in && d < 2; d++) {
     x[d] = frexp(mgi_column_drawn(n, d), &e[d]);
     if (d && n % 4 < 2) e[1] = e[0];
-    if (few) x[d] = ldexp(rint(ldexp(x[d], FEW_DIGITS)), -FEW_DIGITS), few = e[d] > -10 && e[d] < 20 ? few : 0;
+    if (few) x[d] = ldexp(rint(ldexp(x[d], FEW_DIGITS)), -FEW_DIGITS);
+    few &= e[d] > -10 && e[d] < 20;
     x[d] = ldexp(x[d], e[d]);
   }
   const int negative = turn >= turns / 2, swapped = n_in > 1 && turn % 2;
